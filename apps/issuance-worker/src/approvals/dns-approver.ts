@@ -1,0 +1,21 @@
+import { approvalLabelOf } from '@certwright/dns-names';
+import { findStandingDelegation, type LookUp } from '../dns-lookup';
+import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
+
+/** The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target that only this tenant was told. */
+export class DnsApprover implements Approver {
+  readonly method = 'dns';
+
+  /** @param approvalZone the platform's zone in which the targets lie */
+  constructor(
+    private readonly lookUp: LookUp,
+    private readonly approvalZone: string,
+  ) {}
+
+  async check({ dnsName, delegationLabel }: ApprovalQuestion): Promise<ApprovalAnswer> {
+    const recordName = approvalLabelOf(dnsName);
+    const target = `${delegationLabel}.${this.approvalZone}`;
+    const finding = await findStandingDelegation(this.lookUp, { recordName, target });
+    return finding.found ? { approved: true } : { approved: false, problem: finding.problem };
+  }
+}

@@ -1,0 +1,115 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { type CaCertificates, CaIssuers, CaSignings, RevocationLists } from '@certwright/persistence';
+import { encodePem, readCsr } from '@certwright/pki';
+import type { Certificate } from 'pkijs';
+import type { CertificateAuthority, CertificateRequest, Collected } from '../certificate-authority';
+import {
+  backdatingMs,
+  createCa,
+  parseCertificate,
+  randomSerial,
+  signBytes,
+  wholeSeconds,
+} from './ca-creation';
+import type { KeyFiles } from './key-files';
+import { assemble, type Issuing, leafTbs } from './profile';
+import { revocationListTbs } from './revocation-list';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Subscriber CRLs: nextUpdate at most 10 days after thisUpdate (Baseline Requirements 7.2); a new one every day. */
+const crlLifetimeMs = 7 * dayMs;
+const crlLeadMs = 6 * dayMs;
+
+export interface BuiltInCaSettings {
+  /** The organisation in the subjects of root and intermediate; used when they are made. */
+  readonly name: string;
+  /** http URL under which certificates and revocation lists are published, without a slash at the end. */
+  readonly publicationUrl: string;
+}
+
+/** The CA that the platform carries with it: the sandbox's untrusted testing authority, or a private CA. */
+export class BuiltInCa implements CertificateAuthority {
+  private constructor(
+    private readonly certificates: CaCertificates,
+    private readonly issuing: Issuing,
+    private readonly rootCertificate: Certificate,
+    private readonly keys: { readonly root: KeyObject; readonly intermediate: KeyObject },
+    private readonly signings: CaSignings,
+    private readonly lists: RevocationLists,
+  ) {}
+
+  /** Opens the CA; on the first start of a deployment it is created. */
+  static async open(
+    settings: BuiltInCaSettings,
+    keyFiles: KeyFiles,
+    issuers: CaIssuers,
+    signings: CaSignings,
+    lists: RevocationLists,
+  ): Promise<BuiltInCa> {
+    const publication = { baseUrl: settings.publicationUrl };
+    const certificates = await issuers.ensure(
+      async () => await createCa(keyFiles, settings.name, publication, new Date()),
+    );
+    const keys = { root: await keyFiles.load('root'), intermediate: await keyFiles.load('intermediate') };
+    const root = parseCertificate(certificates.root);
+    const intermediate = parseCertificate(certificates.intermediate);
+    assertKeyOf(keys.root, root, 'root');
+    assertKeyOf(keys.intermediate, intermediate, 'intermediate');
+    await keyFiles.publish('root.pem', encodePem('CERTIFICATE', certificates.root));
+    const issuing = {
+      certificate: intermediate,
+      certificateUrl: `${settings.publicationUrl}/intermediate.cer`,
+      crlUrl: `${settings.publicationUrl}/intermediate.crl`,
+    };
+    return new BuiltInCa(certificates, issuing, root, keys, signings, lists);
+  }
+
+  /** Records what will be signed. The reference is the issuance itself: one entry each in the ledger of signings. */
+  async submit(request: CertificateRequest): Promise<string> {
+    const reading = readCsr(request.csr);
+    if (!reading.ok) throw new Error('a stored CSR cannot be read');
+    const notBefore = wholeSeconds(new Date(request.now.getTime() - backdatingMs));
+    // The last second belongs to the validity, so a lifetime of n days ends a second earlier (Baseline Requirements 1.6.1).
+    const notAfter = new Date(notBefore.getTime() + request.lifetimeDays * dayMs - 1_000);
+    const serialNumber = randomSerial();
+    const content = { ...request, serialNumber, spki: reading.csr.spkiDer, notBefore, notAfter };
+    await this.signings.record(request.lease, {
+      serialNumber,
+      tbs: leafTbs(content, this.issuing),
+      notAfter,
+    });
+    return request.lease.issuanceId;
+  }
+
+  /** Signs what was recorded: the same certificate, however often it is asked for. */
+  async collect(reference: string): Promise<Collected> {
+    const tbs = await this.signings.tbsOf(reference);
+    if (tbs === null) throw new Error(`nothing is recorded to be signed for issuance ${reference}`);
+    const leaf = assemble(tbs, await signBytes(tbs, this.keys.intermediate));
+    const { intermediate, root } = this.certificates;
+    return { kind: 'issued', issued: { leaf, chain: [intermediate], root } };
+  }
+
+  /** Publishes a new revocation list where one is due. */
+  async renewRevocationLists(): Promise<void> {
+    await this.renewList('intermediate', this.issuing.certificate, this.keys.intermediate);
+    await this.renewList('root', this.rootCertificate, this.keys.root);
+  }
+
+  private async renewList(name: 'root' | 'intermediate', issuer: Certificate, key: KeyObject): Promise<void> {
+    await this.lists.renew(name, crlLeadMs, async (draft) => {
+      const nextUpdate = wholeSeconds(new Date(draft.now.getTime() + crlLifetimeMs));
+      const tbs = revocationListTbs(draft, nextUpdate, issuer);
+      return { der: assemble(tbs, await signBytes(tbs, key)), nextUpdate };
+    });
+  }
+}
+
+function assertKeyOf(key: KeyObject, certificate: Certificate, name: string): void {
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  if (spki.equals(Buffer.from(certificate.subjectPublicKeyInfo.toSchema().toBER()))) return;
+  throw new Error(
+    `The file ${name}.key holds another key than the CA's ${name} certificate in the database.`,
+  );
+}

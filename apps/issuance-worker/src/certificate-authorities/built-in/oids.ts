@@ -1,0 +1,20 @@
+/** Object identifiers of RFC 5280, RFC 8017 and the CA/Browser Forum. */
+export const oid = {
+  commonName: '2.5.4.3',
+  organizationName: '2.5.4.10',
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  crlNumber: '2.5.29.20',
+  reasonCode: '2.5.29.21',
+  crlDistributionPoints: '2.5.29.31',
+  certificatePolicies: '2.5.29.32',
+  authorityKeyIdentifier: '2.5.29.35',
+  extKeyUsage: '2.5.29.37',
+  authorityInfoAccess: '1.3.6.1.5.5.7.1.1',
+  caIssuers: '1.3.6.1.5.5.7.48.2',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  domainValidated: '2.23.140.1.2.1',
+  sha256WithRsaEncryption: '1.2.840.113549.1.1.11',
+} as const;

@@ -1,0 +1,163 @@
+import { BitString, Integer, Null, PrintableString, Sequence, Utf8String } from 'asn1js';
+import {
+  AlgorithmIdentifier,
+  AttributeTypeAndValue,
+  Certificate,
+  type Extension,
+  PublicKeyInfo,
+  RelativeDistinguishedNames,
+  Time,
+} from 'pkijs';
+import {
+  arrayBuffer,
+  authorityKeyIdentifier,
+  basicConstraints,
+  caIssuers,
+  crlDistributionPoint,
+  domainValidated,
+  keyUsage,
+  keyUsages,
+  serverAuthOnly,
+  subjectAltName,
+  subjectKeyIdentifier,
+} from './extensions';
+import { oid } from './oids';
+
+/** ub-common-name, RFC 5280, appendix A. */
+const longestCommonName = 64;
+
+/** X.509 version 3. */
+const version3 = 2;
+
+export interface Issuing {
+  readonly certificate: Certificate;
+  /** Where that certificate and its revocation list are published; http, not https (RFC 5280, 8). */
+  readonly certificateUrl: string;
+  readonly crlUrl: string;
+}
+
+interface Content {
+  /** Content octets of a positive, minimal INTEGER. */
+  readonly serialNumber: Uint8Array;
+  /** SubjectPublicKeyInfo, DER. */
+  readonly spki: Uint8Array;
+  readonly notBefore: Date;
+  /** The last second of validity (RFC 5280, 4.1.2.5). */
+  readonly notAfter: Date;
+}
+
+export interface LeafContent extends Content {
+  readonly dnsNames: readonly string[];
+  readonly keyType: 'rsa' | 'ecdsa';
+  readonly subjectCommonName: boolean;
+}
+
+export interface CaContent extends Content {
+  readonly organization: string;
+  readonly commonName: string;
+}
+
+/**
+ * The TBSCertificate (DER) of an end entity: Baseline Requirements 7.1.2.7, domain validated. Names come from the terms,
+ * never from the CSR.
+ */
+export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
+  const commonName = content.subjectCommonName
+    ? content.dnsNames.find((name) => name.length <= longestCommonName)
+    : undefined;
+  const keyEncipherment = content.keyType === 'rsa' ? keyUsages.keyEncipherment : 0;
+  return tbs(
+    content,
+    commonName === undefined ? [] : [attribute(oid.commonName, commonName)],
+    issuing.certificate,
+    [
+      keyUsage(keyUsages.digitalSignature | keyEncipherment),
+      serverAuthOnly(),
+      basicConstraints({ cA: false }),
+      subjectAltName(content.dnsNames, commonName === undefined),
+      domainValidated(),
+      ...publishedBy(issuing),
+    ],
+  );
+}
+
+/** The TBSCertificate (DER) of a self-signed root: Baseline Requirements 7.1.2.1. */
+export function rootTbs(content: CaContent): Uint8Array {
+  return tbs(content, subjectOf(content), null, [
+    keyUsage(keyUsages.keyCertSign | keyUsages.cRLSign),
+    basicConstraints({ cA: true }),
+  ]);
+}
+
+/** The TBSCertificate (DER) of the intermediate that signs leaves: Baseline Requirements 7.1.2.6. */
+export function intermediateTbs(content: CaContent, root: Issuing): Uint8Array {
+  return tbs(content, subjectOf(content), root.certificate, [
+    keyUsage(keyUsages.keyCertSign | keyUsages.cRLSign),
+    serverAuthOnly(),
+    basicConstraints({ cA: true, pathLenConstraint: 0 }),
+    domainValidated(),
+    ...publishedBy(root),
+  ]);
+}
+
+/** Certificate (or CertificateList) ::= SEQUENCE { tbs, signatureAlgorithm, signatureValue }, around bytes that were signed. */
+export function assemble(tbsDer: Uint8Array, signature: Uint8Array): Buffer {
+  const tail = [signatureAlgorithm().toSchema(), new BitString({ valueHex: arrayBuffer(signature) })];
+  const content = Buffer.concat([tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))]);
+  const { length } = content;
+  if (length > 0xffff) throw new Error('longer than 65,535 octets');
+  const header = length < 0x100 ? [0x30, 0x81, length] : [0x30, 0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Uint8Array.from(length < 0x80 ? [0x30, length] : header), content]);
+}
+
+export function signatureAlgorithm(): AlgorithmIdentifier {
+  return new AlgorithmIdentifier({ algorithmId: oid.sha256WithRsaEncryption, algorithmParams: new Null() });
+}
+
+/** UTCTime: until 2049 (RFC 5280, 4.1.2.5). */
+export function time(value: Date): Time {
+  if (value.getUTCFullYear() >= 2050) throw new Error('a validity beyond 2049 needs GeneralizedTime');
+  return new Time({ type: 0, value });
+}
+
+function tbs(
+  content: Content,
+  subject: AttributeTypeAndValue[],
+  issuer: Certificate | null,
+  extensions: Extension[],
+): Uint8Array {
+  const publicKey = PublicKeyInfo.fromBER(arrayBuffer(content.spki));
+  const certificate = new Certificate();
+  certificate.version = version3;
+  certificate.serialNumber = new Integer({ valueHex: arrayBuffer(content.serialNumber) });
+  certificate.signature = signatureAlgorithm();
+  certificate.subject = new RelativeDistinguishedNames({ typesAndValues: subject });
+  certificate.issuer = issuer === null ? certificate.subject : issuer.subject;
+  certificate.notBefore = time(content.notBefore);
+  certificate.notAfter = time(content.notAfter);
+  certificate.subjectPublicKeyInfo = publicKey;
+  certificate.extensions = [
+    ...extensions,
+    subjectKeyIdentifier(publicKey.subjectPublicKey.valueBlock.valueHexView),
+    ...(issuer === null ? [] : [authorityKeyIdentifier(issuer)]),
+  ];
+  const block: Sequence = certificate.encodeTBS();
+  return new Uint8Array(block.toBER());
+}
+
+function publishedBy({ certificateUrl, crlUrl }: Issuing): Extension[] {
+  return [caIssuers(certificateUrl), crlDistributionPoint(crlUrl)];
+}
+
+function subjectOf({ organization, commonName }: CaContent): AttributeTypeAndValue[] {
+  return [attribute(oid.organizationName, organization), attribute(oid.commonName, commonName)];
+}
+
+function attribute(type: string, value: string): AttributeTypeAndValue {
+  // PrintableString where it can say it, else UTF8String (RFC 5280, 4.1.2.4).
+  const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
+  return new AttributeTypeAndValue({
+    type,
+    value: printable ? new PrintableString({ value }) : new Utf8String({ value }),
+  });
+}

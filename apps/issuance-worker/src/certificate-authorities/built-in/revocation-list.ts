@@ -1,0 +1,52 @@
+import { Integer } from 'asn1js';
+import { type Certificate, CertificateRevocationList, Extensions, RevokedCertificate } from 'pkijs';
+import type { RevocationListDraft } from '@certwright/persistence';
+import { arrayBuffer, authorityKeyIdentifier, crlNumber, reasonCode } from './extensions';
+import { signatureAlgorithm, time } from './profile';
+
+/** X.509 CRL version 2. */
+const version2 = 1;
+
+/** unspecified(0) is expressed by leaving the extension out (RFC 5280, 5.3.1). */
+const unspecified = 0;
+
+/** pkijs signs lists by itself; ours are signed elsewhere, so their TBS must come out. */
+class UnsignedList extends CertificateRevocationList {
+  toTbs(): Uint8Array {
+    return new Uint8Array(this.encodeTBS().toBER());
+  }
+}
+
+/** The TBSCertList (DER): RFC 5280, 5.1. */
+export function revocationListTbs(
+  draft: RevocationListDraft,
+  nextUpdate: Date,
+  issuer: Certificate,
+): Uint8Array {
+  const list = new UnsignedList();
+  list.version = version2;
+  list.signature = signatureAlgorithm();
+  list.issuer = issuer.subject;
+  list.thisUpdate = time(draft.now);
+  list.nextUpdate = time(nextUpdate);
+  if (draft.revoked.length > 0) list.revokedCertificates = draft.revoked.map(revokedCertificate);
+  list.crlExtensions = new Extensions({
+    extensions: [authorityKeyIdentifier(issuer), crlNumber(draft.number)],
+  });
+  return list.toTbs();
+}
+
+function revokedCertificate({
+  serialNumber,
+  revokedAt,
+  reason,
+}: RevocationListDraft['revoked'][number]): RevokedCertificate {
+  const entry = new RevokedCertificate({
+    userCertificate: new Integer({ valueHex: arrayBuffer(serialNumber) }),
+    revocationDate: time(revokedAt),
+  });
+  if (reason !== null && reason !== unspecified) {
+    entry.crlEntryExtensions = new Extensions({ extensions: [reasonCode(reason)] });
+  }
+  return entry;
+}

@@ -1,0 +1,13 @@
+import type { Issuance, IssuanceError } from '@certwright/issuance';
+import type { Attachment, LeaseLost } from '@certwright/persistence';
+
+/** What an operator wants to know of an issuance: log lines and counters. */
+export interface IssuanceEvents {
+  attached(issuance: Issuance, attachment: Attachment): void;
+  /** `final`: somebody must look at it. */
+  failed(issuance: Issuance, error: IssuanceError, final: boolean): void;
+  /** Another worker has it; nothing was written. */
+  leaseLost(issuance: Issuance, error: LeaseLost): void;
+  /** Something that is not foreseen. */
+  stumbled(issuance: Issuance, error: unknown): void;
+}

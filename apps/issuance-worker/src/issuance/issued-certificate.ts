@@ -1,0 +1,42 @@
+import type { Issuance, Terms } from '@certwright/issuance';
+import type { Attachment } from '@certwright/persistence';
+import { checkIssued, readCertificate } from '@certwright/pki';
+import type { IssuedChain } from '../certificate-authorities/certificate-authority';
+
+/** What is wrong with a certificate that a CA handed over, each in words; nothing is attached that is not what was asked for. */
+export function certificateFaults(
+  { leaf, chain, root }: IssuedChain,
+  terms: Terms,
+  now: Date,
+): readonly string[] {
+  const spkiSha256 = Buffer.from(terms.spkiSha256).toString('hex');
+  const mismatches = checkIssued({ leaf, chain, root }, { dnsNames: terms.dnsNames, spkiSha256, now });
+  return mismatches.map(({ message }) => message);
+}
+
+export function attachmentOf(
+  { leaf, chain, root }: IssuedChain,
+  issuance: Issuance,
+  terms: Terms,
+  certificateId: string,
+): Attachment {
+  const reading = readCertificate(leaf);
+  if (!reading.ok) throw new Error('a certificate without faults cannot be read');
+  const { certificate } = reading;
+  return {
+    planId: issuance.planId,
+    accountId: issuance.accountId,
+    certificateId,
+    dnsNames: certificate.dnsNames,
+    keyType: terms.keyType,
+    serialNumber: certificate.serialNumber,
+    notBefore: certificate.notBefore,
+    notAfter: certificate.notAfter,
+    sha256: Buffer.from(certificate.sha256, 'hex'),
+    spkiSha256: terms.spkiSha256,
+    leaf,
+    chain,
+    root,
+    approvals: issuance.approvals,
+  };
+}

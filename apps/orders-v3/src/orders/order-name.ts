@@ -1,0 +1,18 @@
+/** Unicode code points. */
+const longestName = 255;
+
+/**
+ * An order's name is a name for people, in URLs and file names; it need not be a DNS name. A lone surrogate is kept from
+ * PostgreSQL, which would store U+FFFD in its place and so make different names collide; "." and ".." vanish from URLs.
+ *
+ * @returns why the text is no order name, in words that follow "the name"; null when it is one
+ */
+export function orderNameFault(name: string): string | null {
+  if (name === '') return 'is empty';
+  // Before anything walks over it: a code point takes at most two UTF-16 units.
+  if (name.length > 2 * longestName || [...name].length > longestName) return `is longer than ${longestName} characters`;
+  if (!name.isWellFormed()) return 'is not well-formed Unicode';
+  if (/\p{Cc}/u.test(name)) return 'has control characters';
+  if (name === '.' || name === '..') return 'is "." or "..", which URLs drop';
+  return null;
+}

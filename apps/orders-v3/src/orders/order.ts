@@ -1,0 +1,118 @@
+import type { KeyType } from '@certwright/issuance';
+
+/** What a caller wants kept valid, in the words of the order API. Everything but `name` may be modified. */
+export interface Order {
+  readonly name: string;
+  /** Normal form (lower-case A-labels), no duplicates, in the caller's order. */
+  readonly dnsNames: readonly string[];
+  /** DNS name in normal form → lower-case address that may approve it. */
+  readonly approverEmails: Readonly<Record<string, string>>;
+  /** Null: unmanaged, the caller makes the keys. */
+  readonly cluster: string | null;
+  readonly autoRenew: boolean;
+  readonly muted: boolean;
+  readonly paused: boolean;
+  readonly product: string;
+  readonly keyType: KeyType;
+  readonly csr: OrderCsr | null;
+}
+
+export interface OrderCsr {
+  /** PKCS#10, DER. */
+  readonly der: Uint8Array;
+  /** SHA-256 over the DER SubjectPublicKeyInfo. */
+  readonly spkiSha256: Uint8Array;
+}
+
+/** An order as it is kept. */
+export interface StoredOrder extends Order {
+  readonly planId: string;
+  readonly accountId: string;
+  /** Null exactly while `csr` is null. */
+  readonly termsId: string | null;
+  /** Positive; grows with every effective modification. */
+  readonly revision: number;
+  readonly downloadToken: string;
+}
+
+/** What a modification asks for; what is left out keeps its value. */
+export type OrderWishes = { readonly [M in keyof Order]?: Order[M] };
+
+/** What the product that results from a modification says about the CSR that the order has. */
+export interface CsrSupport {
+  /** The product wants every DNS name in the CSR. */
+  readonly namesEveryDnsName: boolean;
+  /** The product issues from the CSR that the order has at present. */
+  readonly supportsExistingCsr: () => boolean;
+}
+
+/** The order that results from a modification. Faults of it are for `order-rules.ts` to find. */
+export function modifiedOrder(before: Order, wishes: OrderWishes, support: CsrSupport): Order {
+  const given = { ...before, ...wishes };
+  // Another order of the same names is no change: the order keeps the one it has.
+  const dnsNames = sameNames(before.dnsNames, given.dnsNames) ? before.dnsNames : given.dnsNames;
+  const result = { ...given, dnsNames };
+  const csr = wishes.csr ?? (resetsCsr(before, result, support) ? null : before.csr);
+  return { ...result, csr };
+}
+
+/** The four rules by which a change resets `csr` to null, unless the same request carries a new one. */
+export function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: CsrSupport): boolean {
+  return (
+    (!sameNames(before.dnsNames, after.dnsNames) && support.namesEveryDnsName) ||
+    before.cluster !== after.cluster ||
+    before.keyType !== after.keyType ||
+    (before.product !== after.product && before.csr !== null && !support.supportsExistingCsr())
+  );
+}
+
+/** Approvers of names that the order no longer has, and of a product that knows no approval by email, fall away. */
+export function remainingApprovers(
+  approverEmails: Order['approverEmails'],
+  dnsNames: readonly string[],
+  emailApproval: boolean,
+): Order['approverEmails'] {
+  if (!emailApproval) return {};
+  return Object.fromEntries(Object.entries(approverEmails).filter(([name]) => dnsNames.includes(name)));
+}
+
+/** What an effective modification brings about. */
+export interface Consequences {
+  readonly terms: 'keep' | 'replace' | 'clear';
+  /** `open`: a certificate is issued for the new revision. `close`: what is under way ends, and nothing begins. */
+  readonly issuance: 'open' | 'close';
+}
+
+/** @returns null when nothing changed: then nothing is done, and the revision stays */
+export function consequencesOf(before: Order, after: Order): Consequences | null {
+  const changesTerms =
+    !sameNames(before.dnsNames, after.dnsNames) ||
+    !sameCsr(before.csr, after.csr) ||
+    before.keyType !== after.keyType ||
+    before.product !== after.product ||
+    !sameApprovers(before.approverEmails, after.approverEmails);
+  const changes =
+    changesTerms ||
+    before.cluster !== after.cluster ||
+    before.autoRenew !== after.autoRenew ||
+    before.muted !== after.muted ||
+    before.paused !== after.paused;
+  if (!changes) return null;
+  if (after.csr === null) return { terms: before.csr === null ? 'keep' : 'clear', issuance: 'close' };
+  return { terms: changesTerms ? 'replace' : 'keep', issuance: after.paused ? 'close' : 'open' };
+}
+
+/** The same set; neither list has duplicates. */
+export function sameNames(some: readonly string[], others: readonly string[]): boolean {
+  const set = new Set(some);
+  return some.length === others.length && others.every((name) => set.has(name));
+}
+
+function sameCsr(one: OrderCsr | null, other: OrderCsr | null): boolean {
+  return one === null || other === null ? one === other : Buffer.compare(one.der, other.der) === 0;
+}
+
+function sameApprovers(some: Order['approverEmails'], others: Order['approverEmails']): boolean {
+  const names = Object.keys(some);
+  return sameNames(names, Object.keys(others)) && names.every((name) => some[name] === others[name]);
+}

@@ -1,0 +1,133 @@
+import nx from '@nx/eslint-plugin';
+import prettier from 'eslint-config-prettier';
+import tseslint from 'typescript-eslint';
+
+/** Who may import whom: closed lists, one per tag. docs/decisions/0001-layout.md tells why. */
+const depConstraints = [
+  {
+    sourceTag: 'type:app',
+    onlyDependOnLibsWithTags: [
+      'type:runtime',
+      'type:adapter',
+      'type:contract',
+      'type:domain',
+      'type:testing',
+    ],
+  },
+  {
+    sourceTag: 'type:runtime',
+    onlyDependOnLibsWithTags: ['type:contract', 'type:domain', 'type:testing'],
+  },
+  {
+    sourceTag: 'type:adapter',
+    onlyDependOnLibsWithTags: ['type:contract', 'type:domain', 'type:testing'],
+  },
+  { sourceTag: 'type:contract', onlyDependOnLibsWithTags: ['type:domain', 'type:testing'] },
+  { sourceTag: 'type:domain', onlyDependOnLibsWithTags: ['type:domain', 'type:testing'] },
+  {
+    sourceTag: 'type:testing',
+    onlyDependOnLibsWithTags: ['type:adapter', 'type:contract', 'type:domain', 'type:runtime'],
+  },
+  {
+    sourceTag: 'type:tool',
+    onlyDependOnLibsWithTags: [
+      'type:runtime',
+      'type:adapter',
+      'type:contract',
+      'type:domain',
+      'type:testing',
+    ],
+  },
+  {
+    sourceTag: 'scope:issuance',
+    onlyDependOnLibsWithTags: ['scope:issuance', 'scope:shared', 'scope:testing'],
+  },
+  { sourceTag: 'scope:ct', onlyDependOnLibsWithTags: ['scope:ct', 'scope:shared', 'scope:testing'] },
+  { sourceTag: 'scope:gateway', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
+  { sourceTag: 'scope:shared', onlyDependOnLibsWithTags: ['scope:shared', 'scope:testing'] },
+  { sourceTag: 'reach:none', onlyDependOnLibsWithTags: ['reach:none', 'reach:testing'] },
+  { sourceTag: 'reach:db', onlyDependOnLibsWithTags: ['reach:none', 'reach:db', 'reach:testing'] },
+  { sourceTag: 'reach:redis', onlyDependOnLibsWithTags: ['reach:none', 'reach:redis', 'reach:testing'] },
+];
+
+export default tseslint.config(
+  { ignores: ['dist/**', 'node_modules/**', 'coverage/**', '.certwright/**', '.nx/**'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    files: ['**/*.ts'],
+    extends: [...tseslint.configs.recommended, ...tseslint.configs.stylistic],
+    plugins: { '@nx': nx },
+    rules: {
+      '@nx/enforce-module-boundaries': [
+        'error',
+        { enforceBuildableLibDependency: false, allow: [], depConstraints },
+      ],
+      '@typescript-eslint/consistent-type-imports': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-extraneous-class': 'off',
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportAllDeclaration', message: 'Name what a lib offers; `export *` hides it.' },
+      ],
+      eqeqeq: 'error',
+    },
+  },
+  {
+    files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
+    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/testing/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Only config.ts reads the environment.' },
+      ],
+    },
+  },
+  {
+    files: ['libs/{errors,dns-names,pki,issuance,ct}/src/**/*.ts'],
+    ignores: ['**/*.spec.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^node:(?!crypto$|buffer$)',
+              message: 'Domain libs do no I/O: time, ids and bytes come in as arguments.',
+            },
+            {
+              group: ['@nestjs/*', 'typeorm', 'bullmq', 'ioredis', 'pg'],
+              message: 'Domain libs know no framework.',
+            },
+          ],
+        },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportAllDeclaration', message: 'Name what a lib offers; `export *` hides it.' },
+        {
+          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+          message: 'Domain libs have no clock: take `now` as an argument.',
+        },
+        {
+          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+          message: 'Domain libs have no clock: take `now` as an argument.',
+        },
+        {
+          selector: 'CallExpression[callee.property.name=/^(random|randomBytes|randomUUID|randomInt)$/]',
+          message: 'Domain libs have no randomness: take the bytes as an argument.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: ['libs/testing/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { paths: [{ name: '@certwright/testing', message: 'Only specs import testing.' }] },
+      ],
+    },
+  },
+  prettier,
+);

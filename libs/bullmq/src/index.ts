@@ -1,0 +1,2 @@
+export { JobQueues } from './job-queues';
+export { type Handlers, type JobsOf, type RunnerEvents, type RunningJobs, runJobs } from './job-runner';

@@ -1,0 +1,65 @@
+import { type Job, type QueueName, queueNames, queueOf, queues } from '@certwright/jobs';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+
+/** Redis keys of a queue carry a hash tag, so that a Redis Cluster keeps them on one node. */
+export const queuePrefix = '{certwright}';
+
+/** Redis answers a nudge at once or not at all; the outbox keeps what could not be sent. */
+const commandTimeoutMs = 5_000;
+
+/** Puts jobs on Redis. */
+export class JobQueues {
+  private readonly connection: Redis;
+  private readonly byName: ReadonlyMap<QueueName, Queue>;
+
+  /** @param onError told of every trouble with Redis; must not throw */
+  constructor(redisUrl: string, onError: (error: Error) => void) {
+    this.connection = new Redis(redisUrl, {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: commandTimeoutMs,
+      retryStrategy: (times) => Math.min(times * 100, 2_000),
+    });
+    this.connection.on('error', onError);
+    const queue = (name: QueueName) =>
+      new Queue(name, {
+        connection: this.connection,
+        prefix: queuePrefix,
+        skipMetasUpdate: true,
+        defaultJobOptions: {
+          attempts: queues[name].attempts,
+          removeOnComplete: queues[name].removeFinished,
+          removeOnFail: queues[name].removeFinished,
+        },
+      }).on('error', onError);
+    this.byName = new Map(queueNames.map((name) => [name, queue(name)]));
+  }
+
+  /** One round trip per queue. A job whose id is still queued is dropped by Redis. */
+  async addAll(jobs: readonly Job[]): Promise<void> {
+    for (const [name, queue] of this.byName) {
+      const own = jobs.filter((job) => queueOf[job.name] === name);
+      if (own.length === 0) continue;
+      await queue.addBulk(
+        own.map(({ name: job, id, payload }) => ({ name: job, data: payload, opts: { jobId: id } })),
+      );
+    }
+  }
+
+  /** Jobs that wait or run, by queue. */
+  async lengths(): Promise<ReadonlyMap<QueueName, number>> {
+    const lengths = new Map<QueueName, number>();
+    for (const [name, queue] of this.byName) lengths.set(name, await queue.count());
+    return lengths;
+  }
+
+  async ping(): Promise<void> {
+    await this.connection.ping();
+  }
+
+  async close(): Promise<void> {
+    for (const queue of this.byName.values()) await queue.close().catch(() => undefined);
+    this.connection.disconnect();
+  }
+}

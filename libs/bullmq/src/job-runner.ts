@@ -1,0 +1,74 @@
+import { type JobName, type JobPayloads, type QueueName, queueOf, queues } from '@certwright/jobs';
+import { Worker } from 'bullmq';
+import { queuePrefix } from './job-queues';
+
+export type JobsOf<Q extends QueueName> = {
+  [N in JobName]: (typeof queueOf)[N] extends Q ? N : never;
+}[JobName];
+
+/** One handler for each job of the queue: a missing one does not compile. */
+export type Handlers<Q extends QueueName> = {
+  readonly [N in JobsOf<Q>]: (payload: JobPayloads[N]) => Promise<void>;
+};
+
+export interface RunnerEvents {
+  /** A handler threw. The row's own due time brings the work back. */
+  readonly failed: (job: string, error: Error) => void;
+  /** Trouble with Redis. */
+  readonly error: (error: Error) => void;
+}
+
+export interface RunningJobs {
+  /** Takes no more jobs and waits for those that run. */
+  close(): Promise<void>;
+}
+
+/** Runs the jobs of one queue in this process, as many side by side as the queue's table says. */
+export function runJobs<Q extends QueueName>(
+  redisUrl: string,
+  queue: Q,
+  handlers: Handlers<Q>,
+  events: RunnerEvents,
+  concurrency: number = queues[queue].concurrency,
+): RunningJobs {
+  const byName = new Map<string, (payload: never) => Promise<void>>(Object.entries(handlers));
+  assertComplete(queue, [...byName.keys()]);
+  const worker = new Worker(
+    queue,
+    async ({ name, data }) => {
+      const handler = byName.get(name);
+      if (handler === undefined) throw new Error(`No handler for job "${name}" on queue "${queue}".`);
+      await handler(data as never);
+    },
+    {
+      connection: {
+        url: redisUrl,
+        maxRetriesPerRequest: null,
+        retryStrategy: (times) => Math.min(times * 100, 2_000),
+      },
+      prefix: queuePrefix,
+      skipVersionCheck: true,
+      concurrency,
+      lockDuration: queues[queue].lockDurationMs,
+      maxStalledCount: queues[queue].maxStalledCount,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    },
+  );
+  worker.on('error', events.error);
+  worker.on('failed', (job, error) => events.failed(job?.name ?? 'unknown', error));
+  return { close: async () => await worker.close() };
+}
+
+/** What the compiler holds for typed callers is held again at start: each declared job has exactly one handler. */
+function assertComplete(queue: QueueName, handled: readonly string[]): void {
+  const declared = Object.entries(queueOf)
+    .filter(([, name]) => name === queue)
+    .map(([job]) => job);
+  const missing = declared.filter((job) => !handled.includes(job));
+  const unknown = handled.filter((job) => !declared.includes(job));
+  if (missing.length + unknown.length === 0) return;
+  throw new Error(
+    `Queue "${queue}": without handler: ${missing.join(', ') || 'none'}; handler without declared job: ${unknown.join(', ') || 'none'}.`,
+  );
+}

@@ -1,0 +1,42 @@
+// The numbers of the IANA "Domain Name System (DNS) Parameters" registry that this library decides by.
+
+export const OPCODE = { QUERY: 0, UPDATE: 5 } as const;
+
+export const CLASS = { IN: 1, NONE: 254, ANY: 255 } as const;
+
+/** RFC 1035 section 4.1.1, RFC 2136 section 2.2, RFC 6891 section 9 (BADVERS needs the OPT record's upper bits). */
+export const RCODE = {
+  NOERROR: 0,
+  FORMERR: 1,
+  SERVFAIL: 2,
+  NXDOMAIN: 3,
+  NOTIMP: 4,
+  REFUSED: 5,
+  YXDOMAIN: 6,
+  YXRRSET: 7,
+  NXRRSET: 8,
+  NOTAUTH: 9,
+  NOTZONE: 10,
+  BADVERS: 16,
+} as const;
+export type Rcode = (typeof RCODE)[keyof typeof RCODE];
+
+/** The types that a zone of this library can hold, by their numbers. */
+export const STORED_TYPE = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, CAA: 257 } as const;
+export type StoredType = keyof typeof STORED_TYPE;
+
+const STORED_TYPE_NAMES: ReadonlyMap<number, StoredType> = new Map(
+  (Object.keys(STORED_TYPE) as StoredType[]).map((name) => [STORED_TYPE[name], name]),
+);
+
+/** `undefined` for a type that no zone here can hold. */
+export function storedTypeOf(type: number): StoredType | undefined {
+  return STORED_TYPE_NAMES.get(type);
+}
+
+export const QTYPE = { OPT: 41, DS: 43, TSIG: 250, IXFR: 251, AXFR: 252, ANY: 255 } as const;
+
+/** OPT, and 128–255: types of questions and of messages, never of data (RFC 6895 section 3.1). */
+export function isMetaType(type: number): boolean {
+  return type === QTYPE.OPT || (type >= 128 && type <= 255);
+}

@@ -1,0 +1,98 @@
+import * as packet from 'dns-packet';
+import { type AnyAnswer, type Reply, bareReply } from './answer';
+import { RCODE, type Rcode } from './codes';
+import { HEADER_OCTETS } from './name';
+import { type ZoneRecord, unwritable } from './record';
+import { type Edns, type RequestHeader } from './request';
+
+/** Without EDNS a UDP message has at most this many octets (RFC 1035 section 4.2.1). */
+const PLAIN_UDP_OCTETS = 512;
+/** What fits an unfragmented datagram nearly everywhere (DNS Flag Day 2020), and the bound on amplification. */
+export const EDNS_UDP_OCTETS = 1232;
+const TCP_OCTETS = 65535;
+
+export interface Asked {
+  readonly header: RequestHeader;
+  /** Octets of the question section, echoed to the letter; absent where it could not be read. */
+  readonly questionOctets?: Buffer;
+  readonly edns?: Edns;
+  readonly transport: 'udp' | 'tcp';
+}
+
+/**
+ * The message that carries `reply`. What does not fit a datagram is sent without any record but with TC, so that the asker
+ * comes back over TCP, where its address is proven; half an RRset would be of no use (RFC 2181 section 9).
+ */
+export function encodeReply(asked: Asked, reply: Reply): Buffer {
+  const whole = encode(asked, reply, false);
+  if (whole.length <= limitOf(asked)) return whole;
+  const glueless = encode(asked, { ...reply, additional: [] }, false);
+  if (glueless.length <= limitOf(asked)) return glueless;
+  if (asked.transport === 'tcp') return encode(asked, bareReply(RCODE.SERVFAIL), false);
+  return encode(asked, { ...reply, answers: [], authority: [], additional: [] }, true);
+}
+
+function limitOf({ transport, edns }: Asked): number {
+  if (transport === 'tcp') return TCP_OCTETS;
+  return edns === undefined
+    ? PLAIN_UDP_OCTETS
+    : Math.min(Math.max(edns.udpPayload, PLAIN_UDP_OCTETS), EDNS_UDP_OCTETS);
+}
+
+function encode({ header, questionOctets, edns }: Asked, reply: Reply, truncated: boolean): Buffer {
+  const additionals = reply.additional.map(toPacket);
+  if (edns !== undefined) additionals.push(optRecord(reply.rcode, edns));
+  const message = packet.encode({
+    type: 'response',
+    id: header.id,
+    flags:
+      (header.opcode << 11) |
+      (reply.authoritative ? packet.AUTHORITATIVE_ANSWER : 0) |
+      (truncated ? packet.TRUNCATED_RESPONSE : 0) |
+      (header.recursionDesired ? packet.RECURSION_DESIRED : 0) |
+      (header.checkingDisabled ? packet.CHECKING_DISABLED : 0) |
+      (reply.rcode & 0xf),
+    answers: reply.answers.map(toPacket),
+    authorities: reply.authority.map(toPacket),
+    additionals,
+  });
+  return questionOctets === undefined ? message : withQuestion(message, questionOctets);
+}
+
+/** dns-packet writes no compression pointers, so nothing breaks when the records move to behind the question. */
+function withQuestion(message: Buffer, question: Buffer): Buffer {
+  const whole = Buffer.allocUnsafe(message.length + question.length);
+  message.copy(whole, 0, 0, HEADER_OCTETS);
+  whole.writeUInt16BE(1, 4);
+  question.copy(whole, HEADER_OCTETS);
+  message.copy(whole, HEADER_OCTETS + question.length, HEADER_OCTETS);
+  return whole;
+}
+
+function optRecord(rcode: Rcode, edns: Edns): packet.Answer {
+  return {
+    type: 'OPT',
+    name: '.',
+    udpPayloadSize: EDNS_UDP_OCTETS,
+    extendedRcode: rcode >> 4,
+    ednsVersion: 0,
+    flags: edns.dnssecOk ? packet.DNSSEC_OK : 0,
+    flag_do: edns.dnssecOk,
+    options: [],
+  };
+}
+
+/**
+ * dns-packet writes what it is given: a label over 63 octets becomes a compression pointer, a string over 255 loses its
+ * length. A source may be anything, so its records are checked here once more.
+ * @throws RangeError
+ */
+function toPacket(record: ZoneRecord | AnyAnswer): packet.Answer {
+  if (record.type === 'HINFO') return record;
+  const fault = unwritable(record);
+  if (fault !== undefined) throw new RangeError(`${record.name} ${record.type}: ${fault}`);
+  if (record.type === 'TXT') return { ...record, data: [...record.data] };
+  if (record.type !== 'CAA') return record;
+  // Its types know three of the tags that exist.
+  return { ...record, data: { ...record.data, tag: record.data.tag as packet.CaaData['tag'] } };
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { type Responder } from '../responder';
+import { Frames, framed } from './frames';
+import { type DnsServerLimits } from './limits';
+
+/** Answers length-prefixed messages on connections to one address and port (RFC 7766), one after another on each. */
+export class TcpListener {
+  readonly #server: Server;
+  /** Open connections, and whether one has a message under way. */
+  readonly #connections = new Map<Socket, { busy: boolean }>();
+  #closing = false;
+
+  private constructor(
+    server: Server,
+    private readonly responder: Responder,
+    private readonly limits: DnsServerLimits,
+    onError: (error: Error) => void,
+  ) {
+    this.#server = server;
+    server.on('error', onError);
+    server.on('connection', (socket) => void this.#serve(socket));
+  }
+
+  static async open(
+    host: string,
+    port: number,
+    responder: Responder,
+    limits: DnsServerLimits,
+    onError: (error: Error) => void,
+  ): Promise<TcpListener> {
+    // A peer may close its half after its last question and still wait for the answer.
+    const server = createServer({ allowHalfOpen: true });
+    // Beyond it a connection is closed on arrival.
+    server.maxConnections = limits.tcpConnections;
+    const listener = new TcpListener(server, responder, limits, onError);
+    server.listen(port, host);
+    await once(server, 'listening');
+    return listener;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Takes no more connections, lets messages under way be answered within the grace, and cuts what is left. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const [socket, { busy }] of this.#connections) if (!busy) socket.destroy();
+    const cut = setTimeout(() => {
+      for (const socket of this.#connections.keys()) socket.destroy();
+    }, this.limits.closeGraceMs);
+    await closed;
+    clearTimeout(cut);
+  }
+
+  async #serve(socket: Socket): Promise<void> {
+    const state = { busy: false };
+    this.#connections.set(socket, state);
+    // Not socket.setTimeout(): that starts anew with every octet, and one every few seconds would hold the connection.
+    const idle = setTimeout(() => socket.destroy(), this.limits.tcpIdleMs);
+    socket.on('close', () => {
+      clearTimeout(idle);
+      this.#connections.delete(socket);
+    });
+    // A reset by the peer ends the reading below as well; there is nothing to tell.
+    socket.on('error', () => socket.destroy());
+    const peer = {
+      address: socket.remoteAddress ?? '',
+      port: socket.remotePort ?? 0,
+      transport: 'tcp',
+    } as const;
+    const frames = new Frames();
+    try {
+      for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        frames.push(chunk);
+        for (let message = frames.next(); message !== undefined; message = frames.next()) {
+          if (message === 'too long' || this.#closing) return;
+          state.busy = true;
+          const response = await this.responder.respond(message, peer);
+          // What must not be answered over UDP is, on a connection, a peer that does not speak DNS.
+          if (response === undefined) return;
+          // Reading goes on only when the peer takes its answers: memory per connection stays bounded.
+          if (!socket.write(framed(response))) await drained(socket);
+          state.busy = false;
+          idle.refresh();
+        }
+        if (this.#closing) return;
+      }
+    } catch {
+      // The connection is gone: cut by the peer, by the idle limit, or by close().
+    } finally {
+      state.busy = false;
+      socket.end(() => socket.destroy());
+    }
+  }
+}
+
+/** Resolves when the peer has taken what was written, or is gone. */
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      socket.off('drain', wake).off('close', wake);
+      resolve();
+    };
+    socket.on('drain', wake).on('close', wake);
+  });
+}

@@ -1,0 +1,62 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { type Responder } from '../responder';
+import { type DnsServerLimits } from './limits';
+import { Idle } from './idle';
+
+/** Answers datagrams on one address and port. */
+export class UdpListener {
+  readonly #socket: Socket;
+  readonly #work = new Idle();
+  #closing = false;
+
+  private constructor(
+    socket: Socket,
+    private readonly responder: Responder,
+    private readonly limits: DnsServerLimits,
+    onError: (error: Error) => void,
+  ) {
+    this.#socket = socket;
+    socket.on('error', onError);
+    socket.on('message', (message, from) => void this.#receive(message, from));
+  }
+
+  static async open(
+    host: string,
+    port: number,
+    responder: Responder,
+    limits: DnsServerLimits,
+    onError: (error: Error) => void,
+  ): Promise<UdpListener> {
+    const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.bind(port, host, () => {
+        socket.removeListener('error', reject);
+        resolve();
+      });
+    });
+    return new UdpListener(socket, responder, limits, onError);
+  }
+
+  /** Takes no more datagrams, and closes once those under way are answered or the grace is over. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#work.reached(this.limits.closeGraceMs);
+    await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
+  }
+
+  async #receive(message: Buffer, { address, port }: RemoteInfo): Promise<void> {
+    // Port 0 is nobody's: only a forged datagram comes from it, and send() throws on it.
+    if (this.#closing || port === 0 || this.#work.count >= this.limits.udpInFlight) return;
+    this.#work.begin();
+    try {
+      const response = await this.responder.respond(message, { address, port, transport: 'udp' });
+      // A datagram that cannot be sent is a lost one: the asker tries again.
+      if (response !== undefined)
+        await new Promise((sent) => this.#socket.send(response, port, address, sent));
+    } finally {
+      this.#work.end();
+    }
+  }
+}

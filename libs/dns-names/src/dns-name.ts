@@ -1,0 +1,89 @@
+import type { FieldFaultCode } from '@certwright/errors';
+import { publicSuffixPlace } from './domain-tree';
+import { normalLabel } from './label';
+import { quoteInput } from './quote-input';
+
+/** RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters of text without the trailing dot. */
+const longestName = 253;
+
+/**
+ * Characters that are looked at, at most. A U-label may be longer in UTF-16 units than in octets of its A-label, never
+ * more than twice: a code point outside the BMP takes two units and at least one octet. The rest is the trailing dot.
+ */
+const longestInput = 2 * longestName + 1;
+
+export type DnsNameFaultCode = FieldFaultCode & ('invalid_dns_name' | 'not_public_domain');
+
+export type ParsedDnsName =
+  | { readonly ok: true; readonly name: string }
+  | { readonly ok: false; readonly code: DnsNameFaultCode; readonly message: string };
+
+/**
+ * Reads a name that a certificate may carry (Baseline Requirements, section 7.1.2.7.12). Normal form: lower-case A-labels,
+ * no trailing dot, at most one leftmost `*.`. The name is beneath a public suffix, and so is everything a wildcard covers.
+ */
+export function parseDnsName(input: unknown): ParsedDnsName {
+  if (typeof input !== 'string') return invalid(input, 'a DNS name is a string');
+  if (input.length > longestInput) return invalid(input, `it is longer than ${longestName} octets`);
+  const unreadable = unreadableIn(input);
+  if (unreadable !== undefined) return invalid(input, unreadable);
+
+  const absolute = input.endsWith('.') ? input.slice(0, -1) : input;
+  const wildcard = absolute.startsWith('*.');
+  const labels: string[] = [];
+  for (const label of (wildcard ? absolute.slice(2) : absolute).split('.')) {
+    const normal = normalLabel(label);
+    if (!normal.ok) return invalid(input, `the label ${quoteInput(label)} ${normal.reason}`);
+    labels.push(normal.label);
+  }
+  if (isNumeric(labels.at(-1) ?? '')) return invalid(input, 'it is an IP address or ends in a number');
+  const base = labels.join('.');
+  const name = wildcard ? `*.${base}` : base;
+  if (name.length > longestName) return invalid(input, `it is longer than ${longestName} octets`);
+  return beneathPublicSuffix(input, name, base, wildcard);
+}
+
+function beneathPublicSuffix(input: string, name: string, base: string, wildcard: boolean): ParsedDnsName {
+  const { listed, registeredDomain } = publicSuffixPlace(base);
+  if (!listed) return notPublic(input, 'it is not beneath any public suffix');
+  if (registeredDomain !== null) return { ok: true, name };
+  if (wildcard) return notPublic(input, `a wildcard may not stand right beneath the public suffix ${base}`);
+  return notPublic(input, 'it is itself a public suffix, which many parties register names under');
+}
+
+/** What keeps the text from being read as a name at all; checked before it is cut into labels. */
+function unreadableIn(input: string): string | undefined {
+  if (input === '' || input === '.') return 'it is empty';
+  // A lone surrogate is stored as U+FFFD by PostgreSQL, so that different names would collide.
+  if (/\p{Surrogate}/u.test(input)) return 'it is not well-formed Unicode';
+  if (/[\p{Cc}\p{Z}]/u.test(input)) return 'it has white space or control characters';
+  if (/[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(input)) return 'it has invisible characters';
+  if (/[\u3002\uff0e\uff61\u2024\ufe52]/.test(input))
+    return 'its labels are not separated by the ASCII full stop';
+  if (/[:[\]]/.test(input)) return 'it is an IPv6 address or has a port or scheme';
+  if (input.indexOf('*', input.startsWith('*.') ? 1 : 0) !== -1) {
+    return 'an asterisk may only be the whole leftmost label, once';
+  }
+  return undefined;
+}
+
+/** The last label decides whether a host is an IPv4 address, in any spelling (URL Standard, "ends in a number checker"). */
+function isNumeric(label: string): boolean {
+  return /^(?:[0-9]+|0x[0-9a-f]*)$/.test(label);
+}
+
+function invalid(input: unknown, reason: string): ParsedDnsName {
+  return {
+    ok: false,
+    code: 'invalid_dns_name',
+    message: `${quoteInput(input)} is not a valid DNS name: ${reason}.`,
+  };
+}
+
+function notPublic(input: string, reason: string): ParsedDnsName {
+  return {
+    ok: false,
+    code: 'not_public_domain',
+    message: `${quoteInput(input)} cannot be certified: ${reason}.`,
+  };
+}

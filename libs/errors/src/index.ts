@@ -1,0 +1,2 @@
+export { type FieldFault, Problem, type ProblemDetails } from './problem';
+export { type FieldFaultCode, fieldFaultCodes, type ProblemCode, problemCodes } from './problem-codes';

@@ -1,0 +1,55 @@
+import type { ApprovalMethod } from './product';
+
+/**
+ * `open` → `issued` | `superseded` (newer terms took its place) | `canceled` (its plan was closed, or nobody approved
+ * in time) | `failed` (a fault that repeating cannot mend). An issuance that left `open` never changes again.
+ */
+export const issuanceStates = ['open', 'issued', 'superseded', 'canceled', 'failed'] as const;
+export type IssuanceState = (typeof issuanceStates)[number];
+
+/** How far the approval of one name has come. Stored with the issuance: one writer, the holder of the lease. */
+export interface NameApproval {
+  readonly dnsName: string;
+  readonly status: 'pending' | 'approved';
+  /** What approved the name; null while pending. */
+  readonly method: ApprovalMethod | null;
+  /** What the last check found and where, in words for the caller; null before the first check and once approved. */
+  readonly problem: string | null;
+  /** RFC 3339, UTC; null before the first check. */
+  readonly checkedAt: string | null;
+}
+
+export interface IssuanceError {
+  readonly code: IssuanceErrorCode;
+  /** For the caller: which name, why, and what to do. */
+  readonly message: string;
+}
+
+export const issuanceErrorCodes = [
+  'approval_timeout',
+  'certificate_mismatch',
+  'product_unavailable',
+  'ca_unavailable',
+  'ca_rejected',
+] as const;
+export type IssuanceErrorCode = (typeof issuanceErrorCodes)[number];
+
+/** One attempt at terms. */
+export interface Issuance {
+  readonly id: string;
+  readonly planId: string;
+  readonly accountId: string;
+  readonly termsId: string;
+  /** The plan's revision that it was opened for. */
+  readonly revision: number;
+  readonly state: IssuanceState;
+  readonly approvals: readonly NameApproval[];
+  /** The CA's own handle of this attempt, stored before anything is spent; with it a lost answer is resumed, never bought again. */
+  readonly caReference: string | null;
+  /** Failures in a row. */
+  readonly failures: number;
+  readonly lastError: IssuanceError | null;
+  readonly openedAt: Date;
+  /** Not to be looked at before. */
+  readonly dueAt: Date;
+}

@@ -1,0 +1,61 @@
+import type { Issuance, IssuanceError } from './issuance';
+import { approvalDeadlineMs } from './schedule';
+
+/** What is known besides the issuance itself. */
+export interface Facts {
+  readonly paused: boolean;
+  readonly planClosed: boolean;
+  readonly productAvailable: boolean;
+  /** Whether the CA has handed over a certificate, and what is wrong with it, each in words; `null` before it did. */
+  readonly certificateFaults: readonly string[] | null;
+}
+
+export type Step =
+  | { readonly kind: 'check-approvals'; readonly dnsNames: readonly string[] }
+  | { readonly kind: 'submit-to-ca' }
+  | { readonly kind: 'collect' }
+  | { readonly kind: 'attach' }
+  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'fail'; readonly error: IssuanceError; readonly final: boolean }
+  | { readonly kind: 'cancel'; readonly error: IssuanceError | null }
+  | { readonly kind: 'done' };
+
+/** Decides the one next step of an issuance. Every step may be repeated after a crash. */
+export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
+  if (issuance.state !== 'open') return { kind: 'done' };
+  // Going on after a pause is a modification, and that opens a new issuance.
+  if (facts.planClosed || facts.paused) return { kind: 'cancel', error: null };
+  if (issuance.dueAt.getTime() > now.getTime()) return { kind: 'wait', until: issuance.dueAt };
+
+  const pending = issuance.approvals
+    .filter(({ status }) => status === 'pending')
+    .map(({ dnsName }) => dnsName);
+  if (pending.length > 0) return approve(issuance, pending, now);
+  if (!facts.productAvailable) return unavailable;
+  if (issuance.caReference === null) return { kind: 'submit-to-ca' };
+  if (facts.certificateFaults === null) return { kind: 'collect' };
+  if (facts.certificateFaults.length > 0) return mismatch(facts.certificateFaults);
+  return { kind: 'attach' };
+}
+
+const unavailable: Step = {
+  kind: 'fail',
+  final: false,
+  error: {
+    code: 'product_unavailable',
+    message: 'The product is not available at present; the order waits for it.',
+  },
+};
+
+function approve(issuance: Issuance, pending: readonly string[], now: Date): Step {
+  if (now.getTime() < issuance.openedAt.getTime() + approvalDeadlineMs) {
+    return { kind: 'check-approvals', dnsNames: pending };
+  }
+  const message = `Not approved within 30 days: ${pending.join(', ')}. Set up the approval and modify the order to try again.`;
+  return { kind: 'cancel', error: { code: 'approval_timeout', message } };
+}
+
+function mismatch(faults: readonly string[]): Step {
+  const message = `The CA returned a certificate that does not match what was asked for: ${faults.join('; ')}.`;
+  return { kind: 'fail', final: true, error: { code: 'certificate_mismatch', message } };
+}

@@ -1,0 +1,50 @@
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** Nobody approved a name: the issuance ends. Random values of domain validation live 30 days (Baseline Requirements 3.2.2.4). */
+export const approvalDeadlineMs = 30 * day;
+
+/** Approval is checked again after a quarter of the issuance's age: eagerly for a person at the keyboard, hourly at the end. */
+const approvalCheck = { shareOfAge: 1 / 4, leastMs: 3 * second, mostMs: hour };
+
+export function nextApprovalCheck(openedAt: Date, now: Date): Date {
+  const ageMs = Math.max(0, now.getTime() - openedAt.getTime());
+  const waitMs = Math.min(
+    Math.max(ageMs * approvalCheck.shareOfAge, approvalCheck.leastMs),
+    approvalCheck.mostMs,
+  );
+  return new Date(now.getTime() + waitMs);
+}
+
+/** Back-off after the first, second and third failure in a row; later ones wait a day. */
+const backoffMs = [minute, 10 * minute, 100 * minute] as const;
+
+/**
+ * @param failures failures in a row, this one included
+ * @param validUntil end of the certificate in use, if there is one: never wait more than a tenth of what is left of it
+ */
+export function nextAttempt(failures: number, now: Date, validUntil: Date | null): Date {
+  const stepMs = backoffMs[failures - 1];
+  if (stepMs !== undefined) return new Date(now.getTime() + stepMs);
+  const leftMs = validUntil === null ? Infinity : Math.max(0, validUntil.getTime() - now.getTime());
+  const waitMs = Math.max(minute, Math.min(day, leftMs / 10));
+  return new Date(now.getTime() + waitMs);
+}
+
+/**
+ * When an issuance for new terms is due. A modification waits until the settling window has passed, so that several
+ * modifications in a row make one certificate; the window starts with the first of them, so nobody postpones for ever.
+ *
+ * @param superseded the open issuance whose place this one takes, if it has not yet begun
+ */
+export function dueAfterModification(
+  now: Date,
+  settlingMs: number,
+  superseded: { readonly dueAt: Date } | null,
+): Date {
+  const settled = new Date(now.getTime() + settlingMs);
+  if (superseded === null || superseded.dueAt.getTime() <= now.getTime()) return settled;
+  return superseded.dueAt.getTime() < settled.getTime() ? superseded.dueAt : settled;
+}

@@ -1,0 +1,2 @@
+export { advanceIssuance, type Job, type JobName, jobNames, type JobPayloads, queueOf } from './jobs';
+export { type QueueName, queueNames, type QueueOptions, queues } from './queues';

@@ -1,0 +1,30 @@
+/**
+ * Every queue, every option explicit. Redis is a nudge: a job carries ids only, may be lost or run twice, and the row
+ * in PostgreSQL decides. So no queue keeps what is done or failed, and none retries by itself: the sweep does.
+ */
+export interface QueueOptions {
+  /** Jobs that one process runs side by side. */
+  readonly concurrency: number;
+  /** How often BullMQ runs a job that threw. 1: never again; the row's own due time brings it back. */
+  readonly attempts: number;
+  /** How long a worker may hold a job without a sign of life, ms. */
+  readonly lockDurationMs: number;
+  /** Jobs found stalled more often than this are failed for good by BullMQ; the sweep re-creates them from the row. */
+  readonly maxStalledCount: number;
+  /** Finished jobs are removed at once, so that the same id can be added again. */
+  readonly removeFinished: boolean;
+}
+
+export const queues = {
+  issuance: {
+    concurrency: 16,
+    attempts: 1,
+    lockDurationMs: 30_000,
+    // Two SIGKILLs during one job would fail it; with removal on failure and the sweep it comes back all the same.
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
+} as const satisfies Record<string, QueueOptions>;
+
+export type QueueName = keyof typeof queues;
+export const queueNames = Object.keys(queues) as QueueName[];

@@ -1,0 +1,33 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { IssuanceEntity } from '../issuances/issuance.entity';
+
+/**
+ * What the built-in CA is about to sign, recorded before it signs. The signature is a function of these bytes
+ * (RSASSA-PKCS1-v1_5), so a crash between signing and storing yields the same certificate again, never a second one.
+ */
+@Entity('ca_signing')
+export class CaSigningEntity {
+  @ForeignKey(() => IssuanceEntity)
+  @PrimaryColumn('bigint', { name: 'issuance_id' })
+  issuanceId!: string;
+
+  @Index('ca_signing_serial', { unique: true })
+  @Column('bytea', { name: 'serial_number', comment: 'content octets of the DER INTEGER' })
+  serialNumber!: Buffer;
+
+  @Column('bytea', { comment: 'TBSCertificate, DER' })
+  tbs!: Buffer;
+
+  @Column('timestamptz', { name: 'not_after' })
+  notAfter!: Date;
+
+  @Column('timestamptz', { name: 'recorded_at', default: () => 'now()' })
+  recordedAt!: Date;
+
+  @Index('ca_signing_revoked', { where: 'revoked_at IS NOT NULL' })
+  @Column('timestamptz', { name: 'revoked_at', nullable: true })
+  revokedAt!: Date | null;
+
+  @Column('integer', { name: 'revocation_reason', nullable: true, comment: 'CRLReason, RFC 5280, 5.3.1' })
+  revocationReason!: number | null;
+}

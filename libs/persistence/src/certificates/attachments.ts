@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { type Lease, saveProgress } from '../issuances/leased-issuances';
+import { type Tx, Transactions } from '../transactions/transactions';
+import { moveCurrent, validCertificates } from './certificates';
+
+/** A certificate that was checked against its terms and is to become the plan's. */
+export interface Attachment {
+  readonly planId: string;
+  readonly accountId: string;
+  /** Fresh and random; used unless the certificate has one already. */
+  readonly certificateId: string;
+  readonly dnsNames: readonly string[];
+  readonly keyType: KeyType;
+  readonly serialNumber: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly sha256: Uint8Array;
+  readonly spkiSha256: Uint8Array;
+  readonly leaf: Uint8Array;
+  readonly chain: readonly Uint8Array[];
+  readonly root: Uint8Array;
+  readonly approvals: readonly NameApproval[];
+}
+
+interface PlanRow {
+  readonly paused: boolean;
+  readonly closed: boolean;
+  readonly dns_names: string[];
+  readonly spki_sha256: Buffer;
+}
+
+@Injectable()
+export class Attachments {
+  /** Chains that this process has seen committed: few, and the same for every leaf of a CA. */
+  private readonly knownChains = new Set<string>();
+
+  constructor(private readonly transactions: Transactions) {}
+
+  /**
+   * One transaction: insert the certificate, move `current`, close the issuance.
+   *
+   * @returns false when the plan was paused or closed meanwhile: then nothing was written
+   * @throws LeaseLost
+   */
+  async attach(lease: Lease, attachment: Attachment): Promise<boolean> {
+    const chainSha256 = createHash('sha256')
+      .update(Buffer.concat([...attachment.chain, attachment.root]))
+      .digest();
+    const attached = await this.transactions.run(async (tx) => {
+      const plan = await lockPlan(tx, attachment.planId);
+      if (plan.paused || plan.closed) return false;
+      const { approvals } = attachment;
+      await saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release');
+      await this.storeChain(tx, chainSha256, attachment);
+      const { candidates, now } = await validCertificates(tx, attachment.planId);
+      const wanted = { dnsNames: plan.dns_names, spkiSha256: plan.spki_sha256 };
+      const best = bestCertificate([...candidates, asCertificate(attachment)], wanted, now);
+      const becomesCurrent = best?.id === attachment.certificateId;
+      if (becomesCurrent && candidates.some(({ isCurrent }) => isCurrent))
+        await moveCurrent(tx, attachment.planId, null);
+      await insert(tx, lease, attachment, chainSha256, becomesCurrent);
+      return true;
+    });
+    if (attached) this.knownChains.add(chainSha256.toString('hex'));
+    return attached;
+  }
+
+  private async storeChain(tx: Tx, sha256: Buffer, { chain, root }: Attachment): Promise<void> {
+    if (this.knownChains.has(sha256.toString('hex'))) return;
+    await tx.query(
+      `INSERT INTO certificate_chain (sha256, chain, root) VALUES ($1, $2::bytea[], $3) ON CONFLICT DO NOTHING`,
+      [sha256, chain, root],
+    );
+  }
+}
+
+/** The order of locks is plan, then issuance, everywhere. */
+async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
+  const [row] = await tx.query<[PlanRow?]>(
+    `SELECT plan.paused, plan.closed_at IS NOT NULL AS closed, terms.dns_names, terms.spki_sha256
+     FROM plan LEFT JOIN terms ON terms.id = plan.terms_id WHERE plan.id = $1 FOR UPDATE OF plan`,
+    [planId],
+  );
+  if (row === undefined) throw new Error(`plan ${planId} is missing`);
+  return row;
+}
+
+async function insert(
+  tx: Tx,
+  { issuanceId }: Lease,
+  attachment: Attachment,
+  chainSha256: Buffer,
+  isCurrent: boolean,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    [
+      attachment.certificateId,
+      attachment.accountId,
+      attachment.planId,
+      issuanceId,
+      isCurrent,
+      attachment.dnsNames,
+      attachment.keyType,
+      attachment.serialNumber,
+      attachment.notBefore,
+      attachment.notAfter,
+      attachment.sha256,
+      attachment.spkiSha256,
+      attachment.leaf,
+      chainSha256,
+    ],
+  );
+}
+
+function asCertificate(attachment: Attachment): Certificate {
+  const { certificateId: id, dnsNames, keyType, spkiSha256, notBefore, notAfter } = attachment;
+  return { id, dnsNames, keyType, spkiSha256, notBefore, notAfter, revokedAt: null };
+}

@@ -1,0 +1,75 @@
+import type { Certificate, KeyType } from '@certwright/issuance';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+import { IssuanceEntity } from '../issuances/issuance.entity';
+import { PlanEntity } from '../plans/plan.entity';
+import { CertificateChainEntity } from './certificate-chain.entity';
+
+@Entity('certificate')
+@Check('certificate_key_type', `key_type IN ('rsa', 'ecdsa')`)
+@Check('certificate_validity', `not_before < not_after`)
+@Check('certificate_dns_names_not_empty', `cardinality(dns_names) > 0`)
+@Check('certificate_id_is_a_json_number', `id BETWEEN 1 AND 9007199254740991`)
+@Index('certificate_one_current_per_plan', ['planId'], { unique: true, where: 'is_current' })
+@Index('certificate_current_expiry', ['notAfter'], { where: 'is_current' })
+@Index('certificate_plan', ['planId', 'createdAt', 'id'])
+export class CertificateEntity implements Certificate {
+  /** Random: nobody can count what others were issued. */
+  @PrimaryColumn('bigint', { comment: 'random 48-bit integer' })
+  id!: string;
+
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @ForeignKey(() => PlanEntity)
+  @Column('bigint', { name: 'plan_id' })
+  planId!: string;
+
+  /** One certificate per issuance, whatever was repeated. */
+  @Index('certificate_one_per_issuance', { unique: true })
+  @ForeignKey(() => IssuanceEntity)
+  @Column('bigint', { name: 'issuance_id' })
+  issuanceId!: string;
+
+  @Column('boolean', { name: 'is_current' })
+  isCurrent!: boolean;
+
+  @Column('text', { name: 'dns_names', array: true })
+  dnsNames!: string[];
+
+  @Column('text', { name: 'key_type' })
+  keyType!: KeyType;
+
+  @Column('text', { name: 'serial_number', comment: 'lower-case hex' })
+  serialNumber!: string;
+
+  @Column('timestamptz', { name: 'not_before' })
+  notBefore!: Date;
+
+  @Column('timestamptz', { name: 'not_after' })
+  notAfter!: Date;
+
+  @Index('certificate_sha256', { unique: true })
+  @Column('bytea', { comment: 'SHA-256 over the DER certificate' })
+  sha256!: Buffer;
+
+  @Column('bytea', { name: 'spki_sha256', comment: 'SHA-256 over the DER SubjectPublicKeyInfo' })
+  spkiSha256!: Buffer;
+
+  @Column('bytea', { comment: 'DER' })
+  leaf!: Buffer;
+
+  @ForeignKey(() => CertificateChainEntity)
+  @Column('bytea', { name: 'chain_sha256' })
+  chainSha256!: Buffer;
+
+  @Column('timestamptz', { name: 'revoked_at', nullable: true })
+  revokedAt!: Date | null;
+
+  @Column('integer', { name: 'revocation_reason', nullable: true, comment: 'CRLReason, RFC 5280, 5.3.1' })
+  revocationReason!: number | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}

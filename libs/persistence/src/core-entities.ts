@@ -1,0 +1,40 @@
+import { AccountUserEntity } from './accounts/account-user.entity';
+import { AccountEntity } from './accounts/account.entity';
+import { ApiKeyEntity } from './accounts/api-key.entity';
+import { ClusterEntity } from './accounts/cluster.entity';
+import { BlockedKeyEntity } from './blocked-keys/blocked-key.entity';
+import { CaIssuerEntity } from './built-in-ca/ca-issuer.entity';
+import { CaSigningEntity } from './built-in-ca/ca-signing.entity';
+import { CertificateChainEntity } from './certificates/certificate-chain.entity';
+import { CertificateEntity } from './certificates/certificate.entity';
+import { DelegationEntity } from './delegations/delegation.entity';
+import { DeploymentEntity } from './deployment/deployment.entity';
+import { IdempotencyRecordEntity } from './idempotency/idempotency-record.entity';
+import { IssuanceEntity } from './issuances/issuance.entity';
+import { OrderV3Entity } from './orders-v3/order-v3.entity';
+import { OutboxEntity } from './outbox/outbox.entity';
+import { PlanEntity } from './plans/plan.entity';
+import { TermsEntity } from './plans/terms.entity';
+import { ProductEntity } from './products/product.entity';
+
+/** Every table of the `core` database. */
+export const coreEntities = [
+  DeploymentEntity,
+  AccountEntity,
+  AccountUserEntity,
+  ApiKeyEntity,
+  ClusterEntity,
+  ProductEntity,
+  BlockedKeyEntity,
+  PlanEntity,
+  TermsEntity,
+  IssuanceEntity,
+  CertificateChainEntity,
+  CertificateEntity,
+  DelegationEntity,
+  OrderV3Entity,
+  OutboxEntity,
+  IdempotencyRecordEntity,
+  CaIssuerEntity,
+  CaSigningEntity,
+];

@@ -1,0 +1,13 @@
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** One row: sandbox and production never share a database, and a process that finds the other mode refuses to start. */
+@Entity('deployment')
+@Check('deployment_one_row', `only_row`)
+@Check('deployment_mode', `mode IN ('sandbox', 'production')`)
+export class DeploymentEntity {
+  @PrimaryColumn('boolean', { name: 'only_row', default: true })
+  onlyRow!: boolean;
+
+  @Column('text')
+  mode!: 'sandbox' | 'production';
+}

@@ -1,0 +1,29 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+
+/** The answer that a POST with an `Idempotency-Key` got, written in the transaction of what it did. Kept for 24 h. */
+@Entity('idempotency_record')
+export class IdempotencyRecordEntity {
+  @ForeignKey(() => AccountEntity)
+  @PrimaryColumn('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @PrimaryColumn('bytea', { name: 'request_sha256', comment: 'SHA-256 over method, NUL, path, NUL, key' })
+  requestSha256!: Buffer;
+
+  @Column('bytea', { name: 'body_sha256', comment: 'SHA-256 over the body as canonical JSON' })
+  bodySha256!: Buffer;
+
+  @Column('integer')
+  status!: number;
+
+  @Column('jsonb')
+  headers!: Record<string, string>;
+
+  @Column('text')
+  body!: string;
+
+  @Index('idempotency_record_created')
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}

@@ -1,0 +1,42 @@
+export { AccountUserEntity } from './accounts/account-user.entity';
+export { AccountEntity } from './accounts/account.entity';
+export { ApiKeyEntity } from './accounts/api-key.entity';
+export { ApiKeys, type FoundApiKey } from './accounts/api-keys';
+export { ClusterEntity } from './accounts/cluster.entity';
+export { Clusters } from './accounts/clusters';
+export { BlockedKeys } from './blocked-keys/blocked-keys';
+export { type CaCertificates, CaIssuers } from './built-in-ca/ca-issuers';
+export { CaSignings, type SigningIntent } from './built-in-ca/ca-signings';
+export {
+  type RevocationListDraft,
+  RevocationLists,
+  type RevokedSerial,
+} from './built-in-ca/revocation-lists';
+export { type Attachment, Attachments } from './certificates/attachments';
+export { Certificates, type StoredCertificate } from './certificates/certificates';
+export { type CoreDatabase, coreDataSource, coreDataSourceOptions } from './core-data-source';
+export { CorePersistenceModule } from './core-persistence.module';
+export { type DelegationLabels, Delegations } from './delegations/delegations';
+export { claimDeployment, type DeploymentMode } from './deployment/deployment';
+export {
+  type IdempotentRequest,
+  IdempotencyRecords,
+  type StoredAnswer,
+} from './idempotency/idempotency-records';
+export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/issuance-statistics';
+export { Issuances, type OpenIssuance } from './issuances/issuances';
+export {
+  type DueIssuance,
+  type IssuanceProgress,
+  type Lease,
+  type LeasedWork,
+  LeasedIssuances,
+  LeaseLost,
+} from './issuances/leased-issuances';
+export { OrderV3Entity } from './orders-v3/order-v3.entity';
+export { Outbox } from './outbox/outbox';
+export { type NewPlan, type NewTerms, type PlanChange, Plans } from './plans/plans';
+export { ProductEntity } from './products/product.entity';
+export { Products } from './products/products';
+export { databaseProblem, isUniqueViolation } from './transactions/database-error';
+export { Transactions, type Tx } from './transactions/transactions';

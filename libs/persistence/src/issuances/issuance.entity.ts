@@ -1,0 +1,78 @@
+import type { Issuance, IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+import { PlanEntity } from '../plans/plan.entity';
+import { TermsEntity } from '../plans/terms.entity';
+
+@Entity('issuance')
+@Check('issuance_state', `state IN ('open', 'issued', 'superseded', 'canceled', 'failed')`)
+@Check('issuance_closed_when_not_open', `(state = 'open') = (closed_at IS NULL)`)
+@Index('issuance_one_open_per_plan', ['planId'], { unique: true, where: `state = 'open'` })
+@Index('issuance_one_issued_per_revision', ['planId', 'revision'], {
+  unique: true,
+  where: `state = 'issued' AND replaces_certificate_id IS NULL`,
+})
+@Index('issuance_one_replacement', ['replacesCertificateId'], {
+  unique: true,
+  where: `state IN ('open', 'issued') AND replaces_certificate_id IS NOT NULL`,
+})
+@Index('issuance_due', ['dueAt'], { where: `state = 'open'` })
+@Index('issuance_plan', ['planId', 'id'])
+export class IssuanceEntity implements Issuance {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+  id!: string;
+
+  @ForeignKey(() => PlanEntity)
+  @Column('bigint', { name: 'plan_id' })
+  planId!: string;
+
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @ForeignKey(() => TermsEntity)
+  @Column('bigint', { name: 'terms_id' })
+  termsId!: string;
+
+  @Column('integer', { comment: 'the revision of the plan that this issuance serves' })
+  revision!: number;
+
+  /** Set when the plan is unchanged and its certificate merely runs out: one replacement per certificate. */
+  @Column('bigint', { name: 'replaces_certificate_id', nullable: true })
+  replacesCertificateId!: string | null;
+
+  @Column('text')
+  state!: IssuanceState;
+
+  @Column('jsonb')
+  approvals!: NameApproval[];
+
+  @Column('text', {
+    name: 'ca_reference',
+    nullable: true,
+    comment: 'stored before anything is spent at the CA',
+  })
+  caReference!: string | null;
+
+  @Column('integer', { default: 0, comment: 'failures in a row' })
+  failures!: number;
+
+  @Column('jsonb', { name: 'last_error', nullable: true })
+  lastError!: IssuanceError | null;
+
+  @Column('timestamptz', { name: 'opened_at', default: () => 'now()' })
+  openedAt!: Date;
+
+  @Column('timestamptz', { name: 'due_at', comment: 'not to be looked at before' })
+  dueAt!: Date;
+
+  /** The fencing token: grows with each lease; a write that carries an older one changes nothing. */
+  @Column('bigint', { name: 'lease_token', default: 0 })
+  leaseToken!: string;
+
+  @Column('timestamptz', { name: 'leased_until', nullable: true, comment: 'by the clock of the database' })
+  leasedUntil!: Date | null;
+
+  @Column('timestamptz', { name: 'closed_at', nullable: true })
+  closedAt!: Date | null;
+}

@@ -1,0 +1,105 @@
+import { advanceIssuance } from '@certwright/jobs';
+import {
+  dueAfterModification,
+  type Issuance,
+  type IssuanceState,
+  type NameApproval,
+} from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Tx } from '../transactions/transactions';
+import { Outbox } from '../outbox/outbox';
+
+export interface OpenIssuance {
+  readonly planId: string;
+  readonly accountId: string;
+  readonly revision: number;
+  readonly termsId: string;
+  readonly dnsNames: readonly string[];
+  /** How long it waits for further modifications, ms; 0: it begins at once. */
+  readonly settlingMs: number;
+}
+
+/** What the APIs do with issuances: open one for new terms, close the open one, ask for an early look. */
+@Injectable()
+export class Issuances {
+  constructor(
+    private readonly database: DataSource,
+    private readonly outbox: Outbox,
+  ) {}
+
+  /**
+   * Opens the attempt at the plan's present terms; the one that was open gives way. The caller holds the plan's row.
+   *
+   * @returns the id of the new issuance
+   */
+  async open(tx: Tx, request: OpenIssuance): Promise<string> {
+    const superseded = await this.closeOpen(tx, request.planId, 'superseded');
+    const now = superseded?.now ?? (await databaseNow(tx));
+    const due = request.settlingMs === 0 ? now : dueAfterModification(now, request.settlingMs, superseded);
+    const [row] = await tx.query<[{ id: string }]>(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at)
+       VALUES ($1, $2, $3, $4, 'open', $5, $6) RETURNING id`,
+      [
+        request.planId,
+        request.accountId,
+        request.termsId,
+        request.revision,
+        JSON.stringify(request.dnsNames.map(pendingApproval)),
+        due,
+      ],
+    );
+    // One that is due later needs no nudge: the sweep finds it when its time has come.
+    if (due.getTime() <= now.getTime()) await this.outbox.add(tx, advanceIssuance(row.id, 0));
+    return row.id;
+  }
+
+  /** Closes the plan's open issuance, if there is one. The caller holds the plan's row. */
+  async closeOpen(
+    tx: Tx,
+    planId: string,
+    state: Extract<IssuanceState, 'superseded' | 'canceled'>,
+  ): Promise<{ readonly dueAt: Date; readonly now: Date } | null> {
+    const [rows] = await tx.query<[{ due_at: Date; now: Date }[], number]>(
+      `UPDATE issuance SET state = $2, closed_at = now(), leased_until = NULL
+       WHERE plan_id = $1 AND state = 'open' RETURNING due_at, clock_timestamp() AS now`,
+      [planId, state],
+    );
+    const [row] = rows;
+    return row === undefined ? null : { dueAt: row.due_at, now: row.now };
+  }
+
+  /** Looks at the open issuance now instead of at its next due time: the caller says that something changed. */
+  async hasten(tx: Tx, planId: string): Promise<void> {
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+      `UPDATE issuance SET due_at = clock_timestamp()
+       WHERE plan_id = $1 AND state = 'open' AND failures = 0 AND due_at > clock_timestamp()
+         AND opened_at < clock_timestamp() - interval '1 second'
+       RETURNING id, lease_token`,
+      [planId],
+    );
+    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** The newest issuance of each plan that ever had one, open or not. */
+  async latestOf(planIds: readonly string[], reader: Pick<Tx, 'query'> = this.database): Promise<Issuance[]> {
+    return await reader.query(
+      `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
+              approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
+              opened_at AS "openedAt", due_at AS "dueAt"
+       FROM unnest($1::bigint[]) AS wanted (id)
+       CROSS JOIN LATERAL (
+         SELECT * FROM issuance WHERE issuance.plan_id = wanted.id ORDER BY issuance.id DESC LIMIT 1) AS issuance`,
+      [planIds],
+    );
+  }
+}
+
+function pendingApproval(dnsName: string): NameApproval {
+  return { dnsName, status: 'pending', method: null, problem: null, checkedAt: null };
+}
+
+async function databaseNow(tx: Tx): Promise<Date> {
+  const [{ now }] = await tx.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);
+  return now;
+}

@@ -1,0 +1,86 @@
+import type { Issuance, KeyType, NameApproval } from '@certwright/issuance';
+import type { LeasedWork } from './leased-issuances';
+
+/** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
+export interface LeaseRow {
+  readonly issuance: {
+    readonly id: number;
+    readonly plan_id: number;
+    readonly account_id: number;
+    readonly terms_id: number;
+    readonly revision: number;
+    readonly approvals: NameApproval[];
+    readonly ca_reference: string | null;
+    readonly failures: number;
+    readonly last_error: Issuance['lastError'];
+    readonly lease_token: number;
+  };
+  readonly opened_at: Date;
+  readonly due_at: Date;
+  readonly now: Date;
+  readonly paused: boolean;
+  readonly closed_at: Date | null;
+  readonly dns_names: string[];
+  readonly key_type: KeyType;
+  readonly csr: Buffer;
+  readonly spki_sha256: Buffer;
+  readonly approver_emails: Record<string, string>;
+  readonly product: {
+    readonly name: string;
+    readonly available: boolean;
+    readonly csr_names_every_dns_name: boolean;
+    readonly max_dns_names: number;
+    readonly email_approval: boolean;
+    readonly lifetime_days: number;
+    readonly subject_common_name: boolean;
+    readonly certificate_authority: string;
+  };
+  readonly valid_until: Date | null;
+  readonly delegation_labels: Record<string, string> | null;
+}
+
+export function leasedWork(row: LeaseRow): LeasedWork {
+  const { issuance, product } = row;
+  const id = String(issuance.id);
+  return {
+    lease: { issuanceId: id, token: String(issuance.lease_token) },
+    issuance: {
+      id,
+      planId: String(issuance.plan_id),
+      accountId: String(issuance.account_id),
+      termsId: String(issuance.terms_id),
+      revision: issuance.revision,
+      state: 'open',
+      approvals: issuance.approvals,
+      caReference: issuance.ca_reference,
+      failures: issuance.failures,
+      lastError: issuance.last_error,
+      openedAt: row.opened_at,
+      dueAt: row.due_at,
+    },
+    terms: {
+      id: String(issuance.terms_id),
+      planId: String(issuance.plan_id),
+      product: product.name,
+      dnsNames: row.dns_names,
+      keyType: row.key_type,
+      csr: row.csr,
+      spkiSha256: row.spki_sha256,
+      approverEmails: row.approver_emails,
+    },
+    plan: { paused: row.paused, closedAt: row.closed_at },
+    product: {
+      name: product.name,
+      available: product.available,
+      csrNamesEveryDnsName: product.csr_names_every_dns_name,
+      maxDnsNames: product.max_dns_names,
+      emailApproval: product.email_approval,
+      lifetimeDays: product.lifetime_days,
+      subjectCommonName: product.subject_common_name,
+      certificateAuthority: product.certificate_authority,
+    },
+    delegationLabels: new Map(Object.entries(row.delegation_labels ?? {})),
+    validUntil: row.valid_until,
+    now: row.now,
+  };
+}

@@ -1,0 +1,167 @@
+import type {
+  Issuance,
+  IssuanceError,
+  IssuanceState,
+  NameApproval,
+  Plan,
+  Product,
+  Terms,
+} from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Tx } from '../transactions/transactions';
+import { type LeaseRow, leasedWork } from './lease-row';
+
+/** The right to write to one issuance: gone when its time is up by the database's clock, or when somebody else took it. */
+export interface Lease {
+  readonly issuanceId: string;
+  /** The fencing token. */
+  readonly token: string;
+}
+
+/** All that deciding about one issuance takes, read in the statement that leased it. */
+export interface LeasedWork {
+  readonly lease: Lease;
+  readonly issuance: Issuance;
+  readonly terms: Terms;
+  readonly plan: Pick<Plan, 'paused' | 'closedAt'>;
+  readonly product: Product;
+  /** Name without `*.` → the label its standing record points to. */
+  readonly delegationLabels: ReadonlyMap<string, string>;
+  /** End of the valid certificate in use, if there is one. */
+  readonly validUntil: Date | null;
+  /** The database's clock. */
+  readonly now: Date;
+}
+
+/** What a step changed; what is left out stays. */
+export interface IssuanceProgress {
+  readonly state?: IssuanceState;
+  readonly approvals?: readonly NameApproval[];
+  readonly caReference?: string | null;
+  readonly failures?: number;
+  readonly lastError?: IssuanceError | null;
+  readonly dueAt?: Date;
+}
+
+export interface DueIssuance {
+  readonly id: string;
+  readonly leaseToken: string;
+  /** Seconds since its time came. */
+  readonly overdueS: number;
+}
+
+/** The lease ran out or went to another worker; whoever sees this stops at once, since nothing it writes counts. */
+export class LeaseLost extends Error {
+  constructor({ issuanceId, token }: Lease) {
+    super(`lease ${token} of issuance ${issuanceId} is lost`);
+    this.name = 'LeaseLost';
+  }
+}
+
+/** A write counts only under the newest lease, and only in its time (clock_timestamp: now() stands still in a transaction). */
+export const underLease = (id: string, token: string) =>
+  `issuance.id = ${id} AND issuance.lease_token = ${token} AND issuance.state = 'open'
+   AND issuance.leased_until > clock_timestamp()`;
+
+@Injectable()
+export class LeasedIssuances {
+  constructor(private readonly database: DataSource) {}
+
+  /** @returns null when it is not due, not open any more, or in other hands */
+  async lease(issuanceId: string, leaseMs: number): Promise<LeasedWork | null> {
+    const rows: LeaseRow[] = await this.database.query(leaseStatement, [issuanceId, leaseMs]);
+    const [row] = rows;
+    return row === undefined ? null : leasedWork(row);
+  }
+
+  /**
+   * Writes what a step changed.
+   *
+   * @param after keep the lease for the next step (and extend it), or give it back
+   * @throws LeaseLost
+   */
+  async save(
+    lease: Lease,
+    progress: IssuanceProgress,
+    after: { keepForMs: number } | 'release',
+  ): Promise<void> {
+    await saveProgress(this.database, lease, progress, after);
+  }
+
+  /** Open issuances whose time has come and which nobody holds: what a lost nudge left behind. Oldest first. */
+  async due(limit: number): Promise<readonly DueIssuance[]> {
+    return await this.database.query(
+      `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
+       FROM issuance
+       WHERE state = 'open' AND due_at <= clock_timestamp()
+         AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+       ORDER BY due_at LIMIT $1`,
+      [limit],
+    );
+  }
+}
+
+/** @throws LeaseLost */
+export async function saveProgress(
+  database: Pick<Tx, 'query'>,
+  lease: Lease,
+  progress: IssuanceProgress,
+  after: { keepForMs: number } | 'release',
+): Promise<void> {
+  const json = (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value));
+  const [, changed] = await database.query<[unknown, number]>(saveStatement, [
+    lease.issuanceId,
+    lease.token,
+    progress.state ?? null,
+    json(progress.approvals),
+    progress.caReference !== undefined,
+    progress.caReference ?? null,
+    progress.failures ?? null,
+    progress.lastError !== undefined,
+    json(progress.lastError),
+    progress.dueAt ?? null,
+    after === 'release' ? null : after.keepForMs,
+  ]);
+  if (changed === 0) throw new LeaseLost(lease);
+}
+
+const saveStatement = `
+  UPDATE issuance SET
+    state = coalesce($3, state),
+    closed_at = CASE WHEN coalesce($3, state) = 'open' THEN NULL ELSE clock_timestamp() END,
+    approvals = coalesce($4::jsonb, approvals),
+    ca_reference = CASE WHEN $5::boolean THEN $6 ELSE ca_reference END,
+    failures = coalesce($7::int, failures),
+    last_error = CASE WHEN $8::boolean THEN $9::jsonb ELSE last_error END,
+    due_at = coalesce($10::timestamptz, due_at),
+    leased_until = clock_timestamp() + $11::int * interval '1 millisecond'
+  WHERE ${underLease('$1', '$2')}`;
+
+const leaseStatement = `
+  WITH leased AS (
+    UPDATE issuance SET
+      lease_token = lease_token + 1,
+      leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+    WHERE id = (
+      SELECT id FROM issuance
+      WHERE id = $1 AND state = 'open' AND due_at <= clock_timestamp()
+        AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+      FOR UPDATE SKIP LOCKED)
+    RETURNING *)
+  SELECT to_jsonb(leased) AS issuance,
+    leased.opened_at, leased.due_at, clock_timestamp() AS now,
+    plan.paused, plan.closed_at,
+    terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails,
+    to_jsonb(product) AS product,
+    (SELECT max(not_after) FROM certificate
+     WHERE certificate.plan_id = leased.plan_id AND is_current AND revoked_at IS NULL) AS valid_until,
+    (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation
+     WHERE delegation.account_id = leased.account_id
+       AND delegation.dns_name = ANY (
+         SELECT CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END FROM unnest(terms.dns_names) AS name)
+    ) AS delegation_labels
+  FROM leased
+  JOIN plan ON plan.id = leased.plan_id
+  JOIN terms ON terms.id = leased.terms_id
+  JOIN product ON product.name = terms.product`;

@@ -1,0 +1,4 @@
+import { Core1795132800000 } from './1795132800000-core';
+
+/** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
+export const coreMigrations = [Core1795132800000];

@@ -1,0 +1,79 @@
+import type { KeyType, Plan } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '../transactions/transactions';
+
+export interface NewPlan {
+  readonly accountId: string;
+  readonly autoRenew: boolean;
+  readonly muted: boolean;
+  readonly paused: boolean;
+  readonly downloadToken: string;
+}
+
+/** Terms as they are asked for; stored, they get an id and never change. */
+export interface NewTerms {
+  readonly product: string;
+  readonly dnsNames: readonly string[];
+  readonly keyType: KeyType;
+  readonly csr: Uint8Array;
+  readonly spkiSha256: Uint8Array;
+  readonly approverEmails: Readonly<Record<string, string>>;
+}
+
+export type PlanChange = Pick<Plan, 'autoRenew' | 'muted' | 'paused'>;
+
+@Injectable()
+export class Plans {
+  /** @returns the plan's id; its revision is 1 and it has no terms yet */
+  async create(tx: Tx, plan: NewPlan): Promise<string> {
+    const [row] = await tx.query<[{ id: string }]>(
+      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
+       VALUES ($1, 1, $2, $3, $4, $5) RETURNING id`,
+      [plan.accountId, plan.autoRenew, plan.muted, plan.paused, plan.downloadToken],
+    );
+    return row.id;
+  }
+
+  /** Stores new terms and makes them the plan's. @returns their id */
+  async setTerms(tx: Tx, planId: string, terms: NewTerms): Promise<string> {
+    const [row] = await tx.query<[{ id: string }]>(
+      `WITH stored AS (
+         INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id),
+       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1)
+       SELECT id FROM stored`,
+      [
+        planId,
+        terms.product,
+        terms.dnsNames,
+        terms.keyType,
+        terms.csr,
+        terms.spkiSha256,
+        JSON.stringify(terms.approverEmails),
+      ],
+    );
+    return row.id;
+  }
+
+  /** Nothing can be issued from this plan until it gets terms again. */
+  async clearTerms(tx: Tx, planId: string): Promise<void> {
+    await tx.query(`UPDATE plan SET terms_id = NULL WHERE id = $1`, [planId]);
+  }
+
+  /** @returns the new revision */
+  async modify(tx: Tx, planId: string, change: PlanChange): Promise<number> {
+    const [rows] = await tx.query<[{ revision: number }[], number]>(
+      `UPDATE plan SET revision = revision + 1, auto_renew = $2, muted = $3, paused = $4
+       WHERE id = $1 RETURNING revision`,
+      [planId, change.autoRenew, change.muted, change.paused],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error(`plan ${planId} vanished while it was locked`);
+    return row.revision;
+  }
+
+  /** For good: nothing is issued for it any more, and its download URL is gone. */
+  async close(tx: Tx, planId: string): Promise<void> {
+    await tx.query(`UPDATE plan SET closed_at = now() WHERE id = $1 AND closed_at IS NULL`, [planId]);
+  }
+}

@@ -1,0 +1,80 @@
+import { checkSetOrder, type DerElement } from './der-element';
+import { DerError } from './der-error';
+import { tags } from './der-primitives';
+import { expectUniversal, isContext, isUniversal } from './der-values';
+
+/** Goes through the elements of one constructed element in order. What is not taken is noticed by `end`. */
+export class DerReader {
+  private position = 0;
+
+  private constructor(
+    private readonly parent: DerElement,
+    private readonly what: string,
+  ) {}
+
+  static sequence(element: DerElement, what: string): DerReader {
+    return new DerReader(expectUniversal(element, tags.sequence, what), what);
+  }
+
+  /** A SET OF under its own tag, whose order the parse has checked, or an implicit one that the caller has recognised. */
+  static setOf(element: DerElement, what: string): DerReader {
+    if (!element.constructed) throw new DerError(`${what} is not constructed`, element.offset);
+    if (element.tagClass === 'universal') expectUniversal(element, tags.set, what);
+    else checkSetOrder(element.children);
+    return new DerReader(element, what);
+  }
+
+  next(what: string): DerElement {
+    const element = this.parent.children[this.position];
+    if (element === undefined) throw new DerError(`${this.what} has no ${what}`, this.parent.offset);
+    this.position++;
+    return element;
+  }
+
+  nextSequence(what: string): DerReader {
+    return DerReader.sequence(this.next(what), what);
+  }
+
+  /** The next element when it carries this context tag, else nothing is taken. */
+  optionalContext(tagNumber: number): DerElement | undefined {
+    return this.takeIf((element) => isContext(element, tagNumber));
+  }
+
+  optionalUniversal(tagNumber: number): DerElement | undefined {
+    return this.takeIf((element) => isUniversal(element, tagNumber));
+  }
+
+  optionalAny(): DerElement | undefined {
+    return this.takeIf(() => true);
+  }
+
+  /** Everything that is left, at least `minimum` elements. */
+  rest(minimum: number, what: string): readonly DerElement[] {
+    const rest = this.parent.children.slice(this.position);
+    if (rest.length < minimum) throw new DerError(`${this.what} has no ${what}`, this.parent.offset);
+    this.position = this.parent.children.length;
+    return rest;
+  }
+
+  /** Nothing is left over: no structure read here is extensible at its end. */
+  end(): void {
+    const element = this.parent.children[this.position];
+    if (element !== undefined)
+      throw new DerError(`${this.what} has more elements than it may have`, element.offset);
+  }
+
+  private takeIf(accepts: (element: DerElement) => boolean): DerElement | undefined {
+    const element = this.parent.children[this.position];
+    if (element === undefined || !accepts(element)) return undefined;
+    this.position++;
+    return element;
+  }
+}
+
+/** The one element inside an EXPLICIT tag. */
+export function explicitContent(element: DerElement, what: string): DerElement {
+  const [content, more] = element.children;
+  if (content === undefined || more !== undefined)
+    throw new DerError(`${what} does not hold one element`, element.offset);
+  return content;
+}

@@ -1,0 +1,116 @@
+import type { DerElement } from './der-element';
+import { DerError } from './der-error';
+import { latin1, tags } from './der-primitives';
+
+/** Reads a value out of an element that `parseDer` has already found to be canonical. All throw DerError for another type. */
+
+export function isUniversal(element: DerElement, tagNumber: number): boolean {
+  return element.tagClass === 'universal' && element.tagNumber === tagNumber;
+}
+
+export function isContext(element: DerElement, tagNumber: number): boolean {
+  return element.tagClass === 'context' && element.tagNumber === tagNumber;
+}
+
+export function expectUniversal(element: DerElement, tagNumber: number, what: string): DerElement {
+  if (!isUniversal(element, tagNumber))
+    throw new DerError(`${what} is of another type than it should be`, element.offset);
+  return element;
+}
+
+/** Two's complement (X.690, section 8.3.3). Linear in the length: the digits go through hexadecimal text. */
+export function integerValue(element: DerElement, what: string): bigint {
+  const { content } = expectUniversal(element, tags.integer, what);
+  const magnitude = unsignedInteger(content);
+  return (content[0] ?? 0) >= 0x80 ? magnitude - (1n << BigInt(8 * content.length)) : magnitude;
+}
+
+/** Big-endian; no octets are zero. */
+export function unsignedInteger(octets: Uint8Array): bigint {
+  return octets.length === 0 ? 0n : BigInt(`0x${Buffer.from(octets).toString('hex')}`);
+}
+
+export function booleanValue(element: DerElement, what: string): boolean {
+  return expectUniversal(element, tags.boolean, what).content[0] === 0xff;
+}
+
+export function octetStringValue(element: DerElement, what: string): Uint8Array {
+  return expectUniversal(element, tags.octetString, what).content;
+}
+
+/** Of whole octets, as every key and signature is. */
+export function octetsOfBitString(element: DerElement, what: string): Uint8Array {
+  const { content, offset } = expectUniversal(element, tags.bitString, what);
+  if (content[0] !== 0) throw new DerError(`${what} does not consist of whole octets`, offset);
+  return content.subarray(1);
+}
+
+/** In dotted form (X.690, section 8.19.4: the first two arcs share one number). */
+export function objectIdentifierValue(element: DerElement, what: string): string {
+  const { content } = expectUniversal(element, tags.objectIdentifier, what);
+  const numbers: bigint[] = [];
+  let number = 0n;
+  for (const octet of content) {
+    number = (number << 7n) | BigInt(octet & 0x7f);
+    if (octet < 0x80) {
+      numbers.push(number);
+      number = 0n;
+    }
+  }
+  const joined = numbers.shift() ?? 0n;
+  const first = joined < 40n ? 0n : joined < 80n ? 1n : 2n;
+  return [first, joined - 40n * first, ...numbers].join('.');
+}
+
+/** The text of a DirectoryString or IA5String (RFC 5280, section 4.1.2.4). Teletex is read as Latin-1, as everybody does. */
+export function textValue(element: DerElement, what: string): string {
+  const { content, tagClass, tagNumber, offset } = element;
+  if (tagClass === 'universal') {
+    switch (tagNumber) {
+      case tags.utf8String:
+        return Buffer.from(content).toString('utf8');
+      case tags.printableString:
+      case tags.teletexString:
+      case tags.ia5String:
+      case tags.numericString:
+      case tags.visibleString:
+        return latin1(content);
+      case tags.bmpString:
+        return Buffer.from(content).swap16().toString('utf16le');
+      case tags.universalString:
+        return utf32Text(content, what, offset);
+    }
+  }
+  throw new DerError(`${what} is not text`, offset);
+}
+
+function utf32Text(content: Uint8Array, what: string, offset: number): string {
+  const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
+  let text = '';
+  for (let at = 0; at < content.length; at += 4) {
+    const codePoint = view.getUint32(at);
+    if (codePoint > 0x10ffff) throw new DerError(`${what} has a character outside Unicode`, offset);
+    text += String.fromCodePoint(codePoint);
+  }
+  return text;
+}
+
+/** UTCTime through 2049, GeneralizedTime without fractions from then on (RFC 5280, section 4.1.2.5). */
+export function timeValue(element: DerElement, what: string): Date {
+  const text = latin1(element.content);
+  const utc = isUniversal(element, tags.utcTime);
+  if (!utc && !isUniversal(element, tags.generalizedTime))
+    throw new DerError(`${what} is not a time`, element.offset);
+  const century = text < '5' ? '20' : '19';
+  const digits = utc ? `${century}${text.slice(0, 12)}` : text.slice(0, -1);
+  const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(digits);
+  if (parts === null) throw new DerError(`${what} has fractions of a second`, element.offset);
+  const [year, month, day, hour, minute, second] = parts.slice(1);
+  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
+  const time = new Date(iso);
+  // 30 February rolls over to March, and 61 seconds are no date at all: both are told by writing the date back.
+  if (Number.isNaN(time.getTime()) || time.toISOString() !== iso) {
+    throw new DerError(`${what} is no day and time of the calendar`, element.offset);
+  }
+  return time;
+}

@@ -1,0 +1,48 @@
+export { type Base64Fault, type DecodedBase64, decodeBase64, encodeBase64 } from './base64';
+export {
+  checkIssued,
+  type IssuedCertificate,
+  type IssuedExpectation,
+  type IssuedMismatch,
+  type IssuedMismatchCode,
+} from './certificate/check-issued';
+export { type Certificate, type CertificateReading, readCertificate } from './certificate/read-certificate';
+export { type DecodedCsrField, decodeCsrField } from './csr/csr-field';
+export { type CsrExpectations, type CsrRule, judgeCsr, type KeyRecord } from './csr/judge-csr';
+export { type Csr, type CsrFault, csrLimits, type CsrReading, readCsr } from './csr/read-csr';
+export {
+  type DerElement,
+  type DerLimits,
+  defaultDerLimits,
+  parseDer,
+  type TagClass,
+} from './der/der-element';
+export { DerError } from './der/der-error';
+export { tags as derTags } from './der/der-primitives';
+export { DerReader, explicitContent } from './der/der-reader';
+export {
+  booleanValue,
+  expectUniversal,
+  integerValue,
+  isContext,
+  isUniversal,
+  objectIdentifierValue,
+  octetsOfBitString,
+  octetStringValue,
+  textValue,
+  timeValue,
+} from './der/der-values';
+export type { DistinguishedName } from './distinguished-name';
+export type { SubjectAlternativeNames } from './extensions';
+export { sha1Hex, sha256Hex } from './fingerprints';
+export { judgeKey, judgeKeyType, type KeyFault, rsaKeySizes } from './keys/judge-key';
+export {
+  type KeyType,
+  keyTypeOf,
+  type PublicKey,
+  readSubjectPublicKey,
+  type SubjectPublicKey,
+} from './keys/subject-public-key';
+export { type DecodedPem, decodePem, encodePem, type PemBlock } from './pem';
+export { containsPrivateKey } from './private-key-text';
+export type { SignatureAlgorithm } from './signature';

@@ -1,0 +1,49 @@
+import { isSmallPrimeFactor, smallPrimes } from './small-primes';
+import { hasRocaFingerprint } from './roca';
+import { isBaseTwoFermatProbablePrime } from './fermat-test';
+import { integerSquareRoot, isSquare } from './square-root';
+
+/** Baseline Requirements, section 6.1.6, allow any odd exponent from 2^16 + 1; every CA and library agrees on this one. */
+export const requiredExponent = 65537n;
+
+/**
+ * Rounds of Fermat's factorization (Baseline Requirements, section 6.1.1.3, item 3: "at least 100 rounds"). One round more
+ * finds primes that lie a little farther apart; honest ones differ in their first hundred bits.
+ */
+const fermatRounds = 100;
+
+/**
+ * Why an RSA key of an allowed size must not be certified; undefined when nothing is known against it. The cheap checks
+ * come first; together they cost about a fifth of the last one, which is one exponentiation as long as the modulus.
+ */
+export function rsaWeakness(modulus: bigint, exponent: bigint): string | undefined {
+  if (exponent !== requiredExponent) return `its public exponent is not ${requiredExponent}`;
+  if (modulus <= 0n) return 'its modulus is not positive';
+  if ((modulus & 1n) === 0n) return 'its modulus is even';
+  if (smallPrimes.some((prime) => isSmallPrimeFactor(prime, modulus)))
+    return 'its modulus has a small prime factor';
+  if (hasRocaFingerprint(modulus)) {
+    return 'it was made by a flawed generator that lets anybody compute the private key (ROCA, CVE-2017-15361)';
+  }
+  const closeness = closePrimes(modulus);
+  if (closeness !== undefined) return closeness;
+  if (isBaseTwoFermatProbablePrime(modulus)) return 'its modulus is a prime number';
+  return undefined;
+}
+
+/**
+ * Fermat's factorization: N = a² − b² for the a next above the root of N when the primes are close (CVE-2022-26320).
+ * The difference a² − N grows by 2a + 1 from one a to the next, so that a round is one addition and one test.
+ */
+function closePrimes(modulus: bigint): string | undefined {
+  const root = integerSquareRoot(modulus);
+  if (root * root === modulus) return 'its modulus is a square number';
+  let a = root + 1n;
+  let difference = a * a - modulus;
+  for (let round = 0; round < fermatRounds; round++) {
+    if (isSquare(difference)) return 'the two primes of its modulus are too close to each other';
+    difference += 2n * a + 1n;
+    a += 1n;
+  }
+  return undefined;
+}

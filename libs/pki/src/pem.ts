@@ -1,0 +1,56 @@
+import { decodeBase64, encodeBase64 } from './base64';
+
+export interface PemBlock {
+  readonly label: string;
+  readonly der: Uint8Array;
+}
+
+export type DecodedPem =
+  | { readonly ok: true; readonly blocks: readonly PemBlock[] }
+  | { readonly ok: false; readonly message: string };
+
+/** Octets of one block. */
+const maxBlockBytes = 64 * 1024;
+
+/** RFC 7468, section 2: lines of 64 characters, the last one shorter, each ended by a line feed. */
+export function encodePem(label: string, der: Uint8Array): string {
+  const lines = encodeBase64(der).match(/.{1,64}/g) ?? [];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');
+}
+
+/**
+ * Reads a sequence of PEM blocks and nothing between them but empty lines (RFC 7468, the strict form of figure 3, save that
+ * any line width and any kind of line end is taken: RFC 8555, section 7.4.2 leaves both to the CA). At most `maxBlocks`.
+ */
+export function decodePem(text: string, maxBlocks: number): DecodedPem {
+  if (text.length > 2 * maxBlockBytes * maxBlocks) return refused('The PEM text is too long.');
+  const blocks: PemBlock[] = [];
+  let open: { readonly label: string; body: string } | undefined;
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    const boundary = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 #]{0,63})-----$/.exec(line);
+    if (boundary === null) {
+      if (open !== undefined && /^[A-Za-z0-9+/=]+$/.test(line)) open.body += line;
+      else if (open !== undefined || line !== '')
+        return refused('The PEM text has a line that is part of no block.');
+      continue;
+    }
+    const [, kind, label = ''] = boundary;
+    if (kind === 'BEGIN') {
+      if (open !== undefined || blocks.length === maxBlocks)
+        return refused('The PEM text has too many blocks, or one inside another.');
+      open = { label, body: '' };
+      continue;
+    }
+    if (open?.label !== label) return refused('A PEM block ends under another label than it began with.');
+    const decoded = decodeBase64(open.body, maxBlockBytes);
+    if (!decoded.ok) return refused('A PEM block is not valid base64.');
+    blocks.push({ label, der: decoded.bytes });
+    open = undefined;
+  }
+  if (open !== undefined) return refused('A PEM block has no end.');
+  return blocks.length === 0 ? refused('The text has no PEM block.') : { ok: true, blocks };
+}
+
+function refused(message: string): DecodedPem {
+  return { ok: false, message };
+}

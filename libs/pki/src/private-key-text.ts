@@ -1,0 +1,67 @@
+/** Octets of a decoded key that are looked at; enough for the start of every structure, few enough to cost nothing. */
+const octetsToLookAt = 96;
+
+/** Headers of PEM in every kind, also mangled or percent-encoded; PGP, PuTTY and age. Each is linear in the text. */
+const tellTales = [
+  /PRIVATE(?:%20|[^A-Za-z0-9]){0,4}KEY/i,
+  /PuTTY-User-Key-File|Private-Lines:/i,
+  /AGE-SECRET-KEY-1/i,
+];
+
+/** Base64 of the magic that an OpenSSH private key starts with, `openssh-key-v1`. */
+const openSshMagic = 'b3BlbnNzaC1rZXktdjE';
+
+/**
+ * Whether somebody pasted a private key where another thing belongs. It errs on the side of yes; the text is looked at and
+ * nothing of it is kept. Also finds base64 of the DER alone, cut off or broken into lines, and base64 of a PEM file.
+ */
+export function containsPrivateKey(text: string): boolean {
+  if (tellTales.some((tellTale) => tellTale.test(text)) || isPrivateJwk(text)) return true;
+  const start = text.slice(0, 4 * octetsToLookAt).replace(/\\[nr]|[\s"']/g, '');
+  if (start.startsWith(openSshMagic)) return true;
+  if (!/^[A-Za-z0-9+/_-]{8,}={0,2}/.test(start)) return false;
+  // Takes the URL-safe alphabet too, and ignores a tail that is no base64.
+  const octets = Buffer.from(start, 'base64');
+  return (
+    looksLikePrivateKey(octets) || tellTales.some((tellTale) => tellTale.test(octets.toString('latin1')))
+  );
+}
+
+/** RFC 7517: a JSON Web Key with its private member. */
+function isPrivateJwk(text: string): boolean {
+  return text.includes('"kty"') && /"[dk]"\s{0,16}:/.test(text);
+}
+
+/**
+ * The starts of PKCS #8 and PKCS #1 (a version, then an algorithm or the modulus), SEC 1 (a version, then the key), encrypted
+ * PKCS #8 and PKCS #12. A certificate or a request starts with two SEQUENCEs, the second of which holds no password scheme.
+ */
+function looksLikePrivateKey(octets: Buffer): boolean {
+  const outer = contentOf(octets, 0x30);
+  if (outer === undefined) return false;
+  const [first, version] = [outer[0], outer[2]];
+  if (first === 0x02 && outer[1] === 1 && version !== undefined) {
+    const next = outer[3];
+    // INTEGER: PKCS #1 or a traditional DSA key; SEQUENCE: PKCS #8 or, as version 3, PKCS #12; OCTET STRING: SEC 1.
+    return (
+      (version <= 1 && (next === 0x02 || next === 0x30 || next === 0x04)) || (version === 3 && next === 0x30)
+    );
+  }
+  const algorithm = contentOf(outer, 0x30);
+  return (
+    algorithm !== undefined &&
+    passwordSchemes.some((scheme) => algorithm.subarray(0, scheme.length).equals(scheme))
+  );
+}
+
+/** OBJECT IDENTIFIERs up to their last arc: PKCS #5 (1.2.840.113549.1.5) and PKCS #12 (1.2.840.113549.1.12.1). */
+const passwordSchemes = ['06092a864886f70d0105', '060a2a864886f70d010c01'].map((hex) =>
+  Buffer.from(hex, 'hex'),
+);
+
+/** What follows the header of an element with this tag, as far as it is there; lenient about lengths. */
+function contentOf(octets: Buffer, tag: number): Buffer | undefined {
+  const [first, length] = octets;
+  if (first !== tag || length === undefined) return undefined;
+  return octets.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f));
+}

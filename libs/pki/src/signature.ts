@@ -1,0 +1,101 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import type { DerElement } from './der/der-element';
+import { parseDer } from './der/der-element';
+import { DerError } from './der/der-error';
+import { tags } from './der/der-primitives';
+import { DerReader } from './der/der-reader';
+import { integerValue, isUniversal, objectIdentifierValue } from './der/der-values';
+
+interface AcceptedAlgorithm {
+  readonly name: string;
+  readonly key: 'rsa' | 'ec';
+  readonly hash: 'sha256' | 'sha384' | 'sha512';
+}
+
+/** What requests and certificates may be signed with (Baseline Requirements, section 7.1.3.2, without RSASSA-PSS). */
+const accepted: Readonly<Record<string, AcceptedAlgorithm>> = {
+  '1.2.840.113549.1.1.11': { name: 'sha256WithRSAEncryption', key: 'rsa', hash: 'sha256' },
+  '1.2.840.113549.1.1.12': { name: 'sha384WithRSAEncryption', key: 'rsa', hash: 'sha384' },
+  '1.2.840.113549.1.1.13': { name: 'sha512WithRSAEncryption', key: 'rsa', hash: 'sha512' },
+  '1.2.840.10045.4.3.2': { name: 'ecdsa-with-SHA256', key: 'ec', hash: 'sha256' },
+  '1.2.840.10045.4.3.3': { name: 'ecdsa-with-SHA384', key: 'ec', hash: 'sha384' },
+  '1.2.840.10045.4.3.4': { name: 'ecdsa-with-SHA512', key: 'ec', hash: 'sha512' },
+};
+
+/** What people do send, so that a message can name it. */
+const refused: Readonly<Record<string, string>> = {
+  '1.2.840.113549.1.1.2': 'md2WithRSAEncryption',
+  '1.2.840.113549.1.1.4': 'md5WithRSAEncryption',
+  '1.2.840.113549.1.1.5': 'sha1WithRSAEncryption',
+  '1.2.840.113549.1.1.10': 'RSASSA-PSS',
+  '1.2.840.113549.1.1.14': 'sha224WithRSAEncryption',
+  '1.2.840.10040.4.3': 'dsa-with-SHA1',
+  '2.16.840.1.101.3.4.3.2': 'dsa-with-SHA256',
+  '1.2.840.10045.4.1': 'ecdsa-with-SHA1',
+  '1.2.840.10045.4.3.1': 'ecdsa-with-SHA224',
+  '1.3.101.112': 'Ed25519',
+  '1.3.101.113': 'Ed448',
+};
+
+export interface SignatureAlgorithm {
+  readonly name: string;
+  /** Undefined for an algorithm that is not taken, or whose parameters are not exactly as its RFC wants them. */
+  readonly accepted: AcceptedAlgorithm | undefined;
+}
+
+/** Reads an AlgorithmIdentifier. Throws DerError when it is none; whether it is taken stands in the result. */
+export function readSignatureAlgorithm(element: DerElement): SignatureAlgorithm {
+  const reader = DerReader.sequence(element, 'the signature algorithm');
+  const oid = objectIdentifierValue(reader.next('identifier'), 'the signature algorithm');
+  const parameters = reader.optionalAny();
+  reader.end();
+  const algorithm = accepted[oid];
+  if (algorithm === undefined) return { name: refused[oid] ?? oid, accepted: undefined };
+  // RFC 4055, section 5: NULL with RSA. RFC 5758, section 3.2: absent with ECDSA.
+  const exact =
+    algorithm.key === 'rsa'
+      ? parameters !== undefined && isUniversal(parameters, tags.null)
+      : parameters === undefined;
+  return exact
+    ? { name: algorithm.name, accepted: algorithm }
+    : { name: `${algorithm.name} with wrong parameters`, accepted: undefined };
+}
+
+/** Whether the signature is the key's over these octets. Never throws: a key that OpenSSL does not take has signed nothing. */
+export function verifySignature(
+  spkiDer: Uint8Array,
+  algorithm: AcceptedAlgorithm,
+  signed: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  const key = importKey(spkiDer);
+  if (key === undefined || key.asymmetricKeyType !== algorithm.key) return false;
+  if (algorithm.key === 'ec' && !isEcdsaSignature(signature)) return false;
+  try {
+    return verify(algorithm.hash, signed, key, signature);
+  } catch {
+    return false;
+  }
+}
+
+function importKey(spkiDer: Uint8Array): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: Buffer.from(spkiDer), format: 'der', type: 'spki' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** RFC 3279, section 2.2.3: two positive integers in DER, so that a signature has one encoding. */
+function isEcdsaSignature(signature: Uint8Array): boolean {
+  try {
+    const reader = DerReader.sequence(parseDer(signature), 'ECDSA-Sig-Value');
+    const r = integerValue(reader.next('r'), 'r');
+    const s = integerValue(reader.next('s'), 's');
+    reader.end();
+    return r > 0n && s > 0n;
+  } catch (error) {
+    if (error instanceof DerError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,154 @@
+import { isIP } from 'node:net';
+import { Secret } from './secret';
+import { type Described, type Reading, type Setting, settingOf } from './setting';
+
+const fault = (text: string): { readonly fault: string } => ({ fault: text });
+
+/** Any text that is not empty; `pattern` narrows it. */
+export function string<D extends string | null = string>(
+  described: Described<D> & { readonly pattern?: RegExp },
+): Setting<string | D> {
+  const { pattern } = described;
+  const read = (text: string): Reading<string> =>
+    pattern === undefined || pattern.test(text) ? { value: text } : fault(`does not match ${pattern}`);
+  return settingOf<string, D>({ unit: 'text', read }, described);
+}
+
+/** A URL with one of the schemes (without colon). It may hold a password, so it is treated as a secret. */
+export function url<D extends string | null = string>(
+  described: Described<D> & { readonly schemes: readonly string[] },
+): Setting<string | D> {
+  const schemes = described.schemes.map((scheme) => `${scheme}://`).join(' or ');
+  const read = (text: string): Reading<string> => {
+    const parsed = URL.canParse(text) ? new URL(text) : undefined;
+    if (parsed === undefined || !described.schemes.includes(parsed.protocol.slice(0, -1))) {
+      return fault(`is not a URL that begins with ${schemes}`);
+    }
+    return { value: text };
+  };
+  return settingOf<string, D>({ unit: `URL, ${schemes}`, secret: true, read }, described);
+}
+
+/** A whole number; the fault and the manual name unit and range. */
+export function integer<D extends number | null = number>(
+  described: Described<D> & { readonly unit: string; readonly min: number; readonly max: number },
+): Setting<number | D> {
+  const { unit, min, max } = described;
+  const read = (text: string): Reading<number> => {
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? { value } : fault(`is not a whole number from ${min} to ${max} (${unit})`);
+  };
+  return settingOf<number, D>({ unit: `${unit}, ${min}–${max}`, read }, described);
+}
+
+/** A TCP or UDP port to listen on; 0 takes any free one. */
+export function port<D extends number | null = number>(described: Described<D>): Setting<number | D> {
+  return integer<D>({ ...described, unit: 'port', min: 0, max: 65_535 });
+}
+
+export interface HostPort {
+  /** A name, an IPv4 address, or an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `name:53`, `192.0.2.1:53` or `[2001:db8::1]:53`. */
+export function hostPort<D extends HostPort | null = HostPort>(described: Described<D>): Setting<HostPort | D> {
+  const read = (text: string): Reading<HostPort> => {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
+    const host = match?.[1] ?? match?.[2];
+    const number = Number(match?.[3]);
+    const holds = host !== undefined && (match?.[1] === undefined || isIP(host) === 6) && number >= 1 && number <= 65_535;
+    return holds ? { value: { host, port: number } } : fault('is not host:port; an IPv6 address stands in brackets');
+  };
+  const show = (value: HostPort): string =>
+    isIP(value.host) === 6 ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
+  return settingOf<HostPort, D>({ unit: 'host:port', read, show }, described);
+}
+
+const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A length of time: a number with `ms`, `s`, `m`, `h` or `d`, or a bare number of milliseconds. The value is in ms. */
+export function durationMs<D extends number | null = number>(
+  described: Described<D> & { readonly minMs?: number; readonly maxMs?: number },
+): Setting<number | D> {
+  const { minMs = 0, maxMs = 365 * 86_400_000 } = described;
+  const read = (text: string): Reading<number> => {
+    const match = /^(\d{1,12})(ms|s|m|h|d)?$/.exec(text);
+    if (match === null) return fault('is not a length of time such as 250ms, 10s, 5m, 2h or 1d');
+    const value = Number(match[1]) * (msPerUnit[match[2] ?? 'ms'] ?? NaN);
+    return value >= minMs && value <= maxMs
+      ? { value }
+      : fault(`is not between ${showDuration(minMs)} and ${showDuration(maxMs)}`);
+  };
+  return settingOf<number, D>({ unit: 'ms, s, m, h or d', read, show: showDuration }, described);
+}
+
+function showDuration(valueMs: number): string {
+  const largestFirst = Object.entries(msPerUnit).reverse();
+  const [unit, ms] = largestFirst.find(([, each]) => valueMs >= each && valueMs % each === 0) ?? ['ms', 1];
+  return `${valueMs / ms}${unit}`;
+}
+
+const booleans: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false };
+
+export function boolean<D extends boolean | null = boolean>(described: Described<D>): Setting<boolean | D> {
+  const read = (text: string): Reading<boolean> => {
+    const value = booleans[text.toLowerCase()];
+    return value === undefined ? fault('is neither true nor false') : { value };
+  };
+  return settingOf<boolean, D>({ unit: 'true or false', read }, described);
+}
+
+/** One word of a closed list. */
+export function oneOf<const V extends string>(
+  values: readonly V[],
+  described: Described<NoInfer<V>>,
+): Setting<V>;
+export function oneOf<const V extends string>(values: readonly V[], described: Described<null>): Setting<V | null>;
+export function oneOf<V extends string>(values: readonly V[], described: Described<V | null>): Setting<V | null> {
+  const read = (text: string): Reading<V> => {
+    const value = values.find((each) => each === text);
+    return value === undefined ? fault(`is none of ${values.join(', ')}`) : { value };
+  };
+  return settingOf<V, V | null>({ unit: values.join(', '), read }, described);
+}
+
+/** Values of another kind, separated by commas; spaces around them and empty places are ignored. */
+export function list<T>(
+  element: Setting<T>,
+  described: { readonly meaning: string; readonly default?: readonly T[] },
+): Setting<readonly T[]> {
+  const read = (text: string): Reading<readonly T[]> => {
+    const values: T[] = [];
+    for (const part of text.split(',').map((each) => each.trim())) {
+      if (part === '') continue;
+      const reading = element.read(part);
+      if ('fault' in reading) return fault(`has an entry that ${reading.fault}`);
+      values.push(reading.value);
+    }
+    return { value: values };
+  };
+  const show = (values: readonly T[]): string => values.map(element.show).join(',') || 'empty';
+  return settingOf<readonly T[], readonly T[]>(
+    { unit: `list of ${element.unit}`, secret: element.secret, read, show },
+    described,
+  );
+}
+
+/** The path of a file; whether it exists, its reader finds out, since it may appear later. */
+export function filePath<D extends string | null = string>(described: Described<D>): Setting<string | D> {
+  const read = (text: string): Reading<string> =>
+    text.includes('\0') ? fault('is not a path') : { value: text };
+  return settingOf<string, D>({ unit: 'path', read }, described);
+}
+
+/** A secret, wrapped so that it cannot be printed by accident. */
+export function secret<D extends Secret | null = Secret>(
+  described: Described<D> & { readonly minLength?: number },
+): Setting<Secret | D> {
+  const { minLength = 1 } = described;
+  const read = (text: string): Reading<Secret> =>
+    text.length < minLength ? fault(`is shorter than ${minLength} characters`) : { value: new Secret(text) };
+  return settingOf<Secret, D>({ unit: 'secret', secret: true, read }, described);
+}

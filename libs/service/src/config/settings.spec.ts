@@ -1,0 +1,104 @@
+import { inspect } from 'node:util';
+import { boolean, durationMs, filePath, hostPort, integer, list, oneOf, port, secret, string, url } from './setting-kinds';
+import { defineSettings, SettingsError } from './settings';
+
+const settings = defineSettings({
+  PORT: port({ meaning: 'Port of the API', default: 3000 }),
+  DATABASE_URL: url({ meaning: 'The database', schemes: ['postgres', 'postgresql'] }),
+  MAIL_TOKEN: secret({ meaning: 'Token of the mail provider', minLength: 8, default: null }),
+  WINDOW: durationMs({ meaning: 'Settling window', default: 10_000 }),
+  LEVEL: oneOf(['info', 'debug'], { meaning: 'How much is logged', default: 'info' }),
+  PROXIES: list(string({ meaning: 'a network' }), { meaning: 'Trusted proxies', default: [] }),
+  STRICT: boolean({ meaning: 'Refuse | more', default: false }),
+  RESOLVER: hostPort({ meaning: 'A resolver', default: null }),
+  WORKERS: integer({ meaning: 'Workers', unit: 'processes', min: 1, max: 64, default: 2 }),
+  PID: filePath({ meaning: 'Where the process id is written', default: null }),
+});
+
+const databaseUrl = 'postgres://certwright:hunter22@localhost/core';
+
+function faultsOf(environment: Record<string, string>): Record<string, string> {
+  try {
+    settings.read(environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return Object.fromEntries(error.faults.map((each) => [each.name, each.fault]));
+    throw error;
+  }
+  return {};
+}
+
+describe('settings', () => {
+  it('are typed values, defaults where the environment is silent', () => {
+    const values = settings.read({ DATABASE_URL: databaseUrl, PORT: '', RESOLVER: '[2001:db8::1]:53', PROXIES: 'a, b,,' });
+    const portNumber: number = values.PORT;
+    const level: 'info' | 'debug' = values.LEVEL;
+    expect({ ...values, portNumber, level }).toMatchObject({
+      DATABASE_URL: databaseUrl,
+      portNumber: 3000,
+      level: 'info',
+      WINDOW: 10_000,
+      PROXIES: ['a', 'b'],
+      RESOLVER: { host: '2001:db8::1', port: 53 },
+      MAIL_TOKEN: null,
+      PID: null,
+    });
+  });
+
+  it('name every fault in one error', () => {
+    expect(
+      faultsOf({ PORT: '70000', WINDOW: 'soon', LEVEL: 'loud', STRICT: 'maybe', RESOLVER: '::1:53', WORKERS: '1.5' }),
+    ).toEqual({
+      PORT: 'is not a whole number from 0 to 65535 (port)',
+      DATABASE_URL: 'is missing: The database',
+      WINDOW: 'is not a length of time such as 250ms, 10s, 5m, 2h or 1d',
+      LEVEL: 'is none of info, debug',
+      STRICT: 'is neither true nor false',
+      RESOLVER: 'is not host:port; an IPv6 address stands in brackets',
+      WORKERS: 'is not a whole number from 1 to 64 (processes)',
+    });
+  });
+
+  it.each([
+    ['250', 250],
+    ['250ms', 250],
+    ['10s', 10_000],
+    ['5m', 300_000],
+    ['2h', 7_200_000],
+    ['1d', 86_400_000],
+  ])('reads the length of time %s as %d ms', (text, ms) => {
+    expect(settings.read({ DATABASE_URL: databaseUrl, WINDOW: text }).WINDOW).toBe(ms);
+  });
+
+  it('never print a secret: not in a fault, not in JSON, not in a template, not in the debugger', () => {
+    const values = settings.read({ DATABASE_URL: databaseUrl, MAIL_TOKEN: 'correct horse' });
+    expect(values.MAIL_TOKEN?.reveal()).toBe('correct horse');
+    const printed = [`${values.MAIL_TOKEN}`, JSON.stringify(values.MAIL_TOKEN), inspect(values), inspect(values.MAIL_TOKEN)];
+    expect(printed.join()).not.toContain('horse');
+    expect(JSON.stringify(faultsOf({ DATABASE_URL: 'mysql://u:hunter22@h', MAIL_TOKEN: 'horse' }))).not.toMatch(/hunter22|horse/);
+  });
+
+  it('take a secret from the file that NAME_FILE names, without its last line break', () => {
+    const files: Record<string, string> = { '/run/secrets/mail': 'correct horse\n' };
+    const readFile = (path: string): string => files[path] ?? '';
+    const values = settings.read({ DATABASE_URL: databaseUrl, MAIL_TOKEN_FILE: '/run/secrets/mail' }, readFile);
+    expect(values.MAIL_TOKEN?.reveal()).toBe('correct horse');
+  });
+
+  it('refuse a secret given twice, and a file that cannot be read', () => {
+    const twice = { DATABASE_URL: databaseUrl, MAIL_TOKEN: 'correct horse', MAIL_TOKEN_FILE: '/run/secrets/mail' };
+    expect(faultsOf(twice)).toEqual({ MAIL_TOKEN: 'is given twice: unset either it or MAIL_TOKEN_FILE' });
+    expect(faultsOf({ DATABASE_URL_FILE: '/nowhere/at/all' })).toEqual({
+      DATABASE_URL: 'cannot be read from the file that DATABASE_URL_FILE names (ENOENT)',
+    });
+  });
+
+  it('print their manual as a table', () => {
+    const manual = settings.describe().split('\n');
+    expect(manual).toContain('| `PORT` | Port of the API | port, 0–65535 | 3000 |');
+    expect(manual).toContain(
+      '| `DATABASE_URL` (or `DATABASE_URL_FILE`) | The database | URL, postgres:// or postgresql:// | required |',
+    );
+    expect(manual).toContain('| `WINDOW` | Settling window | ms, s, m, h or d | 10s |');
+    expect(manual).toContain('| `STRICT` | Refuse \\| more | true or false | false |');
+  });
+});

@@ -1,0 +1,41 @@
+import { Problem } from '@certwright/errors';
+
+/** A Problem in an API's dialect. */
+export interface RenderedProblem {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The object that becomes the JSON body. */
+  readonly body: object;
+}
+
+/** The one place where an API's dialect of errors is known. Pure, and total over every code. */
+export type RenderProblem = (problem: Problem) => RenderedProblem;
+
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: string;
+}
+
+/** Both ways to present an API key; the header may come more than once (RFC 9110 §11.6.1). */
+const challenges = ['Bearer realm="Certwright"', 'Basic realm="Certwright", charset="UTF-8"'];
+
+/** The whole answer to a Problem: the dialect's status and body, and the headers that HTTP itself demands with a code. */
+export function answerTo(problem: Problem, render: RenderProblem, jsonContentType: string): Answer {
+  const { status, headers: rendered = {}, body } = render(problem);
+  const headers: Record<string, string | string[]> = { 'content-type': jsonContentType };
+  if (problem.retryAfterS !== undefined) headers['retry-after'] = String(Math.max(0, Math.ceil(problem.retryAfterS)));
+  if (problem.allow !== undefined) headers['allow'] = problem.allow.join(', ');
+  if (problem.code === 'bad_credentials') headers['www-authenticate'] = challenges;
+  for (const [name, value] of Object.entries(rendered)) headers[name.toLowerCase()] = value;
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+/** On every answer of an API: it is data for a program, never a page, and not for caches unless a route says so. */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};

@@ -1,0 +1,44 @@
+import { Problem } from '@certwright/errors';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseFormBody } from './form-body';
+import { largestBody } from './http-options';
+import { parseJsonBody } from './json-body';
+
+type Parse = (bytes: Buffer) => unknown;
+type Done = (error: Error | null, body?: unknown) => void;
+
+/** Bodies are JSON, and forms where the API says so. Everything else is answered 415, Fastify's own `text/plain` too. */
+export function registerBodyParsers(instance: FastifyInstance, acceptForms: boolean): void {
+  instance.removeAllContentTypeParsers();
+  addParser(instance, 'application/json', parseJsonBody);
+  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', parseFormBody);
+}
+
+function addParser(instance: FastifyInstance, contentType: string, parse: Parse): void {
+  const parser = (request: FastifyRequest, bytes: Buffer, done: Done): void => {
+    let body: unknown;
+    try {
+      checkEncoding(request);
+      body = hasNoBody(request, bytes) ? undefined : parse(bytes);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done(null, body);
+  };
+  instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: largestBody }, parser);
+}
+
+/** Many clients put the `Content-Type` on every request, and a DELETE has nothing to say. */
+const hasNoBody = (request: FastifyRequest, bytes: Buffer): boolean => bytes.length === 0 && request.method === 'DELETE';
+
+function checkEncoding({ headers }: FastifyRequest): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new Problem('unsupported_media_type', 'The body must be UTF-8.');
+  }
+  const coding = headers['content-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'A compressed body is not read here: send it as it is.');
+  }
+}

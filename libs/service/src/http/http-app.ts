@@ -1,0 +1,98 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Server } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify';
+import { nestLogger } from '../logging/nest-logger';
+import { securityHeaders } from './answer';
+import { registerBodyParsers } from './body-parsers';
+import { answerUnknownExpectation, clientErrorHandler } from './connection-errors';
+import { registerHealthRoutes } from './health-routes';
+import { defaultJsonContentType, defaultTimeouts, type HttpAppOptions, largestBody } from './http-options';
+import { type ProblemAnswering, ProblemFilter, sendProblem } from './problem-filter';
+import { registerRequestHooks } from './request-hooks';
+import { requestIdOf } from './request-id';
+import { logWhenAnswered } from './request-log';
+
+/**
+ * A name has at most 255 characters; the router counts UTF-16 units after decoding, of which a character has up to
+ * two. Twice of that, so that an application can say itself that a name is too long.
+ */
+const longestParameter = 1_020;
+
+/** Largest request header, its first line included, in bytes. */
+const largestHeader = 16 * 1024;
+
+/**
+ * The Nest application of an API, on Fastify: bounded, authenticated before the body is read, every error in the
+ * API's own dialect. It does not listen yet.
+ *
+ * @param module the application's root module
+ * @throws when a route does not say who may call it
+ */
+export async function createHttpApp(module: unknown, options: HttpAppOptions): Promise<NestFastifyApplication> {
+  const answering: ProblemAnswering = {
+    log: options.log,
+    renderProblem: options.renderProblem,
+    toProblem: options.toProblem ?? (() => undefined),
+    jsonContentType: options.jsonContentType ?? defaultJsonContentType,
+  };
+  const adapter = new FastifyAdapter(fastifyOptions(options, answering));
+  const instance: FastifyInstance = adapter.getInstance();
+  registerBodyParsers(instance, options.acceptForms ?? false);
+  registerRequestHooks(instance, options);
+  registerHealthRoutes(instance, options.readiness);
+  answerUnknownExpectation(instance.server as Server, answering);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: nestLogger(options.log),
+    bodyParser: false,
+    abortOnError: false,
+  });
+  app.useGlobalFilters(new ProblemFilter(answering));
+  return app;
+}
+
+function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): FastifyAdapterOptions {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const trustedProxies = [...(options.trustedProxies ?? [])];
+  return {
+    bodyLimit: largestBody,
+    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: longestParameter },
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    genReqId: requestIdOf,
+    return503OnClosing: false,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionTimeout: timeouts.idleMs,
+    http: {
+      maxHeaderSize: largestHeader,
+      headersTimeout: timeouts.headersMs,
+      connectionsCheckingInterval: timeouts.checkEveryMs,
+      // Checked by a hook, whose answer has a body.
+      requireHostHeader: false,
+    },
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      // No hook runs for a URL that the router cannot read, so what they do for an answer is done here.
+      logWhenAnswered(request, reply, options.log, options.metrics);
+      reply.headers({ ...securityHeaders, ...options.headers, 'x-request-id': request.id });
+      sendProblem(error, request, reply, answering);
+    },
+    clientErrorHandler: clientErrorHandler(answering, options.metrics),
+  };
+}
+
+type FastifyAdapterOptions = NonNullable<ConstructorParameters<typeof FastifyAdapter<RawServerDefault>>[0]>;
+
+/**
+ * Stops listening and lets the requests under way finish.
+ *
+ * @param drainMs after which connections that are still open are cut
+ */
+export async function closeHttpApp(app: NestFastifyApplication, drainMs: number): Promise<void> {
+  const server = app.getHttpServer() as Server;
+  const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cut);
+  }
+}

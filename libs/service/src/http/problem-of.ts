@@ -1,0 +1,56 @@
+import { HttpException } from '@nestjs/common';
+import { Problem, type ProblemCode } from '@certwright/errors';
+
+export interface Judged {
+  readonly problem: Problem;
+  /** Nobody meant to throw this: it belongs into the log with its stack, and its text must not leave the process. */
+  readonly unexpected: boolean;
+}
+
+/** Says which Problem an error means, e.g. that a refused connection to the database is a `service_outage`. */
+export type ToProblem = (error: unknown) => Problem | undefined;
+
+const tooLarge: readonly [ProblemCode, string] = ['request_too_large', 'The body is larger than 256 KiB.'];
+const badUrl: readonly [ProblemCode, string] = ['bad_request', 'The URL holds a percent-encoding that is not UTF-8.'];
+
+/** What Fastify throws before a handler runs, by its code (fastify/docs/Reference/Errors.md). */
+const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: tooLarge,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['unsupported_media_type', 'The body needs a Content-Type.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as its Content-Length says.'],
+  FST_ERR_BAD_URL: badUrl,
+  FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the URL is too long.'],
+};
+
+/** What Nest throws on its own account. An application throws Problems. */
+const ofStatus: Readonly<Record<number, readonly [ProblemCode, string]>> = {
+  404: ['not_found', 'There is nothing at this address.'],
+  405: ['method_not_allowed', 'This address does not answer that method.'],
+  413: tooLarge,
+  415: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
+};
+
+/** Every error becomes a Problem; what nobody expected becomes a bare `internal_error`. */
+export function judge(error: unknown, toProblem: ToProblem): Judged {
+  if (error instanceof Problem) return { problem: error, unexpected: false };
+  const known = toProblem(error) ?? problemOfFramework(error);
+  if (known !== undefined) return { problem: known, unexpected: false };
+  return { problem: new Problem('internal_error', 'Something went wrong on our side.'), unexpected: true };
+}
+
+function problemOfFramework(error: unknown): Problem | undefined {
+  // Nest wraps what Fastify throws, and keeps it as the cause.
+  if (error instanceof HttpException && error.cause !== undefined) {
+    const ofCause = problemOfFramework(error.cause);
+    if (ofCause !== undefined) return ofCause;
+  }
+  const { code, statusCode } = (error ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
+  const status = error instanceof HttpException ? error.getStatus() : statusCode;
+  const known = (typeof code === 'string' ? ofFastify[code] : undefined) ?? (typeof status === 'number' ? ofStatus[status] : undefined);
+  if (known !== undefined) return new Problem(...known);
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return new Problem('bad_request', 'The request cannot be read.');
+  }
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import { Problem } from '@certwright/errors';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { addressKey } from '../limits/client-address';
+import { AllowedMethods } from './allowed-methods';
+import { securityHeaders } from './answer';
+import { defaultJsonContentType, type HttpAppOptions } from './http-options';
+import { logWhenAnswered } from './request-log';
+import { faultInRequestTarget } from './request-target';
+
+/** What happens to every request before its body is read, in this order; and to every answer before it leaves. */
+export function registerRequestHooks(instance: FastifyInstance, options: HttpAppOptions): void {
+  const { log, metrics, authenticator, jsonContentType = defaultJsonContentType } = options;
+  const headersOfAll = { ...securityHeaders, ...options.headers };
+  const allowedMethods = new AllowedMethods(instance);
+  refuseRoutesWithoutAccess(instance, authenticator !== undefined);
+  instance.decorateRequest('caller', null);
+
+  instance.addHook('onRequest', (request, reply, done) => {
+    logWhenAnswered(request, reply, log, metrics);
+    reply.headers(headersOfAll).header('x-request-id', request.id);
+    const fault = faultInHost(request) ?? faultInRequestTarget(request.raw.url ?? '');
+    done(fault === undefined ? undefined : new Problem('bad_request', fault));
+  });
+
+  instance.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
+    const allow = allowedMethods.of(request.raw.url ?? '');
+    if (allow.length === 0) return done(new Problem('not_found', 'There is nothing at this address.'));
+    if (request.method !== 'OPTIONS') {
+      return done(new Problem('method_not_allowed', `This address answers ${allow.join(', ')}.`, { allow }));
+    }
+    return void reply.code(204).header('allow', allow.join(', ')).send();
+  });
+
+  if (authenticator !== undefined) {
+    instance.addHook('onRequest', async (request) => {
+      const { access } = request.routeOptions.config;
+      // A request that no route matches has been answered above; every route says who may call it.
+      if (access === undefined || access.kind === 'public') return;
+      request.caller = await authenticator.admit({
+        authorization: request.headers.authorization,
+        addressKey: addressKey(request.ip, request.socket.remoteAddress),
+        method: request.method,
+        access,
+      });
+    });
+  }
+
+  instance.addHook('onSend', (_request, reply, _payload, done) => {
+    // Fastify adds a charset to every JSON type of its own accord, which RFC 8259 §11 does not define.
+    if (String(reply.getHeader('content-type')).startsWith('application/json')) reply.header('content-type', jsonContentType);
+    // While the process stops, the client's next request belongs to another one.
+    if (!instance.server.listening) reply.header('connection', 'close');
+    done();
+  });
+}
+
+/** Open by omission is the one mistake nobody notices, so the process does not start with it. */
+function refuseRoutesWithoutAccess(instance: FastifyInstance, authenticates: boolean): void {
+  instance.addHook('onRoute', ({ method, url, config }) => {
+    const name = `${[method].flat().join(', ')} ${url}`;
+    if (config?.access === undefined) {
+      throw new Error(`${name} does not say who may call it: add @Public(), @Authenticated() or @RequirePermission(…)`);
+    }
+    if (config.access.kind !== 'public' && !authenticates) {
+      throw new Error(`${name} needs an API key, but the application was made without an authenticator`);
+    }
+  });
+}
+
+/** RFC 9112 §3.2: exactly one Host in HTTP/1.1. Node would answer its absence with an empty body, and take the first of two. */
+function faultInHost({ raw }: FastifyRequest): string | undefined {
+  let hosts = 0;
+  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
+    const name = raw.rawHeaders[i];
+    if (name !== undefined && name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) return 'The request has more than one Host header.';
+  return hosts === 0 && raw.httpVersion === '1.1' ? 'The request has no Host header.' : undefined;
+}

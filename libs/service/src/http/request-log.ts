@@ -1,0 +1,35 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../logging/logger';
+import type { Metrics } from '../operations/metrics';
+
+/** Status in log and metrics when the client went away before its answer was complete, as load balancers write it. */
+const clientClosedRequest = 499;
+
+/** Asked every few seconds by machines. */
+const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+/**
+ * One line and one observation when the answer is out. The route's pattern stands for the path, since a path may hold
+ * a secret, as that of a download does.
+ */
+export function logWhenAnswered(request: FastifyRequest, reply: FastifyReply, log: Logger, metrics: Metrics): void {
+  const begun = performance.now();
+  reply.raw.once('close', () => {
+    const ms = performance.now() - begun;
+    const route = request.is404 ? undefined : request.routeOptions.url;
+    const status = reply.raw.writableFinished ? reply.raw.statusCode : clientClosedRequest;
+    metrics.observeRequest({ method: request.method, route, status, seconds: ms / 1_000 });
+    const level = route !== undefined && quietRoutes.has(route) ? 'debug' : 'info';
+    log[level](
+      {
+        method: request.method,
+        route: route ?? null,
+        status,
+        ms: Math.round(ms * 10) / 10,
+        request_id: request.id,
+        account_id: request.caller?.accountId,
+      },
+      'request',
+    );
+  });
+}

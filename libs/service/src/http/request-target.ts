@@ -1,0 +1,23 @@
+/**
+ * Longest request target in bytes: a name of 255 characters, each four bytes of UTF-8 and percent-encoded to twelve,
+ * makes 3,060; the rest is for a path and a query around it.
+ */
+export const longestRequestTarget = 8_000;
+
+/**
+ * What is wrong with a request target, or `undefined`. Stricter than the router, so that no route has to think of it:
+ * only the characters of a URI (RFC 3986 §2), every percent-encoding whole and UTF-8, in the query too, and no NUL,
+ * which PostgreSQL's text cannot hold.
+ */
+export function faultInRequestTarget(target: string): string | undefined {
+  if (target.length > longestRequestTarget) return `The URL is longer than ${longestRequestTarget} bytes.`;
+  if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL holds characters that must be percent-encoded.';
+  if (!target.includes('%')) return undefined;
+  if (target.includes('%00')) return 'The URL holds a NUL character.';
+  try {
+    decodeURIComponent(target);
+  } catch {
+    return 'The URL holds a percent-encoding that is not UTF-8.';
+  }
+  return undefined;
+}

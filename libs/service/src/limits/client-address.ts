@@ -1,0 +1,39 @@
+import { isIP } from 'node:net';
+
+/**
+ * The key under which an address is counted: an IPv4 address as it is, an IPv6 address as its /64, the smallest
+ * network that one customer gets (RFC 6177), since whoever has one address of it has all 2^64.
+ *
+ * @param forwarded what the trusted proxies say (`X-Forwarded-For`); anything may stand there
+ * @param peer address of the TCP connection, used when `forwarded` is not an IP address
+ */
+export function addressKey(forwarded: string | undefined, peer: string | undefined): string {
+  const address = [forwarded, peer].find((each) => each !== undefined && isIP(each) !== 0);
+  if (address === undefined) return 'unknown';
+  if (isIP(address) === 4) return address;
+  const [withoutZone = ''] = address.split('%');
+  const groups = groupsOf(withoutZone);
+  const mapped = mappedIpv4(groups);
+  return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/** The eight 16-bit groups of an IPv6 address (RFC 4291 §2.2), an IPv4 tail included. */
+function groupsOf(address: string): readonly number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_match, a: string, b: string, c: string, d: string) =>
+    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
+  );
+  const [head = '', tail] = hex.split('::');
+  const before = parseGroups(head);
+  if (tail === undefined) return before;
+  const after = parseGroups(tail);
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+const parseGroups = (text: string): number[] => (text === '' ? [] : text.split(':').map((each) => parseInt(each, 16)));
+
+/** `::ffff:192.0.2.1` is how a dual-stack socket shows an IPv4 peer (RFC 4291 §2.5.5.2). */
+function mappedIpv4(groups: readonly number[]): string | undefined {
+  const [a, b, c, d, e, f, high = 0, low = 0] = groups;
+  const isMapped = [a, b, c, d, e].every((group) => group === 0) && f === 0xffff;
+  return isMapped ? [high >> 8, high & 255, low >> 8, low & 255].join('.') : undefined;
+}

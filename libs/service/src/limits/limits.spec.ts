@@ -1,0 +1,108 @@
+import { addressKey } from './client-address';
+import { FallbackTokenBuckets } from './fallback-token-buckets';
+import { MemoryTokenBuckets } from './memory-token-buckets';
+import { requestLimits } from './request-limits';
+import type { Taken, TokenBuckets } from './token-buckets';
+
+const perSecond = { ratePerS: 5, burst: 20, cost: 1 };
+
+async function takeMany(buckets: TokenBuckets, key: string, times: number, take = perSecond): Promise<Taken[]> {
+  const answers: Taken[] = [];
+  for (let i = 0; i < times; i += 1) answers.push(await buckets.take(key, take));
+  return answers;
+}
+
+const granted = (answers: readonly Taken[]): number => answers.filter(({ ok }) => ok).length;
+
+describe('a token bucket in memory', () => {
+  it('grants the burst at once, then the rate, and says when to come again', async () => {
+    let nowMs = 0;
+    const buckets = new MemoryTokenBuckets({ nowMs: () => nowMs });
+    expect(granted(await takeMany(buckets, 'writes:1', 25))).toBe(20);
+    expect(await buckets.take('writes:1', perSecond)).toEqual({ ok: false, retryAfterS: 1 });
+    nowMs += 1_000;
+    expect(granted(await takeMany(buckets, 'writes:1', 10))).toBe(5);
+    nowMs += 3_600_000;
+    expect(granted(await takeMany(buckets, 'writes:1', 25))).toBe(20);
+  });
+
+  it('tells the wait of a slow bucket in whole seconds', async () => {
+    const buckets = new MemoryTokenBuckets({ nowMs: () => 0 });
+    const tenPerMinute = { ...requestLimits({ READS_PER_S: 25, WRITES_PER_S: 5, FAILED_AUTHENTICATION_PER_MIN: 10 }).failedAuthentication, cost: 1 };
+    expect(granted(await takeMany(buckets, 'a', 10, tenPerMinute))).toBe(10);
+    expect(await buckets.take('a', tenPerMinute)).toEqual({ ok: false, retryAfterS: 6 });
+  });
+
+  it('keeps keys apart, and no more buckets than it may', async () => {
+    const buckets = new MemoryTokenBuckets({ mostBuckets: 2, nowMs: () => 0 });
+    expect(granted(await takeMany(buckets, 'a', 21))).toBe(20);
+    expect(granted(await takeMany(buckets, 'b', 1))).toBe(1);
+    expect(granted(await takeMany(buckets, 'a', 1))).toBe(0);
+    await takeMany(buckets, 'c', 1);
+    expect(granted(await takeMany(buckets, 'a', 1))).toBe(0);
+    await takeMany(buckets, 'd', 1);
+    await takeMany(buckets, 'e', 1);
+    expect(granted(await takeMany(buckets, 'a', 1))).toBe(1);
+  });
+});
+
+describe('while the shared buckets', () => {
+  const own = (): TokenBuckets => new MemoryTokenBuckets();
+
+  it('are away, the process counts on its own and no request fails', async () => {
+    const failures: unknown[] = [];
+    let asked = 0;
+    let nowMs = 0;
+    const away: TokenBuckets = { take: () => ((asked += 1), Promise.reject(new Error('ECONNREFUSED'))) };
+    const buckets = new FallbackTokenBuckets(away, own(), { nowMs: () => nowMs, onFailure: (error) => failures.push(error) });
+    expect(granted(await takeMany(buckets, 'a', 25))).toBe(20);
+    expect([asked, failures.length]).toEqual([1, 1]);
+    nowMs += 1_001;
+    await takeMany(buckets, 'b', 5);
+    expect(asked).toBe(2);
+  });
+
+  it('are slow, a request waits 50 ms once and the late answer is ignored', async () => {
+    let answerLate: (taken: Taken) => void = () => undefined;
+    const slow: TokenBuckets = { take: () => new Promise((resolve) => (answerLate = resolve)) };
+    const buckets = new FallbackTokenBuckets(slow, own());
+    const begun = performance.now();
+    expect(granted(await takeMany(buckets, 'a', 3))).toBe(3);
+    answerLate({ ok: false, retryAfterS: 9 });
+    const waitedMs = performance.now() - begun;
+    expect(waitedMs).toBeGreaterThan(40);
+    expect(waitedMs).toBeLessThan(1_000);
+  });
+
+  it('answer, their answer counts', async () => {
+    const strict: TokenBuckets = { take: () => Promise.resolve({ ok: false, retryAfterS: 3 }) };
+    expect(await new FallbackTokenBuckets(strict, own()).take('a', perSecond)).toEqual({ ok: false, retryAfterS: 3 });
+  });
+});
+
+describe('an address is counted', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:DB8::7', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+  ])('%s as %s', (address, key) => {
+    expect(addressKey(address, undefined)).toBe(key);
+  });
+
+  it('as the TCP peer when the forwarded one is no address', () => {
+    expect(addressKey('<script>', '192.0.2.1')).toBe('192.0.2.1');
+    expect(addressKey(undefined, undefined)).toBe('unknown');
+  });
+});
+
+it('twice and four times the rate may come at once', () => {
+  expect(requestLimits({ READS_PER_S: 25, WRITES_PER_S: 5, FAILED_AUTHENTICATION_PER_MIN: 10 })).toEqual({
+    reads: { ratePerS: 25, burst: 50 },
+    writes: { ratePerS: 5, burst: 20 },
+    failedAuthentication: { ratePerS: 10 / 60, burst: 10 },
+  });
+});

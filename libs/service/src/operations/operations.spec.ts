@@ -1,0 +1,77 @@
+import { Gauge } from 'prom-client';
+import { Metrics } from './metrics';
+import { type OperationsServer, startOperationsServer } from './operations-server';
+import { Readiness } from './readiness';
+
+describe('the operations server', () => {
+  const metrics = new Metrics('spec');
+  const readiness = new Readiness({ reuseMs: 0, boundMs: 30 });
+  let databaseIsAway = false;
+  let server: OperationsServer;
+  beforeAll(async () => {
+    server = await startOperationsServer({ host: '127.0.0.1', port: 0, metrics, readiness });
+  });
+  afterAll(() => server.close());
+
+  async function get(path: string, method = 'GET'): Promise<{ status: number; body: string; type: string | null }> {
+    const response = await fetch(server.url + path, { method });
+    return { status: response.status, body: await response.text(), type: response.headers.get('content-type') };
+  }
+
+  it('GET /healthz answers as long as the process lives', async () => {
+    expect(await get('/healthz')).toEqual({ status: 200, body: '{"alive":true}', type: 'application/json' });
+  });
+
+  it('GET /readyz answers 503 while starting, 200 while running, 503 while stopping', async () => {
+    readiness.add('database', () => (databaseIsAway ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve()));
+    expect(await get('/readyz')).toMatchObject({ status: 503, body: expect.stringContaining('"state":"starting"') as string });
+    readiness.started();
+    expect(await get('/readyz')).toMatchObject({ status: 200, body: '{"ready":true,"state":"running","checks":{"database":"ok"}}' });
+  });
+
+  it('GET /readyz names the check that failed or took too long, without saying why', async () => {
+    databaseIsAway = true;
+    readiness.add('redis', () => new Promise(() => undefined));
+    expect(await get('/readyz')).toMatchObject({
+      status: 503,
+      body: '{"ready":false,"state":"running","checks":{"database":"failed","redis":"timeout"}}',
+    });
+  });
+
+  it('GET /metrics shows the process, requests by route pattern, and what the application adds', async () => {
+    metrics.observeRequest({ method: 'GET', route: '/orders/:name', status: 200, seconds: 0.02 });
+    metrics.observeRequest({ method: 'BREW', route: undefined, status: 404, seconds: 0.001 });
+    new Gauge({ name: 'queue_depth', help: 'Jobs waiting', registers: [metrics.registry] }).set(3);
+    const { status, body, type } = await get('/metrics');
+    expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    expect(body).toContain('http_requests_total{method="GET",route="/orders/:name",status="200",process="spec"} 1');
+    expect(body).toContain('http_requests_total{method="other",route="unmatched",status="404",process="spec"} 1');
+    expect(body).toContain('http_request_duration_seconds_bucket{le="0.025",process="spec",method="GET",route="/orders/:name",status="200"} 1');
+    expect(body).toContain('queue_depth{process="spec"} 3');
+    expect(body).toContain('nodejs_eventloop_lag_seconds');
+  });
+
+  it('answers other paths 404 and other methods 405', async () => {
+    expect(await get('/')).toMatchObject({ status: 404 });
+    expect(await get('/metrics', 'POST')).toMatchObject({ status: 405 });
+  });
+
+  it('refuses to start on a port that is taken', async () => {
+    const port = Number(new URL(server.url).port);
+    await expect(startOperationsServer({ host: '127.0.0.1', port, metrics, readiness })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});
+
+it('readiness asks the checks once for all who ask at the same time, and again after a second', async () => {
+  let asked = 0;
+  let nowMs = 0;
+  const readiness = new Readiness({ nowMs: () => nowMs });
+  readiness.add('database', () => Promise.resolve((asked += 1)));
+  readiness.started();
+  await Promise.all([readiness.report(), readiness.report()]);
+  await readiness.report();
+  expect(asked).toBe(1);
+  nowMs += 1_000;
+  await readiness.report();
+  expect(asked).toBe(2);
+});

@@ -1,0 +1,48 @@
+import { type ArgumentMetadata, type PipeTransform, ValidationPipe } from '@nestjs/common';
+import { Problem } from '@certwright/errors';
+import { faultsFrom } from './field-faults';
+
+export interface RequestValidationOptions {
+  /** What happens to members that a body's class does not declare. Default: `refuse`. */
+  readonly unknownMembers?: 'refuse' | 'ignore';
+}
+
+/**
+ * Checks bodies and queries against their classes (class-validator) and hands the controller instances of them. A body
+ * must be a JSON object. Unknown query parameters are ignored.
+ *
+ * @throws Problem `bad_request` for a body, `bad_query` for a query, with one fault per field
+ */
+export function requestValidation({ unknownMembers = 'refuse' }: RequestValidationOptions = {}): PipeTransform {
+  const common = { transform: true, whitelist: true, stopAtFirstError: true } as const;
+  const bodies = new ValidationPipe({
+    ...common,
+    forbidNonWhitelisted: unknownMembers === 'refuse',
+    exceptionFactory: (errors) => Problem.ofFields(faultsFrom(errors)),
+  });
+  const queries = new ValidationPipe({
+    ...common,
+    exceptionFactory: (errors) => {
+      const faults = faultsFrom(errors);
+      const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
+      return new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, { faults });
+    },
+  });
+  return {
+    transform(value: unknown, metadata: ArgumentMetadata): unknown {
+      if (metadata.type !== 'body') return queries.transform(value, metadata);
+      if (isValidated(metadata) && !isJsonObject(value)) {
+        throw new Problem('bad_request', 'The body must be a JSON object.');
+      }
+      return bodies.transform(value, metadata);
+    },
+  };
+}
+
+/** A body whose parameter is declared with a class; `unknown` and plain types are the controller's own affair. */
+function isValidated({ metatype }: ArgumentMetadata): boolean {
+  const unchecked: readonly unknown[] = [undefined, Object, String, Number, Boolean, Array];
+  return !unchecked.includes(metatype);
+}
+
+const isJsonObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);

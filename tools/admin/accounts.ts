@@ -1,0 +1,76 @@
+import { randomInt } from 'node:crypto';
+import { AccountEntity } from '@certwright/persistence';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import type { WithDatabase } from './with-database';
+
+export function accountCommands(withDatabase: WithDatabase): Command {
+  const account = new Command('account').description('the tenants of this deployment');
+  account
+    .command('create')
+    .description('create an account; prints its id')
+    .requiredOption('--name <name>', 'what people call it')
+    .option('--email <address>', 'where notices about its certificates go')
+    .action(async ({ name, email }: { name: string; email?: string }) => {
+      await withDatabase(async (database) => console.log(await createAccount(database, name, email ?? null)));
+    });
+  account
+    .command('list')
+    .description('list all accounts: id, name, email, state')
+    .action(async () => {
+      await withDatabase(async (database) => {
+        const accounts = await database.getRepository(AccountEntity).find({ order: { createdAt: 'ASC' } });
+        for (const { id, name, contactEmail, disabledAt } of accounts) {
+          console.log(
+            [id, name, contactEmail ?? '-', disabledAt === null ? 'enabled' : 'disabled'].join('\t'),
+          );
+        }
+      });
+    });
+  for (const [verb, disabledAt] of [
+    ['disable', () => new Date()],
+    ['enable', () => null],
+  ] as const) {
+    account
+      .command(`${verb} <account>`)
+      .description(
+        `${verb} an account and with it all its API keys (running processes follow within 10 seconds)`,
+      )
+      .action(async (id: string) => {
+        await withDatabase(async (database) => {
+          const accounts = database.getRepository(AccountEntity);
+          const { affected } = await accounts.update({ id: accountId(id) }, { disabledAt: disabledAt() });
+          if (affected === 0) throw new Error(`There is no account ${id}.`);
+          console.log(`account ${id}: ${verb}d`);
+        });
+      });
+  }
+  return account;
+}
+
+/** Random 47-bit ids: an account cannot be guessed from another, nor can anybody count them. */
+const accountIds = { least: 10 ** 12, below: 2 ** 47 };
+
+export async function createAccount(
+  database: DataSource,
+  name: string,
+  email: string | null,
+): Promise<string> {
+  const id = String(randomInt(accountIds.least, accountIds.below));
+  await database.getRepository(AccountEntity).insert({ id, name, contactEmail: email });
+  return id;
+}
+
+/** @throws Error for what cannot be an account id, before the database sees it */
+export function accountId(text: string): string {
+  if (!/^[1-9][0-9]{0,17}$/.test(text)) throw new Error(`"${text}" is no account id: digits are expected.`);
+  return text;
+}
+
+/** @throws Error when it does not exist */
+export async function existingAccount(database: DataSource, text: string): Promise<string> {
+  const id = accountId(text);
+  if (!(await database.getRepository(AccountEntity).existsBy({ id })))
+    throw new Error(`There is no account ${id}.`);
+  return id;
+}

@@ -1,0 +1,46 @@
+import 'reflect-metadata';
+import { Command } from 'commander';
+import { accountCommands } from './accounts';
+import { apiKeyCommands } from './api-keys';
+import { blockedKeyCommands } from './blocked-keys';
+import { clusterCommands } from './clusters';
+import { productCommands } from './products';
+import { seedSandboxCommand } from './seed-sandbox';
+import { userCommands } from './users';
+import { withDatabase } from './with-database';
+
+const program = new Command('admin')
+  .description(
+    'Administers a Certwright deployment: accounts, users, API keys, clusters, products, blocked keys.',
+  )
+  .usage('<command> [options]    (npm run admin -- <command> --help)')
+  .addHelpText(
+    'after',
+    `
+Environment:
+  DATABASE_URL   the core database; without it the one of the running "npm start"
+  REDIS_URL      where running processes are told that a key was disabled; without it the one of "npm start"
+
+Examples:
+  npm run admin -- account create --name "Example Ltd" --email ops@example.com
+  npm run admin -- key create --account 81234567890123 --label ci --permission "Order and Manage Certificates"
+  npm run admin -- key disable 7`,
+  )
+  .showHelpAfterError();
+
+for (const commands of [
+  accountCommands,
+  userCommands,
+  apiKeyCommands,
+  clusterCommands,
+  productCommands,
+  blockedKeyCommands,
+  seedSandboxCommand,
+]) {
+  program.addCommand(commands(withDatabase));
+}
+
+program.parseAsync().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+});

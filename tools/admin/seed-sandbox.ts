@@ -1,0 +1,25 @@
+import { claimDeployment } from '@certwright/persistence';
+import { Command } from 'commander';
+import { createAccount } from './accounts';
+import { createApiKey } from './api-keys';
+import type { WithDatabase } from './with-database';
+
+export function seedSandboxCommand(withDatabase: WithDatabase): Command {
+  return new Command('seed-sandbox')
+    .description(
+      'create an account with a Full Access key in a sandbox deployment: what `npm start` does at first',
+    )
+    .option('--json', 'print {"account_id", "api_key"} instead of a line for people')
+    .action(async ({ json }: { json?: boolean }) => {
+      await withDatabase(async (database) => {
+        await claimDeployment(database, 'sandbox');
+        const account_id = await createAccount(database, 'Sandbox', null);
+        const api_key = await createApiKey(database, account_id, 'sandbox', ['Full Access']);
+        console.log(
+          json === true
+            ? JSON.stringify({ account_id, api_key })
+            : `account ${account_id}, key ${api_key} (shown once)`,
+        );
+      });
+    });
+}

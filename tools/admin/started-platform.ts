@@ -1,0 +1,17 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** What `npm start` left for scripts; undefined when it never ran here. */
+export interface StartedPlatform {
+  readonly database_url: string;
+  readonly redis_url: string;
+}
+
+export async function startedPlatform(): Promise<StartedPlatform | undefined> {
+  const home = process.env['CERTWRIGHT_HOME'] ?? '.certwright';
+  try {
+    return JSON.parse(await readFile(path.join(home, 'start.json'), 'utf8')) as StartedPlatform;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+// Bundles one entry point: our own sources into one CommonJS file, npm packages left outside.
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** esbuild drops decorator metadata, which NestJS and TypeORM need; swc keeps it. */
+const decoratorMetadata = {
+  name: 'decorator-metadata',
+  setup(build) {
+    const swc = require('@swc/core');
+    const { ts } = require('./swc-options.cjs');
+    build.onLoad({ filter: /\.ts$/ }, async ({ path: filename }) => {
+      const source = await readFile(filename, 'utf8');
+      const { code, map } = await swc.transform(source, { ...ts, filename, module: { type: 'es6' } });
+      const inline = `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`;
+      return { contents: code + inline, loader: 'js' };
+    });
+  },
+};
+
+/**
+ * @param {Record<string, string>} entryPoints output name without ending → source file, from the workspace root
+ * @param {string} outdir from the workspace root
+ */
+export function bundleOptions(entryPoints, outdir) {
+  return {
+    absWorkingDir: workspaceRoot,
+    entryPoints,
+    outdir,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    packages: 'external',
+    // Workspace aliases look like packages; they are ours and belong inside the bundle.
+    plugins: [workspaceAliases(), decoratorMetadata],
+    sourcemap: true,
+    logLevel: 'warning',
+  };
+}
+
+function workspaceAliases() {
+  return {
+    name: 'workspace-aliases',
+    setup(build) {
+      build.onResolve({ filter: /^@certwright\// }, ({ path: name }) => ({
+        path: path.join(workspaceRoot, 'libs', name.slice('@certwright/'.length), 'src/index.ts'),
+      }));
+    },
+  };
+}
+
+export async function bundle(entryPoints, outdir) {
+  const esbuild = require('esbuild');
+  await esbuild.build(bundleOptions(entryPoints, outdir));
+}

@@ -1,0 +1,151 @@
+// @ts-check
+// Processes seen from outside, by their number: is it alive, is it ours, who works in this folder, make it stop.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How long a process may take to stop by itself. Longer than any app's own limit for draining requests and jobs. */
+export const STOP_GRACE_MS = 10_000;
+/** After SIGKILL the kernel only has to reap it; the rest is margin for a loaded machine. */
+const KILL_GRACE_MS = 5_000;
+const POLL_MS = 20;
+
+/**
+ * A zombie counts as gone: it runs no code, and without an init nobody may ever reap it.
+ * @param {number} pid
+ */
+export function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+  return processState(pid) !== 'Z';
+}
+
+/**
+ * The command line with its arguments apart by blanks; empty when there is no such process or it may not be seen.
+ * @param {number} pid
+ * @returns {string}
+ */
+export function commandLine(pid) {
+  try {
+    if (process.platform === 'linux') {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
+    }
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Numbers are given out again after a crash or a reboot, so a pid file alone proves nothing.
+ * @param {number | undefined} pid
+ * @param {string} marker text that only our command line contains, such as the absolute path of the program's file
+ * @returns {pid is number}
+ */
+export function isOurs(pid, marker) {
+  return pid !== undefined && isAlive(pid) && commandLine(pid).includes(marker);
+}
+
+/**
+ * @param {string} file its first line is the number
+ * @returns {number | undefined}
+ */
+export function readPid(file) {
+  try {
+    const pid = Number.parseInt(readFileSync(file, 'utf8'), 10);
+    return pid > 1 ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Everyone who runs this program with this folder as working directory. PostgreSQL (every backend too) and Redis change
+ * to their data folder, so this finds what a killed supervisor left behind, whatever a stale pid file says. The
+ * program's name keeps a person's shell or pager in that folder out of it. Linux only.
+ * @param {string} folder
+ * @param {string} program file name of the executable
+ * @returns {number[]}
+ */
+export function processesIn(folder, program) {
+  if (process.platform !== 'linux' || !existsSync(folder)) return [];
+  const real = realpathSync(folder);
+  const numbers = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  return numbers
+    .map(Number)
+    .filter((pid) => workingDirectory(pid) === real && programOf(pid) === program && isAlive(pid));
+}
+
+/**
+ * Asks, waits, then kills; true when it went by itself. Also ends a process that somebody froze with SIGSTOP.
+ * @param {number} pid
+ * @param {{ signal?: NodeJS.Signals, graceMs?: number }} [how]
+ * @returns {Promise<boolean>}
+ */
+export async function stopProcess(pid, { signal = 'SIGTERM', graceMs = STOP_GRACE_MS } = {}) {
+  send(pid, signal);
+  send(pid, 'SIGCONT');
+  if (await isGone(pid, graceMs)) return true;
+  send(-pid, 'SIGKILL');
+  send(pid, 'SIGKILL');
+  await isGone(pid, KILL_GRACE_MS);
+  return false;
+}
+
+/**
+ * @param {number} pid
+ * @param {number} withinMs
+ */
+export async function isGone(pid, withinMs) {
+  const deadline = Date.now() + withinMs;
+  while (isAlive(pid)) {
+    if (Date.now() >= deadline) return false;
+    await delay(POLL_MS);
+  }
+  return true;
+}
+
+/**
+ * @param {number} pid negative: its process group
+ * @param {NodeJS.Signals} signal
+ */
+export function send(pid, signal) {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}
+
+/** @param {unknown} error */
+export function errorCode(error) {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** @param {number} pid servers rewrite their title, as in "postgres: checkpointer" */
+function programOf(pid) {
+  return path.basename(commandLine(pid).split(' ')[0] ?? '').replace(/:$/, '');
+}
+
+/** @param {number} pid */
+function workingDirectory(pid) {
+  try {
+    return path.resolve(readlinkSync(`/proc/${pid}/cwd`));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {number} pid the letter after the name in parentheses, which may itself contain anything (proc(5)) */
+function processState(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.charAt(stat.lastIndexOf(')') + 2);
+  } catch {
+    return undefined;
+  }
+}

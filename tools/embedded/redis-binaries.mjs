@@ -1,0 +1,129 @@
+// @ts-check
+// Where redis-server comes from: the PATH, else Debian's own packages, unpacked into a folder without becoming root.
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { run } from './child.mjs';
+
+/** Package lists are about 9 MB, the packages 1 MB; a slow line takes a while. */
+const FETCH_TIMEOUT_MS = 180_000;
+
+/**
+ * @typedef {object} RedisBinary
+ * @property {string} command absolute path
+ * @property {NodeJS.ProcessEnv} env what the command needs on top of the usual environment
+ */
+
+/**
+ * @param {object} options
+ * @param {string} options.cache keeps what was fetched; safe to delete, safe to share between processes
+ * @param {(line: string) => void} [options.report] told when something has to be fetched
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<RedisBinary>}
+ */
+export async function redisBinary({ cache, report = () => undefined, signal }) {
+  const installed = onPath('redis-server');
+  if (installed) return { command: installed, env: {} };
+  const home = path.join(cache, 'redis');
+  if (existsSync(home)) return unpackedIn(home);
+  if (!onPath('apt-get') || !onPath('dpkg-deb'))
+    throw new Error(notFound('there is no apt-get to fetch it with'));
+  report('Redis is not installed: fetching it from the Debian packages …');
+  const scratch = path.join(cache, `fetch-${process.pid}`);
+  try {
+    await fetchPackages(scratch, signal);
+    const binary = unpackedIn(path.join(scratch, 'root'));
+    await run(binary.command, ['--version'], { env: { ...process.env, ...binary.env }, signal });
+    settle(path.join(scratch, 'root'), home);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new Error(
+      notFound(`and it could not be fetched: ${error instanceof Error ? error.message : error}`),
+    );
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return unpackedIn(home);
+}
+
+/**
+ * A private package state: nothing of the system is changed, no lock of it is taken, signatures are checked as always.
+ * What the system has installed counts as installed, so only the missing libraries come along.
+ * @param {string} scratch
+ * @param {AbortSignal} [signal]
+ */
+async function fetchPackages(scratch, signal) {
+  const [state, archives, root] = ['state', 'cache', 'root'].map((name) => path.join(scratch, name));
+  for (const folder of [`${state}/lists/partial`, `${archives}/archives/partial`, `${root}`]) {
+    mkdirSync(folder, { recursive: true });
+  }
+  const options = [
+    `Dir::State=${state}`,
+    `Dir::Cache=${archives}`,
+    'Dir::State::status=/var/lib/dpkg/status',
+    'Debug::NoLocking=1',
+    // Root's downloads would run as the user _apt, which cannot enter this folder.
+    'APT::Sandbox::User=root',
+    'Acquire::Retries=2',
+    'Acquire::http::Timeout=20',
+  ].flatMap((option) => ['-o', option]);
+  const how = { env: { ...process.env, LC_ALL: 'C' }, timeoutMs: FETCH_TIMEOUT_MS, signal };
+  // One broken third-party source fails the update as a whole; whether Redis is to be had shows in the next step.
+  const update = await run('apt-get', [...options, 'update'], how).catch(
+    (/** @type {Error} */ error) => error,
+  );
+  const install = ['install', '--download-only', '--no-install-recommends', '--yes', 'redis-server'];
+  try {
+    await run('apt-get', [...options, ...install], how);
+  } catch (error) {
+    const causes = [update, error].filter((cause) => cause instanceof Error).map((cause) => cause.message);
+    throw new Error(causes.join('\n'));
+  }
+  const packages = readdirSync(`${archives}/archives`).filter((name) => name.endsWith('.deb'));
+  for (const name of packages)
+    await run('dpkg-deb', ['-x', `${archives}/archives/${name}`, `${root}`], { signal });
+}
+
+/** @param {string} home @returns {RedisBinary} */
+function unpackedIn(home) {
+  const command = path.join(home, 'usr/bin/redis-server');
+  const libraries = ['usr/lib', 'lib'].flatMap((folder) => {
+    const parent = path.join(home, folder);
+    if (!existsSync(parent)) return [];
+    const triplets = readdirSync(parent).filter((name) => name.includes('-linux-'));
+    return triplets.map((name) => path.join(parent, name));
+  });
+  return { command, env: { LD_LIBRARY_PATH: [...libraries, process.env.LD_LIBRARY_PATH ?? ''].join(':') } };
+}
+
+/**
+ * Another process may have fetched at the same time; the first one's copy stays.
+ * @param {string} from
+ * @param {string} to
+ */
+function settle(from, to) {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!existsSync(to)) throw error;
+  }
+}
+
+/** @param {string} program @returns {string | undefined} */
+function onPath(program) {
+  const candidates = (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .map((folder) => path.join(folder, program));
+  return candidates.find((candidate) => {
+    try {
+      accessSync(candidate, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** @param {string} reason */
+function notFound(reason) {
+  return `redis-server is not on the PATH, ${reason}\nInstall it (apt-get install redis-server) or set REDIS_URL.`;
+}

@@ -1,0 +1,100 @@
+// @ts-check
+// One real Redis on loopback that keeps nothing on disk: it carries nudges, and whatever it loses is found again.
+import { mkdirSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { launch, stopChild, untilReady } from './child.mjs';
+import { freePort, LOOPBACK } from './ports.mjs';
+import { processesIn, stopProcess } from './process.mjs';
+
+const READY_WITHIN_MS = 15_000;
+/** Nothing is written at shutdown, so it is immediate. */
+const SHUTDOWN_WITHIN_MS = 5_000;
+const PORT_ATTEMPTS = 3;
+/** Redis' own default. */
+const DATABASES = 16;
+
+/**
+ * @typedef {object} Redis
+ * @property {number} port
+ * @property {import('./child.mjs').Child} child
+ * @property {string} url
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * A server that still runs in the same folder is stopped first.
+ * @param {object} options
+ * @param {import('./redis-binaries.mjs').RedisBinary} options.binary
+ * @param {string} options.folder working directory; gets `redis.log`
+ * @param {number} [options.port] default: any free one
+ * @param {number} [options.databases] how many logical databases; default 16
+ * @param {string} [options.pidFile]
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<Redis>}
+ */
+export async function startRedis({ binary, folder, port: wanted, databases = DATABASES, pidFile, signal }) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  await clearRedis(folder);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = wanted ?? (await freePort());
+    const child = await launch({
+      command: binary.command,
+      args: settings(folder, port, databases),
+      cwd: folder,
+      env: { ...process.env, ...binary.env },
+      logFile: path.join(folder, 'redis.log'),
+      pidFile,
+    });
+    try {
+      const probe = () => answersPing(port);
+      await untilReady(probe, { child, what: 'Redis', withinMs: READY_WITHIN_MS, signal });
+      const stop = () => stopChild(child, { graceMs: SHUTDOWN_WITHIN_MS });
+      return { port, child, url: `redis://${LOOPBACK}:${port}`, stop };
+    } catch (error) {
+      await stopChild(child, { graceMs: SHUTDOWN_WITHIN_MS });
+      const lost = /Address already in use/.test(String(error));
+      if (!lost || wanted !== undefined || attempt === PORT_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** @param {string} folder */
+export async function clearRedis(folder) {
+  for (const pid of processesIn(folder, 'redis-server'))
+    await stopProcess(pid, { graceMs: SHUTDOWN_WITHIN_MS });
+}
+
+/**
+ * @param {string} folder
+ * @param {number} port
+ * @param {number} databases
+ */
+function settings(folder, port, databases) {
+  return Object.entries({
+    bind: LOOPBACK,
+    port: String(port),
+    'protected-mode': 'yes',
+    dir: folder,
+    databases: String(databases),
+    save: '',
+    appendonly: 'no',
+    // Evicted keys would be lost jobs; a full Redis refuses writes instead, which callers see.
+    'maxmemory-policy': 'noeviction',
+  }).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** @param {number} port @returns {Promise<boolean>} */
+function answersPing(port) {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: LOOPBACK, port });
+    const answer = (/** @type {boolean} */ ready) => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.setTimeout(1_000, () => answer(false));
+    socket.once('error', () => answer(false));
+    socket.once('connect', () => socket.write('PING\r\n'));
+    socket.once('data', (reply) => answer(reply.toString('latin1').startsWith('+PONG')));
+  });
+}

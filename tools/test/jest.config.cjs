@@ -1,0 +1,16 @@
+// One configuration for the whole workspace and for one project: `--rootDir` and path arguments narrow it down.
+const path = require('node:path');
+
+const root = path.join(__dirname, '../..');
+module.exports = {
+  rootDir: root,
+  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
+  testEnvironment: 'node',
+  testMatch: ['**/*.spec.ts'],
+  transform: { '\\.(ts|m?js)$': path.join(__dirname, 'jest-swc.cjs') },
+  transformIgnorePatterns: ['/node_modules/(typescript|typeorm|rxjs|swagger-ui-dist)/'],
+  moduleNameMapper: { '^@certwright/([^/]+)$': root + '/libs/$1/src/index.ts' },
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.certwright'],
+  cacheDirectory: root + '/node_modules/.cache/jest',
+  maxWorkers: 2,
+};

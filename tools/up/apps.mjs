@@ -1,0 +1,113 @@
+// @ts-check
+// Every process that `npm start` runs: where its program is, which ports it likes, what it is told. An app reads its
+// settings from the environment; the meaning of each stands in that app's config.ts, the choice for a sandbox here.
+import path from 'node:path';
+import { LOOPBACK } from '../embedded/ports.mjs';
+
+/** The zone to which customers would delegate approvals; in the sandbox the demo DNS answers for it. */
+const APPROVAL_ZONE = 'approval.example.net';
+/** The zones that the demo DNS holds and that the demo orders certificates for. */
+export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', 'example.org']);
+
+/**
+ * @typedef {object} Deployment
+ * @property {string} home data folder, absolute
+ * @property {string} databaseUrl
+ * @property {string} redisUrl
+ * @property {string} logLevel
+ * @property {(app: string, port: string) => number} port the port that an app really got
+ *
+ * @typedef {object} App
+ * @property {string} name
+ * @property {string} source entry point, from the workspace root
+ * @property {Readonly<Record<string, { preferred: number, udp?: boolean }>>} ports
+ * @property {{ port: string, path: string }} health answers 200 when the app can do its work
+ * @property {string} [api] its member in start.json's `apis`, for a front end; its address is that of the port `http`
+ * @property {boolean} [peer] plays a part of the outside world: starts before the apps and stops after them
+ * @property {(deployment: Deployment) => Readonly<Record<string, string>>} environment
+ */
+
+/** @type {readonly App[]} */
+export const apps = [
+  {
+    // DNS as customers' servers would answer it, changeable over HTTP on the control port.
+    name: 'demo-dns',
+    source: 'tools/demo-dns/main.ts',
+    peer: true,
+    ports: { dns: { preferred: 4353, udp: true }, control: { preferred: 4354 } },
+    health: { port: 'control', path: '/healthz' },
+    environment: ({ port }) => ({
+      DNS_HOST: LOOPBACK,
+      DNS_PORT: String(port('demo-dns', 'dns')),
+      CONTROL_PORT: String(port('demo-dns', 'control')),
+      DEMO_ZONES: DEMO_ZONES.join(','),
+    }),
+  },
+  {
+    name: 'orders-v3',
+    source: 'apps/orders-v3/src/main.ts',
+    api: 'orders_v3',
+    ports: { http: { preferred: 4310 }, ops: { preferred: 4311 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'orders-v3'),
+      HOST: LOOPBACK,
+      PORT: String(deployment.port('orders-v3', 'http')),
+      PUBLIC_URL: publicUrl(deployment),
+      APPROVAL_ZONE,
+    }),
+  },
+  {
+    name: 'issuance-worker',
+    source: 'apps/issuance-worker/src/main.ts',
+    ports: { ops: { preferred: 4321 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'issuance-worker'),
+      DNS_RESOLVER: resolver(deployment),
+      APPROVAL_ZONE,
+      BUILT_IN_CA_DIR: caFolder(deployment.home),
+      // Where relying parties would find the CA's certificate and revocation list: orders-v3 publishes them.
+      CA_PUBLICATION_URL: `${publicUrl(deployment)}/ca`,
+    }),
+  },
+];
+
+/** @param {string} home */
+export function caFolder(home) {
+  return path.join(home, 'ca');
+}
+
+/** @param {Pick<Deployment, 'port'>} deployment */
+export function resolver({ port }) {
+  return `${LOOPBACK}:${port('demo-dns', 'dns')}`;
+}
+
+/**
+ * The bundle of an app: dist/apps/orders-v3 for apps/orders-v3/src/main.ts.
+ * @param {string} source
+ */
+export function bundleFolder(source) {
+  return path.posix.join('dist', path.posix.dirname(source).replace(/\/src$/, ''));
+}
+
+/** @param {Deployment} deployment */
+function publicUrl({ port }) {
+  return `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
+}
+
+/**
+ * What every app of the system is told.
+ * @param {Deployment} deployment
+ * @param {string} app
+ */
+function common({ databaseUrl, redisUrl, logLevel, port }, app) {
+  return {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    LOG_LEVEL: logLevel,
+    OPS_HOST: LOOPBACK,
+    OPS_PORT: String(port(app, 'ops')),
+    CERTWRIGHT_MODE: 'sandbox',
+  };
+}

@@ -1,0 +1,139 @@
+// @ts-check
+// The data folder of `npm start`: its places, the one supervisor that may use it, and start.json for everybody else.
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { errorCode, isOurs, readPid, stopProcess } from '../embedded/process.mjs';
+import { workspaceRoot } from './workspace.mjs';
+
+/** Part of every supervisor's command line, and of nobody else's. */
+const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
+
+/**
+ * @typedef {object} StartState what start.json holds; its readers are the demo, the tests and people
+ * @property {number | null} supervisor pid; null when the system was stopped
+ * @property {'sandbox'} mode
+ * @property {Record<string, string>} apis name of the API → base URL, without a slash at its end
+ * @property {string} api_key shown only once by the system, therefore kept here
+ * @property {string} account_id
+ * @property {string} resolver address and port of the demo DNS
+ * @property {string} demo_zone
+ * @property {string} dns_control base URL
+ * @property {string | null} mailbox where the sandbox's mail is read; null while nothing sends any
+ * @property {string} sandbox_root file with the root certificate of the sandbox's CA, PEM
+ * @property {string} database_url
+ * @property {string} redis_url
+ * @property {Record<string, string>} ops app → base URL of its health and metrics
+ * @property {Record<string, string>} pid_files process → file
+ * @property {Record<string, string>} logs process → file
+ */
+
+export const home = path.resolve(workspaceRoot, process.env.CERTWRIGHT_HOME ?? '.certwright');
+
+export const places = {
+  postgres: path.join(home, 'postgres'),
+  redis: path.join(home, 'redis'),
+  redisBinaries: path.join(home, 'redis-binaries'),
+  state: path.join(home, 'start.json'),
+  lock: path.join(home, 'supervisor.pid'),
+  /** @param {string} name */
+  pidFile: (name) => path.join(home, 'run', `${name}.pid`),
+  /** @param {string} name */
+  log: (name) => path.join(home, 'logs', `${name}.log`),
+};
+
+/**
+ * Makes the folder and takes it for this process. Throws when another supervisor has it or it is somebody else's.
+ * @returns {() => void} gives it back
+ */
+export function takeHome() {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const { uid } = statSync(home);
+  const me = process.getuid?.();
+  if (me !== undefined && me !== 0 && uid !== me) {
+    throw new Error(
+      `${home} belongs to another user. Remove it, or set CERTWRIGHT_HOME to a folder of your own.`,
+    );
+  }
+  try {
+    writeFileSync(places.lock, `${process.pid}\n`, { flag: 'wx' });
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    replaceStaleLock();
+  }
+  return () => {
+    if (readPid(places.lock) === process.pid) rmSync(places.lock, { force: true });
+  };
+}
+
+/** Two starts may find the same stale lock; the second one may not take away what the first has just made. */
+function replaceStaleLock() {
+  const holder = readPid(places.lock);
+  if (isOurs(holder, SUPERVISOR)) throw alreadyRunning(holder);
+  const aside = `${places.lock}.${process.pid}`;
+  renameSync(places.lock, aside);
+  const moved = readPid(aside);
+  if (moved !== holder) {
+    renameSync(aside, places.lock);
+    throw alreadyRunning(moved);
+  }
+  rmSync(aside);
+  writeFileSync(places.lock, `${process.pid}\n`, { flag: 'wx' });
+}
+
+/** @param {number | undefined} pid */
+function alreadyRunning(pid) {
+  return new Error(
+    `Certwright is already running from ${home} (pid ${pid}).\n` +
+      `Its addresses stand in ${places.state}; stop it with Ctrl-C in its terminal, or: kill ${pid}`,
+  );
+}
+
+/**
+ * Stops what a killed supervisor left running. A number alone is not believed: the command line must name a program of
+ * this workspace.
+ * @param {(line: string) => void} report
+ */
+export async function stopOrphans(report) {
+  const folder = path.dirname(places.pidFile('any'));
+  mkdirSync(folder, { recursive: true });
+  const files = readdirSync(folder).map((name) => path.join(folder, name));
+  await Promise.all(
+    files.map(async (file) => {
+      const pid = readPid(file);
+      if (isOurs(pid, path.join(workspaceRoot, 'dist') + path.sep)) {
+        report(`${path.basename(file, '.pid')} still runs from an earlier start (pid ${pid}): stopping it.`);
+        await stopProcess(pid);
+      }
+      rmSync(file, { force: true });
+    }),
+  );
+}
+
+/** @returns {StartState | undefined} */
+export function readState() {
+  try {
+    return JSON.parse(readFileSync(places.state, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Readers see the old state or the new one, never half of it; the key in it is for the owner's eyes.
+ * @param {StartState} state
+ */
+export function writeState(state) {
+  const draft = `${places.state}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, places.state);
+}

