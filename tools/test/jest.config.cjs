@@ -6,7 +6,11 @@ module.exports = {
   rootDir: root,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
   testEnvironment: 'node',
-  testMatch: ['**/*.spec.ts'],
+  // Tools that must run before anything is compiled are plain .mjs, and so are their specs.
+  testMatch: ['**/*.spec.ts', '**/*.spec.mjs'],
+  globalSetup: path.join(__dirname, 'global-setup.mjs'),
+  globalTeardown: path.join(__dirname, 'global-teardown.mjs'),
+  reporters: ['default', path.join(__dirname, 'count-reporter.cjs')],
   transform: { '\\.(ts|m?js)$': path.join(__dirname, 'jest-swc.cjs') },
   transformIgnorePatterns: ['/node_modules/(typescript|typeorm|rxjs|swagger-ui-dist)/'],
   moduleNameMapper: { '^@certwright/([^/]+)$': root + '/libs/$1/src/index.ts' },

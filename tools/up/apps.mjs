@@ -109,5 +109,7 @@ function common({ databaseUrl, redisUrl, logLevel, port }, app) {
     OPS_HOST: LOOPBACK,
     OPS_PORT: String(port(app, 'ops')),
     CERTWRIGHT_MODE: 'sandbox',
+    // The supervisor kills after ten seconds; requests under way are cut before that.
+    DRAIN_TIME: '5s',
   };
 }

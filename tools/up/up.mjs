@@ -1,6 +1,8 @@
 // @ts-check
 // The whole system on one machine: stores, migrations, peers, apps, in this order; and back again in the opposite one.
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { run } from '../embedded/child.mjs';
 import { LOOPBACK } from '../embedded/ports.mjs';
 import { clearPostgres } from '../embedded/postgres.mjs';
@@ -18,6 +20,7 @@ import { installPackages, nodeBinary, workspaceRoot } from './workspace.mjs';
 const TOOLS = { migrate: 'tools/migrate/main.ts', admin: 'tools/admin/main.ts' };
 /** A migration may have to rewrite a table of a sandbox that has been used for long. */
 const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
+const SIGNAL_DELIVERY_MS = 100;
 
 /**
  * @typedef {() => void | Promise<void>} Undo
@@ -46,6 +49,8 @@ export async function up() {
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } catch (error) {
+    // A Ctrl-C in the terminal ends the bundler's helper process as well, and its death may be noticed first.
+    await delay(SIGNAL_DELIVERY_MS);
     if (signal.aborted) return 0;
     complain(error);
     return 1;
@@ -134,6 +139,8 @@ async function bundleAll() {
   const { bundle } = await import('../build/bundle.mjs');
   const sources = [...apps.map(({ source }) => source), ...Object.values(TOOLS)];
   await Promise.all(sources.map((source) => bundle({ main: source }, bundleFolder(source))));
+  // Its helper process would stay for as long as we do.
+  await createRequire(import.meta.url)('esbuild').stop();
 }
 
 /**

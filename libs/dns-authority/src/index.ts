@@ -8,6 +8,7 @@ export {
   recordsOfType,
   sameRecord,
   textStrings,
+  unwritable,
   type Caa,
   type RecordData,
   type RecordOf,
@@ -15,6 +16,7 @@ export {
   type ZoneRecord,
 } from './record';
 export { isLoopback, type Answered, type Peer } from './responder';
+export { readResponseRecords, type ResponseRecords } from './response';
 export { DnsServer, type DnsServerOptions } from './server/dns-server';
 export { type DnsServerLimits } from './server/limits';
 export { type RecordSource, type UpdateTarget, type ZoneSlice } from './source';

@@ -56,6 +56,6 @@ function approve(issuance: Issuance, pending: readonly string[], now: Date): Ste
 }
 
 function mismatch(faults: readonly string[]): Step {
-  const message = `The CA returned a certificate that does not match what was asked for: ${faults.join('; ')}.`;
+  const message = `The CA returned a certificate that does not match what was asked for: ${faults.join(' ')}`;
   return { kind: 'fail', final: true, error: { code: 'certificate_mismatch', message } };
 }

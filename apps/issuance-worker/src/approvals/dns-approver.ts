@@ -1,6 +1,10 @@
 import { approvalLabelOf } from '@certwright/dns-names';
-import { findStandingDelegation, type LookUp } from '../dns-lookup';
+import type { LookUp } from '../dns-lookup/answer';
+import { findStandingDelegation } from '../dns-lookup/standing-delegation';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
+
+/** For the whole search, however many records it follows: well within the lease under which it is made. */
+const searchMs = 8_000;
 
 /** The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target that only this tenant was told. */
 export class DnsApprover implements Approver {
@@ -15,7 +19,11 @@ export class DnsApprover implements Approver {
   async check({ dnsName, delegationLabel }: ApprovalQuestion): Promise<ApprovalAnswer> {
     const recordName = approvalLabelOf(dnsName);
     const target = `${delegationLabel}.${this.approvalZone}`;
-    const finding = await findStandingDelegation(this.lookUp, { recordName, target });
+    const finding = await findStandingDelegation(
+      this.lookUp,
+      { recordName, target },
+      { signal: AbortSignal.timeout(searchMs) },
+    );
     return finding.found ? { approved: true } : { approved: false, problem: finding.problem };
   }
 }

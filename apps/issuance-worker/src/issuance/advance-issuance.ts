@@ -2,6 +2,7 @@ import type { Issuance, IssuanceError } from '@certwright/issuance';
 import { nextAttempt, nextStep } from '@certwright/issuance';
 import {
   type Attachments,
+  databaseProblem,
   type IssuanceProgress,
   type LeasedIssuances,
   type LeasedWork,
@@ -24,8 +25,8 @@ export interface AdvancePorts {
   readonly leasedIssuances: LeasedIssuances;
   readonly attachments: Attachments;
   readonly approver: Approver;
-  /** The authority that issues a product. */
-  readonly authorityOf: (product: string) => CertificateAuthority;
+  /** Whoever issues under that name in this deployment; null: nobody does, and its products are not available. */
+  readonly authorityOf: (name: string) => CertificateAuthority | null;
   readonly events: IssuanceEvents;
   /** A fresh random certificate id. */
   readonly certificateId: () => string;
@@ -61,7 +62,8 @@ export class AdvanceIssuance {
     const facts = {
       paused: walk.plan.paused,
       planClosed: walk.plan.closedAt !== null,
-      productAvailable: walk.product.available,
+      productAvailable:
+        walk.product.available && this.ports.authorityOf(walk.product.certificateAuthority) !== null,
       certificateFaults: walk.faults,
     };
     const step = nextStep(walk.issuance, facts, now);
@@ -157,6 +159,8 @@ export class AdvanceIssuance {
   private async stumbled(work: LeasedWork, error: unknown, now: Date): Promise<void> {
     if (error instanceof LeaseLost) return this.ports.events.leaseLost(work.issuance, error);
     this.ports.events.stumbled(work.issuance, error);
+    // The database was away: no fault of the CA, and nothing could be stored. The lease runs out and the sweep goes on.
+    if (databaseProblem(error) !== undefined) return;
     const lastError: IssuanceError = {
       code: 'ca_unavailable',
       message:
@@ -166,7 +170,9 @@ export class AdvanceIssuance {
   }
 
   private authority({ product }: Walk): CertificateAuthority {
-    return this.ports.authorityOf(product.certificateAuthority);
+    const authority = this.ports.authorityOf(product.certificateAuthority);
+    if (authority === null) throw new Error(`nobody issues as "${product.certificateAuthority}" here`);
+    return authority;
   }
 }
 

@@ -38,36 +38,38 @@ export interface StoredOrder extends Order {
 /** What a modification asks for; what is left out keeps its value. */
 export type OrderWishes = { readonly [M in keyof Order]?: Order[M] };
 
-/** What the product that results from a modification says about the CSR that the order has. */
-export interface CsrSupport {
+/** What the product that results from a modification says about what the order has. */
+export interface ProductSupport {
   /** The product wants every DNS name in the CSR. */
   readonly namesEveryDnsName: boolean;
-  /** The product issues from the CSR that the order has at present. */
-  readonly supportsExistingCsr: () => boolean;
+  readonly emailApproval: boolean;
+  /** Whether the product issues the modified order from the CSR that the order has at present. */
+  readonly existingCsr: (after: Omit<Order, 'csr'>) => boolean;
 }
 
-/** The order that results from a modification. Faults of it are for `order-rules.ts` to find. */
-export function modifiedOrder(before: Order, wishes: OrderWishes, support: CsrSupport): Order {
+/** The order that results from a modification. What is wrong with it, `order-rules.ts` tells. */
+export function modifiedOrder(before: Order, wishes: OrderWishes, support: ProductSupport): Order {
   const given = { ...before, ...wishes };
-  // Another order of the same names is no change: the order keeps the one it has.
+  // Another sequence of the same names is no change: the order keeps the one it has.
   const dnsNames = sameNames(before.dnsNames, given.dnsNames) ? before.dnsNames : given.dnsNames;
-  const result = { ...given, dnsNames };
-  const csr = wishes.csr ?? (resetsCsr(before, result, support) ? null : before.csr);
-  return { ...result, csr };
+  const approverEmails =
+    wishes.approverEmails ?? remainingApprovers(before.approverEmails, dnsNames, support.emailApproval);
+  const after = { ...given, dnsNames, approverEmails };
+  return { ...after, csr: wishes.csr ?? (resetsCsr(before, after, support) ? null : before.csr) };
 }
 
 /** The four rules by which a change resets `csr` to null, unless the same request carries a new one. */
-export function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: CsrSupport): boolean {
+export function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: ProductSupport): boolean {
   return (
     (!sameNames(before.dnsNames, after.dnsNames) && support.namesEveryDnsName) ||
     before.cluster !== after.cluster ||
     before.keyType !== after.keyType ||
-    (before.product !== after.product && before.csr !== null && !support.supportsExistingCsr())
+    (before.product !== after.product && before.csr !== null && !support.existingCsr(after))
   );
 }
 
 /** Approvers of names that the order no longer has, and of a product that knows no approval by email, fall away. */
-export function remainingApprovers(
+function remainingApprovers(
   approverEmails: Order['approverEmails'],
   dnsNames: readonly string[],
   emailApproval: boolean,

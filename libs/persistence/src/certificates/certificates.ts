@@ -85,6 +85,30 @@ export class Certificates {
     const best = bestCertificate(candidates, wanted, now);
     await moveCurrent(tx, planId, best?.id ?? null);
   }
+
+  /**
+   * Takes the flag from certificates that have expired, and gives it to the best one that is left. Readers see an expired
+   * certificate as nobody's current one at once; this brings the rows after.
+   *
+   * @returns how many plans were looked at
+   */
+  async reselectExpired(limit: number): Promise<number> {
+    const plans: { id: string }[] = await this.database.query(
+      `SELECT plan_id AS id FROM certificate WHERE is_current AND not_after < now() ORDER BY not_after LIMIT $1`,
+      [limit],
+    );
+    for (const { id } of plans) {
+      await this.database.transaction(async (tx) => {
+        const [plan] = await tx.query<[{ dns_names: string[] | null; spki_sha256: Buffer | null }]>(
+          `SELECT terms.dns_names, terms.spki_sha256 FROM plan LEFT JOIN terms ON terms.id = plan.terms_id
+           WHERE plan.id = $1 FOR UPDATE OF plan`,
+          [id],
+        );
+        await this.reselectCurrent(tx, id, { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 });
+      });
+    }
+    return plans.length;
+  }
 }
 
 export interface Candidate extends Certificate {

@@ -153,7 +153,7 @@ const leaseStatement = `
     leased.opened_at, leased.due_at, clock_timestamp() AS now,
     plan.paused, plan.closed_at,
     terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails,
-    to_jsonb(product) AS product,
+    to_jsonb(sold) AS product,
     (SELECT max(not_after) FROM certificate
      WHERE certificate.plan_id = leased.plan_id AND is_current AND revoked_at IS NULL) AS valid_until,
     (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation
@@ -164,4 +164,4 @@ const leaseStatement = `
   FROM leased
   JOIN plan ON plan.id = leased.plan_id
   JOIN terms ON terms.id = leased.terms_id
-  JOIN product ON product.name = terms.product`;
+  JOIN product AS sold ON sold.name = terms.product`;

@@ -17,7 +17,7 @@ export function decodeCsrField(value: string): DecodedCsrField {
         'discard it, generate a new key, and submit a CSR, which holds the public key only.',
     );
   }
-  if (/-{2,}\s*BEGIN/i.test(value)) return malformed(pemMessage(value));
+  if (/--\s{0,4}BEGIN/i.test(value)) return malformed(pemMessage(value));
   const decoded = decodeBase64(value, csrLimits.maxBytes);
   if (decoded.ok) return { ok: true, der: decoded.bytes };
   switch (decoded.fault) {

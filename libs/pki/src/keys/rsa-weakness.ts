@@ -14,7 +14,7 @@ const fermatRounds = 100;
 
 /**
  * Why an RSA key of an allowed size must not be certified; undefined when nothing is known against it. The cheap checks
- * come first; together they cost about a fifth of the last one, which is one exponentiation as long as the modulus.
+ * come first; together they cost a small part of the last one, which is one exponentiation as long as the modulus.
  */
 export function rsaWeakness(modulus: bigint, exponent: bigint): string | undefined {
   if (exponent !== requiredExponent) return `its public exponent is not ${requiredExponent}`;

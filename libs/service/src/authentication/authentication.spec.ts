@@ -15,14 +15,19 @@ describe('an API key', () => {
   });
 
   it('is known by SHA-256 over the whole key as sent', () => {
-    expect(apiKeySha256('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    expect(apiKeySha256('abc').toString('hex')).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    );
   });
 });
 
 describe('the Authorization header', () => {
-  it.each([`Bearer ${key}`, `bearer ${key}`, basic(`${key}:`), basic(`${key}:`).replace(/=+$/, '')])('%s holds the key', (header) => {
-    expect(readCredentials(header)).toEqual({ kind: 'key', apiKey: key });
-  });
+  it.each([`Bearer ${key}`, `bearer ${key}`, basic(`${key}:`), basic(`${key}:`).replace(/=+$/, '')])(
+    '%s holds the key',
+    (header) => {
+      expect(readCredentials(header)).toEqual({ kind: 'key', apiKey: key });
+    },
+  );
 
   it.each([
     ['no scheme', key],
@@ -46,7 +51,12 @@ describe('the Authorization header', () => {
   });
 });
 
-const known: KnownApiKey = { keyId: '7', accountId: '42', permissions: ['Order and Manage Certificates'], disabled: false };
+const known: KnownApiKey = {
+  keyId: '7',
+  accountId: '42',
+  permissions: ['Order and Manage Certificates'],
+  disabled: false,
+};
 
 describe('the cache of API keys', () => {
   function cached(answer: () => Promise<KnownApiKey | null>, mostEntries = 100) {
@@ -108,11 +118,22 @@ describe('the cache of API keys', () => {
 });
 
 describe('a request is let in', () => {
-  const limits = { reads: { ratePerS: 25, burst: 50 }, writes: { ratePerS: 5, burst: 20 }, failedAuthentication: { ratePerS: 1 / 6, burst: 10 } };
-  const read: Admission = { authorization: `Bearer ${key}`, addressKey: '192.0.2.1', method: 'GET', access: { kind: 'authenticated' } };
+  const limits = {
+    reads: { ratePerS: 25, burst: 50 },
+    writes: { ratePerS: 5, burst: 20 },
+    failedAuthentication: { ratePerS: 1 / 6, burst: 10 },
+  };
+  const read: Admission = {
+    authorization: `Bearer ${key}`,
+    addressKey: '192.0.2.1',
+    method: 'GET',
+    access: { kind: 'authenticated' },
+  };
 
   function authenticator(found: KnownApiKey | null = known): Authenticator {
-    const keys: ApiKeys = { find: (sha256) => Promise.resolve(sha256.equals(apiKeySha256(key)) ? found : null) };
+    const keys: ApiKeys = {
+      find: (sha256) => Promise.resolve(sha256.equals(apiKeySha256(key)) ? found : null),
+    };
     return new Authenticator(keys, new MemoryTokenBuckets({ nowMs: () => 0 }), limits);
   }
   async function outcome(subject: Authenticator, admission: Admission): Promise<string> {
@@ -127,7 +148,11 @@ describe('a request is let in', () => {
   it.each([
     ['with its permission', known, '42'],
     ['with Full Access', { ...known, permissions: ['Full Access'] }, '42'],
-    ['not without the permission', { ...known, permissions: ['Search Certificates', 'full access'] }, 'unauthorized'],
+    [
+      'not without the permission',
+      { ...known, permissions: ['Search Certificates', 'full access'] },
+      'unauthorized',
+    ],
     ['not with a disabled key', { ...known, disabled: true }, 'disabled_credentials'],
     ['not with an unknown key', null, 'bad_credentials'],
   ])('%s', async (_what, found, expected) => {
@@ -144,7 +169,12 @@ describe('a request is let in', () => {
         outcomes[name] = (outcomes[name] ?? 0) + 1;
       }
     }
-    expect(outcomes).toEqual({ 'GET 42': 50, 'GET rate_limited': 10, 'POST 42': 20, 'POST rate_limited': 40 });
+    expect(outcomes).toEqual({
+      'GET 42': 50,
+      'GET rate_limited': 10,
+      'POST 42': 20,
+      'POST rate_limited': 40,
+    });
   });
 
   it('with valid credentials also from an address whose failures are over the limit', async () => {

@@ -39,7 +39,10 @@ export class Authenticator {
     const credentials = readCredentials(authorization);
     if (credentials.kind === 'none') {
       // Not counted: clients that wait for the challenge (RFC 9110 §11.6.1) begin every request like this.
-      throw new Problem('bad_credentials', 'This needs an API key: as a Bearer token, or as the user name of Basic authentication.');
+      throw new Problem(
+        'bad_credentials',
+        'This needs an API key: as a Bearer token, or as the user name of Basic authentication.',
+      );
     }
     const key = credentials.kind === 'key' ? await this.keys.find(apiKeySha256(credentials.apiKey)) : null;
     if (key === null) throw await this.#refusal(addressKey);
@@ -59,9 +62,13 @@ export class Authenticator {
     });
     if (taken.ok) return new Problem('bad_credentials', 'There is no such API key.');
     const { retryAfterS } = taken;
-    return new Problem('rate_limited', `Too many wrong credentials came from this address; the next try is looked at in ${retryAfterS} s.`, {
-      retryAfterS,
-    });
+    return new Problem(
+      'rate_limited',
+      `Too many wrong credentials came from this address; the next try is looked at in ${retryAfterS} s.`,
+      {
+        retryAfterS,
+      },
+    );
   }
 
   async #count({ keyId }: KnownApiKey, method: string): Promise<void> {
@@ -70,8 +77,12 @@ export class Authenticator {
     const taken = await this.buckets.take(`${kind}:${keyId}`, { ...rate, cost: 1 });
     if (taken.ok) return;
     const { retryAfterS } = taken;
-    throw new Problem('rate_limited', `This API key may send ${rate.ratePerS} ${kind} a second; the next one is due in ${retryAfterS} s.`, {
-      retryAfterS,
-    });
+    throw new Problem(
+      'rate_limited',
+      `This API key may send ${rate.ratePerS} ${kind} a second; the next one is due in ${retryAfterS} s.`,
+      {
+        retryAfterS,
+      },
+    );
   }
 }

@@ -35,7 +35,8 @@ function accessDecorator(access: RouteAccess): RouteDecorator {
     }
     const { prototype } = target as { readonly prototype: object };
     for (const { value } of Object.values(Object.getOwnPropertyDescriptors(prototype))) {
-      if (typeof value === 'function' && value !== target && accessOf(value) === undefined) setAccess(value, access);
+      if (typeof value === 'function' && value !== target && accessOf(value) === undefined)
+        setAccess(value, access);
     }
   };
 }

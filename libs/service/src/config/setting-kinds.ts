@@ -36,7 +36,9 @@ export function integer<D extends number | null = number>(
   const { unit, min, max } = described;
   const read = (text: string): Reading<number> => {
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
-    return value >= min && value <= max ? { value } : fault(`is not a whole number from ${min} to ${max} (${unit})`);
+    return value >= min && value <= max
+      ? { value }
+      : fault(`is not a whole number from ${min} to ${max} (${unit})`);
   };
   return settingOf<number, D>({ unit: `${unit}, ${min}–${max}`, read }, described);
 }
@@ -53,20 +55,31 @@ export interface HostPort {
 }
 
 /** `name:53`, `192.0.2.1:53` or `[2001:db8::1]:53`. */
-export function hostPort<D extends HostPort | null = HostPort>(described: Described<D>): Setting<HostPort | D> {
+export function hostPort<D extends HostPort | null = HostPort>(
+  described: Described<D>,
+): Setting<HostPort | D> {
   const read = (text: string): Reading<HostPort> => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
     const host = match?.[1] ?? match?.[2];
     const number = Number(match?.[3]);
-    const holds = host !== undefined && (match?.[1] === undefined || isIP(host) === 6) && number >= 1 && number <= 65_535;
-    return holds ? { value: { host, port: number } } : fault('is not host:port; an IPv6 address stands in brackets');
+    const holds =
+      host !== undefined && (match?.[1] === undefined || isIP(host) === 6) && number >= 1 && number <= 65_535;
+    return holds
+      ? { value: { host, port: number } }
+      : fault('is not host:port; an IPv6 address stands in brackets');
   };
   const show = (value: HostPort): string =>
     isIP(value.host) === 6 ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
   return settingOf<HostPort, D>({ unit: 'host:port', read, show }, described);
 }
 
-const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const msPerUnit: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** A length of time: a number with `ms`, `s`, `m`, `h` or `d`, or a bare number of milliseconds. The value is in ms. */
 export function durationMs<D extends number | null = number>(
@@ -105,8 +118,14 @@ export function oneOf<const V extends string>(
   values: readonly V[],
   described: Described<NoInfer<V>>,
 ): Setting<V>;
-export function oneOf<const V extends string>(values: readonly V[], described: Described<null>): Setting<V | null>;
-export function oneOf<V extends string>(values: readonly V[], described: Described<V | null>): Setting<V | null> {
+export function oneOf<const V extends string>(
+  values: readonly V[],
+  described: Described<null>,
+): Setting<V | null>;
+export function oneOf<V extends string>(
+  values: readonly V[],
+  described: Described<V | null>,
+): Setting<V | null> {
   const read = (text: string): Reading<V> => {
     const value = values.find((each) => each === text);
     return value === undefined ? fault(`is none of ${values.join(', ')}`) : { value };

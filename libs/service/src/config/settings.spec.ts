@@ -1,5 +1,17 @@
 import { inspect } from 'node:util';
-import { boolean, durationMs, filePath, hostPort, integer, list, oneOf, port, secret, string, url } from './setting-kinds';
+import {
+  boolean,
+  durationMs,
+  filePath,
+  hostPort,
+  integer,
+  list,
+  oneOf,
+  port,
+  secret,
+  string,
+  url,
+} from './setting-kinds';
 import { defineSettings, SettingsError } from './settings';
 
 const settings = defineSettings({
@@ -21,7 +33,8 @@ function faultsOf(environment: Record<string, string>): Record<string, string> {
   try {
     settings.read(environment);
   } catch (error) {
-    if (error instanceof SettingsError) return Object.fromEntries(error.faults.map((each) => [each.name, each.fault]));
+    if (error instanceof SettingsError)
+      return Object.fromEntries(error.faults.map((each) => [each.name, each.fault]));
     throw error;
   }
   return {};
@@ -29,7 +42,12 @@ function faultsOf(environment: Record<string, string>): Record<string, string> {
 
 describe('settings', () => {
   it('are typed values, defaults where the environment is silent', () => {
-    const values = settings.read({ DATABASE_URL: databaseUrl, PORT: '', RESOLVER: '[2001:db8::1]:53', PROXIES: 'a, b,,' });
+    const values = settings.read({
+      DATABASE_URL: databaseUrl,
+      PORT: '',
+      RESOLVER: '[2001:db8::1]:53',
+      PROXIES: 'a, b,,',
+    });
     const portNumber: number = values.PORT;
     const level: 'info' | 'debug' = values.LEVEL;
     expect({ ...values, portNumber, level }).toMatchObject({
@@ -46,7 +64,14 @@ describe('settings', () => {
 
   it('name every fault in one error', () => {
     expect(
-      faultsOf({ PORT: '70000', WINDOW: 'soon', LEVEL: 'loud', STRICT: 'maybe', RESOLVER: '::1:53', WORKERS: '1.5' }),
+      faultsOf({
+        PORT: '70000',
+        WINDOW: 'soon',
+        LEVEL: 'loud',
+        STRICT: 'maybe',
+        RESOLVER: '::1:53',
+        WORKERS: '1.5',
+      }),
     ).toEqual({
       PORT: 'is not a whole number from 0 to 65535 (port)',
       DATABASE_URL: 'is missing: The database',
@@ -72,20 +97,34 @@ describe('settings', () => {
   it('never print a secret: not in a fault, not in JSON, not in a template, not in the debugger', () => {
     const values = settings.read({ DATABASE_URL: databaseUrl, MAIL_TOKEN: 'correct horse' });
     expect(values.MAIL_TOKEN?.reveal()).toBe('correct horse');
-    const printed = [`${values.MAIL_TOKEN}`, JSON.stringify(values.MAIL_TOKEN), inspect(values), inspect(values.MAIL_TOKEN)];
+    const printed = [
+      `${values.MAIL_TOKEN}`,
+      JSON.stringify(values.MAIL_TOKEN),
+      inspect(values),
+      inspect(values.MAIL_TOKEN),
+    ];
     expect(printed.join()).not.toContain('horse');
-    expect(JSON.stringify(faultsOf({ DATABASE_URL: 'mysql://u:hunter22@h', MAIL_TOKEN: 'horse' }))).not.toMatch(/hunter22|horse/);
+    expect(
+      JSON.stringify(faultsOf({ DATABASE_URL: 'mysql://u:hunter22@h', MAIL_TOKEN: 'horse' })),
+    ).not.toMatch(/hunter22|horse/);
   });
 
   it('take a secret from the file that NAME_FILE names, without its last line break', () => {
     const files: Record<string, string> = { '/run/secrets/mail': 'correct horse\n' };
     const readFile = (path: string): string => files[path] ?? '';
-    const values = settings.read({ DATABASE_URL: databaseUrl, MAIL_TOKEN_FILE: '/run/secrets/mail' }, readFile);
+    const values = settings.read(
+      { DATABASE_URL: databaseUrl, MAIL_TOKEN_FILE: '/run/secrets/mail' },
+      readFile,
+    );
     expect(values.MAIL_TOKEN?.reveal()).toBe('correct horse');
   });
 
   it('refuse a secret given twice, and a file that cannot be read', () => {
-    const twice = { DATABASE_URL: databaseUrl, MAIL_TOKEN: 'correct horse', MAIL_TOKEN_FILE: '/run/secrets/mail' };
+    const twice = {
+      DATABASE_URL: databaseUrl,
+      MAIL_TOKEN: 'correct horse',
+      MAIL_TOKEN_FILE: '/run/secrets/mail',
+    };
     expect(faultsOf(twice)).toEqual({ MAIL_TOKEN: 'is given twice: unset either it or MAIL_TOKEN_FILE' });
     expect(faultsOf({ DATABASE_URL_FILE: '/nowhere/at/all' })).toEqual({
       DATABASE_URL: 'cannot be read from the file that DATABASE_URL_FILE names (ENOENT)',

@@ -13,7 +13,9 @@ export type SettingValues<S extends SettingTable> = {
 export class SettingsError extends Error {
   constructor(readonly faults: readonly { readonly name: string; readonly fault: string }[]) {
     const lines = faults.map(({ name, fault }) => `  ${name} ${fault}`);
-    super(`${faults.length === 1 ? 'A setting does' : `${faults.length} settings do`} not hold:\n${lines.join('\n')}`);
+    super(
+      `${faults.length === 1 ? 'A setting does' : `${faults.length} settings do`} not hold:\n${lines.join('\n')}`,
+    );
     this.name = 'SettingsError';
   }
 }

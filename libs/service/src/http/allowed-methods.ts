@@ -16,7 +16,9 @@ export class AllowedMethods {
    */
   of(target: string): readonly string[] {
     // `findRoute` goes the router's own way, so this follows its slashes, parameters and percent-encodings.
-    const found = [...this.#seen].filter((method) => this.instance.findRoute({ method, url: target }) !== null);
+    const found = [...this.#seen].filter(
+      (method) => this.instance.findRoute({ method, url: target }) !== null,
+    );
     return found.length === 0 ? [] : [...new Set([...found, 'OPTIONS'])].sort();
   }
 }

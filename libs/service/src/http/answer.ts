@@ -25,7 +25,8 @@ const challenges = ['Bearer realm="Certwright"', 'Basic realm="Certwright", char
 export function answerTo(problem: Problem, render: RenderProblem, jsonContentType: string): Answer {
   const { status, headers: rendered = {}, body } = render(problem);
   const headers: Record<string, string | string[]> = { 'content-type': jsonContentType };
-  if (problem.retryAfterS !== undefined) headers['retry-after'] = String(Math.max(0, Math.ceil(problem.retryAfterS)));
+  if (problem.retryAfterS !== undefined)
+    headers['retry-after'] = String(Math.max(0, Math.ceil(problem.retryAfterS)));
   if (problem.allow !== undefined) headers['allow'] = problem.allow.join(', ');
   if (problem.code === 'bad_credentials') headers['www-authenticate'] = challenges;
   for (const [name, value] of Object.entries(rendered)) headers[name.toLowerCase()] = value;

@@ -30,7 +30,8 @@ function addParser(instance: FastifyInstance, contentType: string, parse: Parse)
 }
 
 /** Many clients put the `Content-Type` on every request, and a DELETE has nothing to say. */
-const hasNoBody = (request: FastifyRequest, bytes: Buffer): boolean => bytes.length === 0 && request.method === 'DELETE';
+const hasNoBody = (request: FastifyRequest, bytes: Buffer): boolean =>
+  bytes.length === 0 && request.method === 'DELETE';
 
 function checkEncoding({ headers }: FastifyRequest): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];

@@ -11,15 +11,32 @@ interface ParserError extends Error {
 }
 
 /** What Node's parser refuses before there is a request: broken HTTP, too long a header, too slow a client. */
-export function clientErrorHandler(answering: ProblemAnswering, metrics: Metrics): (error: ParserError, socket: Socket) => void {
+export function clientErrorHandler(
+  answering: ProblemAnswering,
+  metrics: Metrics,
+): (error: ParserError, socket: Socket) => void {
   return (error, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
+    const pending = pendingAnswer(socket);
+    if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent === true) {
       socket.destroy();
       return;
     }
+    if (pending?.req.complete === true) {
+      // The request before the broken one waits for its own answer, and would take this one for it.
+      pending.once('finish', () => socket.destroySoon());
+      return;
+    }
     const requestId = requestIdOf({ headers: {} });
-    const { status, headers, body } = answerSafely(problemOf(error), answering.renderProblem, answering.jsonContentType, answering.log);
-    answering.log.info({ method: null, route: null, status, request_id: requestId, parser: error.code }, 'request');
+    const { status, headers, body } = answerSafely(
+      problemOf(error),
+      answering.renderProblem,
+      answering.jsonContentType,
+      answering.log,
+    );
+    answering.log.info(
+      { method: null, route: null, status, request_id: requestId, parser: error.code },
+      'request',
+    );
     metrics.observeRequest({ method: 'unread', route: undefined, status, seconds: 0 });
     const all = {
       ...securityHeaders,
@@ -28,7 +45,9 @@ export function clientErrorHandler(answering: ProblemAnswering, metrics: Metrics
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',
     };
-    const lines = Object.entries(all).flatMap(([name, values]) => [values].flat().map((value) => `${name}: ${value}`));
+    const lines = Object.entries(all).flatMap(([name, values]) =>
+      [values].flat().map((value) => `${name}: ${value}`),
+    );
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
     // The rest of what the client sends is read and dropped, so that the answer is not lost to a reset.
     socket.resume();
@@ -39,10 +58,9 @@ export function clientErrorHandler(answering: ProblemAnswering, metrics: Metrics
 /** How long a client that keeps sending after its answer is listened to. */
 const lingerMs = 1_000;
 
-/** Bytes in the middle of another answer would be read as part of it. Node keeps that answer at the socket. */
-function hasBegunToAnswer(socket: Socket): boolean {
-  const { _httpMessage: message } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
-  return message?.headersSent === true;
+/** The answer that Node is about to write, or writing, on this socket. Node keeps it there and tells nobody. */
+function pendingAnswer(socket: Socket): ServerResponse | undefined {
+  return (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 function problemOf(error: ParserError): Problem {
@@ -62,8 +80,18 @@ function problemOf(error: ParserError): Problem {
 export function answerUnknownExpectation(server: Server, answering: ProblemAnswering): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const problem = new Problem('bad_request', 'Of the Expect header only 100-continue is known here.');
-    const { status, headers, body } = answerSafely(problem, answering.renderProblem, answering.jsonContentType, answering.log);
-    response.writeHead(status, { ...securityHeaders, ...headers, 'x-request-id': requestIdOf(request), connection: 'close' });
+    const { status, headers, body } = answerSafely(
+      problem,
+      answering.renderProblem,
+      answering.jsonContentType,
+      answering.log,
+    );
+    const own = {
+      'x-request-id': requestIdOf(request),
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+    };
+    response.writeHead(status, { ...securityHeaders, ...headers, ...own });
     response.end(body);
   });
 }

@@ -29,7 +29,10 @@ const largestHeader = 16 * 1024;
  * @param module the application's root module
  * @throws when a route does not say who may call it
  */
-export async function createHttpApp(module: unknown, options: HttpAppOptions): Promise<NestFastifyApplication> {
+export async function createHttpApp(
+  module: RootModule,
+  options: HttpAppOptions,
+): Promise<NestFastifyApplication> {
   const answering: ProblemAnswering = {
     log: options.log,
     renderProblem: options.renderProblem,
@@ -40,7 +43,7 @@ export async function createHttpApp(module: unknown, options: HttpAppOptions): P
   const instance: FastifyInstance = adapter.getInstance();
   registerBodyParsers(instance, options.acceptForms ?? false);
   registerRequestHooks(instance, options);
-  registerHealthRoutes(instance, options.readiness);
+  registerHealthRoutes(instance, options.readiness, answering);
   answerUnknownExpectation(instance.server as Server, answering);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: nestLogger(options.log),
@@ -56,7 +59,11 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
   const trustedProxies = [...(options.trustedProxies ?? [])];
   return {
     bodyLimit: largestBody,
-    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: longestParameter },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: longestParameter,
+    },
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     genReqId: requestIdOf,
     return503OnClosing: false,
@@ -80,19 +87,19 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
   };
 }
 
+type RootModule = Parameters<typeof NestFactory.create>[0];
 type FastifyAdapterOptions = NonNullable<ConstructorParameters<typeof FastifyAdapter<RawServerDefault>>[0]>;
 
 /**
- * Stops listening and lets the requests under way finish.
+ * Stops listening, lets the requests under way finish, then closes the application.
  *
  * @param drainMs after which connections that are still open are cut
  */
 export async function closeHttpApp(app: NestFastifyApplication, drainMs: number): Promise<void> {
   const server = app.getHttpServer() as Server;
   const cut = setTimeout(() => server.closeAllConnections(), drainMs);
-  try {
-    await app.close();
-  } finally {
-    clearTimeout(cut);
-  }
+  // Nest runs its own hooks before it stops listening, and they may close what a request under way still needs.
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  clearTimeout(cut);
+  await app.close();
 }

@@ -26,7 +26,10 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Problem('bad_request', text.trim() === '' ? 'The body is empty; JSON is needed.' : 'The body is not JSON.');
+    throw new Problem(
+      'bad_request',
+      text.trim() === '' ? 'The body is empty; JSON is needed.' : 'The body is not JSON.',
+    );
   }
   checkValue(value);
   return value;

@@ -30,7 +30,11 @@ export function sendProblem(
   { log, renderProblem, toProblem, jsonContentType }: ProblemAnswering,
 ): void {
   const { problem, unexpected } = judge(error, toProblem);
-  if (unexpected) log.error({ err: error, request_id: request.id, route: request.routeOptions.url ?? null }, 'a request failed');
+  if (unexpected)
+    log.error(
+      { err: error, request_id: request.id, route: request.routeOptions.url ?? null },
+      'a request failed',
+    );
   if (reply.raw.headersSent) {
     // Half an answer is out, and only a cut connection tells the client that the rest is missing.
     reply.raw.destroy();
@@ -40,11 +44,17 @@ export function sendProblem(
   // Fastify closes the connection after a body it did not read. Node reads on and discards it, within the request's
   // time, so that a client that sends before it listens gets its answer and not a reset.
   if (request.server.server.listening) reply.removeHeader('connection');
-  void reply.code(answer.status).headers(answer.headers).send(answer.body);
+  // As bytes: to a text Fastify adds a charset where no hook can take it away again.
+  void reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
 }
 
 /** A dialect that throws must not end in Fastify's own answer, which tells the error's text. */
-export function answerSafely(problem: Problem, render: RenderProblem, jsonContentType: string, log: Logger): Answer {
+export function answerSafely(
+  problem: Problem,
+  render: RenderProblem,
+  jsonContentType: string,
+  log: Logger,
+): Answer {
   try {
     return answerTo(problem, render, jsonContentType);
   } catch (error) {

@@ -11,7 +11,10 @@ export interface Judged {
 export type ToProblem = (error: unknown) => Problem | undefined;
 
 const tooLarge: readonly [ProblemCode, string] = ['request_too_large', 'The body is larger than 256 KiB.'];
-const badUrl: readonly [ProblemCode, string] = ['bad_request', 'The URL holds a percent-encoding that is not UTF-8.'];
+const badUrl: readonly [ProblemCode, string] = [
+  'bad_request',
+  'The URL holds a percent-encoding that is not UTF-8.',
+];
 
 /** What Fastify throws before a handler runs, by its code (fastify/docs/Reference/Errors.md). */
 const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
@@ -47,7 +50,9 @@ function problemOfFramework(error: unknown): Problem | undefined {
   }
   const { code, statusCode } = (error ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
   const status = error instanceof HttpException ? error.getStatus() : statusCode;
-  const known = (typeof code === 'string' ? ofFastify[code] : undefined) ?? (typeof status === 'number' ? ofStatus[status] : undefined);
+  const known =
+    (typeof code === 'string' ? ofFastify[code] : undefined) ??
+    (typeof status === 'number' ? ofStatus[status] : undefined);
   if (known !== undefined) return new Problem(...known);
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return new Problem('bad_request', 'The request cannot be read.');

@@ -48,7 +48,8 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
 
   instance.addHook('onSend', (_request, reply, _payload, done) => {
     // Fastify adds a charset to every JSON type of its own accord, which RFC 8259 §11 does not define.
-    if (String(reply.getHeader('content-type')).startsWith('application/json')) reply.header('content-type', jsonContentType);
+    if (String(reply.getHeader('content-type')).startsWith('application/json'))
+      reply.header('content-type', jsonContentType);
     // While the process stops, the client's next request belongs to another one.
     if (!instance.server.listening) reply.header('connection', 'close');
     done();
@@ -60,7 +61,9 @@ function refuseRoutesWithoutAccess(instance: FastifyInstance, authenticates: boo
   instance.addHook('onRoute', ({ method, url, config }) => {
     const name = `${[method].flat().join(', ')} ${url}`;
     if (config?.access === undefined) {
-      throw new Error(`${name} does not say who may call it: add @Public(), @Authenticated() or @RequirePermission(…)`);
+      throw new Error(
+        `${name} does not say who may call it: add @Public(), @Authenticated() or @RequirePermission(…)`,
+      );
     }
     if (config.access.kind !== 'public' && !authenticates) {
       throw new Error(`${name} needs an API key, but the application was made without an authenticator`);

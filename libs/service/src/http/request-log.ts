@@ -12,7 +12,12 @@ const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  * One line and one observation when the answer is out. The route's pattern stands for the path, since a path may hold
  * a secret, as that of a download does.
  */
-export function logWhenAnswered(request: FastifyRequest, reply: FastifyReply, log: Logger, metrics: Metrics): void {
+export function logWhenAnswered(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+  metrics: Metrics,
+): void {
   const begun = performance.now();
   reply.raw.once('close', () => {
     const ms = performance.now() - begun;

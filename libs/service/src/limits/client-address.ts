@@ -14,13 +14,21 @@ export function addressKey(forwarded: string | undefined, peer: string | undefin
   const [withoutZone = ''] = address.split('%');
   const groups = groupsOf(withoutZone);
   const mapped = mappedIpv4(groups);
-  return mapped ?? `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`;
+  return (
+    mapped ??
+    `${groups
+      .slice(0, 4)
+      .map((group) => group.toString(16))
+      .join(':')}::/64`
+  );
 }
 
 /** The eight 16-bit groups of an IPv6 address (RFC 4291 §2.2), an IPv4 tail included. */
 function groupsOf(address: string): readonly number[] {
-  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_match, a: string, b: string, c: string, d: string) =>
-    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
+  const hex = address.replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (_match, a: string, b: string, c: string, d: string) =>
+      [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(':'),
   );
   const [head = '', tail] = hex.split('::');
   const before = parseGroups(head);
@@ -29,7 +37,8 @@ function groupsOf(address: string): readonly number[] {
   return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
-const parseGroups = (text: string): number[] => (text === '' ? [] : text.split(':').map((each) => parseInt(each, 16)));
+const parseGroups = (text: string): number[] =>
+  text === '' ? [] : text.split(':').map((each) => parseInt(each, 16));
 
 /** `::ffff:192.0.2.1` is how a dual-stack socket shows an IPv4 peer (RFC 4291 §2.5.5.2). */
 function mappedIpv4(groups: readonly number[]): string | undefined {

@@ -6,7 +6,12 @@ import type { Taken, TokenBuckets } from './token-buckets';
 
 const perSecond = { ratePerS: 5, burst: 20, cost: 1 };
 
-async function takeMany(buckets: TokenBuckets, key: string, times: number, take = perSecond): Promise<Taken[]> {
+async function takeMany(
+  buckets: TokenBuckets,
+  key: string,
+  times: number,
+  take = perSecond,
+): Promise<Taken[]> {
   const answers: Taken[] = [];
   for (let i = 0; i < times; i += 1) answers.push(await buckets.take(key, take));
   return answers;
@@ -28,7 +33,11 @@ describe('a token bucket in memory', () => {
 
   it('tells the wait of a slow bucket in whole seconds', async () => {
     const buckets = new MemoryTokenBuckets({ nowMs: () => 0 });
-    const tenPerMinute = { ...requestLimits({ READS_PER_S: 25, WRITES_PER_S: 5, FAILED_AUTHENTICATION_PER_MIN: 10 }).failedAuthentication, cost: 1 };
+    const tenPerMinute = {
+      ...requestLimits({ READS_PER_S: 25, WRITES_PER_S: 5, FAILED_AUTHENTICATION_PER_MIN: 10 })
+        .failedAuthentication,
+      cost: 1,
+    };
     expect(granted(await takeMany(buckets, 'a', 10, tenPerMinute))).toBe(10);
     expect(await buckets.take('a', tenPerMinute)).toEqual({ ok: false, retryAfterS: 6 });
   });
@@ -54,7 +63,10 @@ describe('while the shared buckets', () => {
     let asked = 0;
     let nowMs = 0;
     const away: TokenBuckets = { take: () => ((asked += 1), Promise.reject(new Error('ECONNREFUSED'))) };
-    const buckets = new FallbackTokenBuckets(away, own(), { nowMs: () => nowMs, onFailure: (error) => failures.push(error) });
+    const buckets = new FallbackTokenBuckets(away, own(), {
+      nowMs: () => nowMs,
+      onFailure: (error) => failures.push(error),
+    });
     expect(granted(await takeMany(buckets, 'a', 25))).toBe(20);
     expect([asked, failures.length]).toEqual([1, 1]);
     nowMs += 1_001;
@@ -76,7 +88,10 @@ describe('while the shared buckets', () => {
 
   it('answer, their answer counts', async () => {
     const strict: TokenBuckets = { take: () => Promise.resolve({ ok: false, retryAfterS: 3 }) };
-    expect(await new FallbackTokenBuckets(strict, own()).take('a', perSecond)).toEqual({ ok: false, retryAfterS: 3 });
+    expect(await new FallbackTokenBuckets(strict, own()).take('a', perSecond)).toEqual({
+      ok: false,
+      retryAfterS: 3,
+    });
   });
 });
 

@@ -10,7 +10,13 @@ export interface RequestLimits {
 
 /** The limits as settings; spread into an application's own table. */
 export const limitSettings = {
-  READS_PER_S: integer({ meaning: 'Reads per API key; twice as many at once', unit: '1/s', min: 1, max: 100_000, default: 25 }),
+  READS_PER_S: integer({
+    meaning: 'Reads per API key; twice as many at once',
+    unit: '1/s',
+    min: 1,
+    max: 100_000,
+    default: 25,
+  }),
   WRITES_PER_S: integer({
     meaning: 'Writes per API key; four times as many at once',
     unit: '1/s',
@@ -19,7 +25,8 @@ export const limitSettings = {
     default: 5,
   }),
   FAILED_AUTHENTICATION_PER_MIN: integer({
-    meaning: 'Wrong credentials per client address (IPv6: per /64) that are answered 401; further ones are answered 429',
+    meaning:
+      'Wrong credentials per client address (IPv6: per /64) that are answered 401; further ones are answered 429',
     unit: '1/min',
     min: 1,
     max: 100_000,

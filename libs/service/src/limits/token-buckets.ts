@@ -41,5 +41,8 @@ export function takeFrom(level: BucketLevel | undefined, take: Take, nowMs: numb
   const tokens = Math.min(take.burst, (level?.tokens ?? take.burst) + passedS * take.ratePerS);
   if (tokens >= take.cost) return [{ tokens: tokens - take.cost, atMs: nowMs }, { ok: true }];
   const waitS = (take.cost - tokens) / take.ratePerS;
-  return [{ tokens, atMs: nowMs }, { ok: false, retryAfterS: Math.max(1, Math.ceil(waitS)) }];
+  return [
+    { tokens, atMs: nowMs },
+    { ok: false, retryAfterS: Math.max(1, Math.ceil(waitS)) },
+  ];
 }

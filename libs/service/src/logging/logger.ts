@@ -8,14 +8,31 @@ export type LogLevel = (typeof logLevels)[number];
 export type Logger = PinoLogger;
 
 /** Members that are never written, at the top and one level down, whoever logs them. */
-const redactedMembers = ['authorization', 'cookie', 'set-cookie', 'password', 'api_key', 'apiKey', 'secret', 'csr'];
-const redactedPaths = redactedMembers.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.headers["${name}"]`]);
+const redactedMembers = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'password',
+  'api_key',
+  'apiKey',
+  'secret',
+  'csr',
+];
+const redactedPaths = redactedMembers.flatMap((name) => [
+  `["${name}"]`,
+  `*["${name}"]`,
+  `*.headers["${name}"]`,
+]);
 
 /**
  * @param name of the process, on every line
  * @param destination standard output unless told; written synchronously, so that no line is lost when the process ends
  */
-export function createLogger(name: string, level: LogLevel = 'info', destination?: DestinationStream): Logger {
+export function createLogger(
+  name: string,
+  level: LogLevel = 'info',
+  destination?: DestinationStream,
+): Logger {
   return pino(
     {
       name,

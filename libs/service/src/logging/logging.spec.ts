@@ -27,7 +27,12 @@ describe('a log line', () => {
     const line = JSON.stringify(
       logged((log) =>
         log.info(
-          { authorization: 'x1', req: { headers: { cookie: 'x2', authorization: 'x3' } }, body: { csr: 'x4' }, api_key: 'x5' },
+          {
+            authorization: 'x1',
+            req: { headers: { cookie: 'x2', authorization: 'x3' } },
+            body: { csr: 'x4' },
+            api_key: 'x5',
+          },
           'request',
         ),
       ),
@@ -36,16 +41,26 @@ describe('a log line', () => {
   });
 
   it('masks what looks like an API key, in the message and in a stack', () => {
-    const line = JSON.stringify(logged((log) => log.error({ err: new Error(`bad key ${key}`) }, `key ${key} failed`)));
+    const line = JSON.stringify(
+      logged((log) => log.error({ err: new Error(`bad key ${key}`) }, `key ${key} failed`)),
+    );
     expect(line).not.toContain('Zm9vYmFy');
     expect(line).toContain('93847561029384_[masked]');
   });
 
   it('leaves out the parameters that a database driver hangs on its errors', () => {
-    const error = Object.assign(new Error('insert failed', { cause: new Error('below') }), { parameters: ['csr-bytes'], code: '23505' });
+    const error = Object.assign(new Error('insert failed', { cause: new Error('below') }), {
+      parameters: ['csr-bytes'],
+      code: '23505',
+    });
     const line = logged((log) => log.error({ err: error }, 'failed'));
     expect(JSON.stringify(line)).not.toContain('csr-bytes');
-    expect(line['err']).toMatchObject({ type: 'Error', message: 'insert failed', code: '23505', cause: { message: 'below' } });
+    expect(line['err']).toMatchObject({
+      type: 'Error',
+      message: 'insert failed',
+      code: '23505',
+      cause: { message: 'below' },
+    });
   });
 });
 
@@ -71,12 +86,16 @@ describe('masking', () => {
 
 describe('Nest’s logger', () => {
   it('writes its context as a member, and what it says while starting as debug', () => {
-    expect(logged((log) => nestLogger(log).log('Mapped {/orders, GET} route', 'RouterExplorer'))).toMatchObject({
+    expect(
+      logged((log) => nestLogger(log).log('Mapped {/orders, GET} route', 'RouterExplorer')),
+    ).toMatchObject({
       level: 'debug',
       context: 'RouterExplorer',
       msg: 'Mapped {/orders, GET} route',
     });
-    expect(logged((log) => nestLogger(log).error(new Error('boom'), undefined, 'ExceptionsHandler'))).toMatchObject({
+    expect(
+      logged((log) => nestLogger(log).error(new Error('boom'), undefined, 'ExceptionsHandler')),
+    ).toMatchObject({
       level: 'error',
       err: { message: 'boom' },
     });

@@ -12,7 +12,16 @@ export interface ObservedRequest {
 const durationBucketsS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 180];
 
 /** Methods of RFC 9110 and PATCH. Anything else a client makes up must not become a new time series. */
-const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
+const knownMethods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+]);
 
 /** The metrics of one process, in Prometheus' text format. An application adds its own to `registry`. */
 export class Metrics {
@@ -41,7 +50,11 @@ export class Metrics {
   }
 
   observeRequest({ method, route, status, seconds }: ObservedRequest): void {
-    const labels = { method: knownMethods.has(method) ? method : 'other', route: route ?? 'unmatched', status };
+    const labels = {
+      method: knownMethods.has(method) ? method : 'other',
+      route: route ?? 'unmatched',
+      status,
+    };
     this.#requests.inc(labels);
     this.#durations.observe(labels, seconds);
   }

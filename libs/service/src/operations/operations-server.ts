@@ -24,18 +24,28 @@ export interface OperationsServer {
  * @throws what `listen` throws, `EADDRINUSE` for one
  */
 export async function startOperationsServer(options: OperationsServerOptions): Promise<OperationsServer> {
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 }, (request, response) => {
-    answer(request, response, options).catch(() => response.destroy());
-  });
+  const server = createServer(
+    { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 },
+    (request, response) => {
+      answer(request, response, options).catch(() => response.destroy());
+    },
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
   });
   const { address, family, port } = server.address() as AddressInfo;
-  return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`, close: () => close(server) };
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    close: () => close(server),
+  };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: OperationsServerOptions): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: OperationsServerOptions,
+): Promise<void> {
   const [path] = (request.url ?? '').split('?');
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
@@ -46,7 +56,8 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
     const report = await options.readiness.report();
     return send(response, report.ready ? 200 : 503, 'application/json', JSON.stringify(report));
   }
-  if (path === '/metrics') return send(response, 200, options.metrics.contentType, await options.metrics.render());
+  if (path === '/metrics')
+    return send(response, 200, options.metrics.contentType, await options.metrics.render());
   return send(response, 404, 'application/json', '{"message":"There is nothing here."}');
 }
 

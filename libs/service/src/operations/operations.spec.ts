@@ -13,9 +13,16 @@ describe('the operations server', () => {
   });
   afterAll(() => server.close());
 
-  async function get(path: string, method = 'GET'): Promise<{ status: number; body: string; type: string | null }> {
+  async function get(
+    path: string,
+    method = 'GET',
+  ): Promise<{ status: number; body: string; type: string | null }> {
     const response = await fetch(server.url + path, { method });
-    return { status: response.status, body: await response.text(), type: response.headers.get('content-type') };
+    return {
+      status: response.status,
+      body: await response.text(),
+      type: response.headers.get('content-type'),
+    };
   }
 
   it('GET /healthz answers as long as the process lives', async () => {
@@ -23,10 +30,18 @@ describe('the operations server', () => {
   });
 
   it('GET /readyz answers 503 while starting, 200 while running, 503 while stopping', async () => {
-    readiness.add('database', () => (databaseIsAway ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve()));
-    expect(await get('/readyz')).toMatchObject({ status: 503, body: expect.stringContaining('"state":"starting"') as string });
+    readiness.add('database', () =>
+      databaseIsAway ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve(),
+    );
+    expect(await get('/readyz')).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('"state":"starting"') as string,
+    });
     readiness.started();
-    expect(await get('/readyz')).toMatchObject({ status: 200, body: '{"ready":true,"state":"running","checks":{"database":"ok"}}' });
+    expect(await get('/readyz')).toMatchObject({
+      status: 200,
+      body: '{"ready":true,"state":"running","checks":{"database":"ok"}}',
+    });
   });
 
   it('GET /readyz names the check that failed or took too long, without saying why', async () => {
@@ -44,9 +59,15 @@ describe('the operations server', () => {
     new Gauge({ name: 'queue_depth', help: 'Jobs waiting', registers: [metrics.registry] }).set(3);
     const { status, body, type } = await get('/metrics');
     expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
-    expect(body).toContain('http_requests_total{method="GET",route="/orders/:name",status="200",process="spec"} 1');
-    expect(body).toContain('http_requests_total{method="other",route="unmatched",status="404",process="spec"} 1');
-    expect(body).toContain('http_request_duration_seconds_bucket{le="0.025",process="spec",method="GET",route="/orders/:name",status="200"} 1');
+    expect(body).toContain(
+      'http_requests_total{method="GET",route="/orders/:name",status="200",process="spec"} 1',
+    );
+    expect(body).toContain(
+      'http_requests_total{method="other",route="unmatched",status="404",process="spec"} 1',
+    );
+    expect(body).toContain(
+      'http_request_duration_seconds_bucket{le="0.025",process="spec",method="GET",route="/orders/:name",status="200"} 1',
+    );
     expect(body).toContain('queue_depth{process="spec"} 3');
     expect(body).toContain('nodejs_eventloop_lag_seconds');
   });
@@ -58,7 +79,9 @@ describe('the operations server', () => {
 
   it('refuses to start on a port that is taken', async () => {
     const port = Number(new URL(server.url).port);
-    await expect(startOperationsServer({ host: '127.0.0.1', port, metrics, readiness })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(
+      startOperationsServer({ host: '127.0.0.1', port, metrics, readiness }),
+    ).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 

@@ -73,7 +73,12 @@ export class Readiness {
       timer = setTimeout(resolve, this.#options.boundMs, 'timeout');
     });
     try {
-      return await Promise.race([Promise.resolve().then(check).then(() => 'ok' as const), tooLate]);
+      return await Promise.race([
+        Promise.resolve()
+          .then(check)
+          .then(() => 'ok' as const),
+        tooLate,
+      ]);
     } catch (error) {
       this.#options.onFailure(name, error);
       return 'failed';

@@ -45,5 +45,8 @@ function codeOf(error: ValidationError, rule: string): FieldFaultCode {
 }
 
 function echo(name: string): string {
-  return name.length <= longestEcho ? name : `${name.slice(0, longestEcho)}…`.toWellFormed();
+  // By characters, so that none is cut in half.
+  return name.length <= longestEcho
+    ? name
+    : `${[...name.slice(0, 2 * longestEcho)].slice(0, longestEcho).join('')}…`;
 }

@@ -13,7 +13,9 @@ export interface RequestValidationOptions {
  *
  * @throws Problem `bad_request` for a body, `bad_query` for a query, with one fault per field
  */
-export function requestValidation({ unknownMembers = 'refuse' }: RequestValidationOptions = {}): PipeTransform {
+export function requestValidation({
+  unknownMembers = 'refuse',
+}: RequestValidationOptions = {}): PipeTransform {
   const common = { transform: true, whitelist: true, stopAtFirstError: true } as const;
   const bodies = new ValidationPipe({
     ...common,
@@ -25,7 +27,9 @@ export function requestValidation({ unknownMembers = 'refuse' }: RequestValidati
     exceptionFactory: (errors) => {
       const faults = faultsFrom(errors);
       const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
-      return new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, { faults });
+      return new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, {
+        faults,
+      });
     },
   });
   return {
@@ -34,6 +38,7 @@ export function requestValidation({ unknownMembers = 'refuse' }: RequestValidati
       if (isValidated(metadata) && !isJsonObject(value)) {
         throw new Problem('bad_request', 'The body must be a JSON object.');
       }
+      if (unknownMembers === 'refuse' && isValidated(metadata)) refuseInheritedNames(value as object);
       return bodies.transform(value, metadata);
     },
   };
@@ -45,4 +50,14 @@ function isValidated({ metatype }: ArgumentMetadata): boolean {
   return !unchecked.includes(metatype);
 }
 
-const isJsonObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** `constructor`, `toString` and the like: class-transformer drops them before class-validator could refuse them. */
+function refuseInheritedNames(body: object): void {
+  const names = Object.keys(body).filter((name) => name in Object.prototype);
+  if (names.length === 0) return;
+  throw Problem.ofFields(
+    names.map((field) => ({ field, code: 'invalid_value', message: `There is no member ${field}.` })),
+  );
+}
+
+const isJsonObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,15 @@
-import { BitString, Integer, Null, PrintableString, Sequence, Utf8String } from 'asn1js';
+import {
+  BitString,
+  Integer,
+  Null,
+  ObjectIdentifier,
+  PrintableString,
+  Sequence,
+  Set,
+  Utf8String,
+} from 'asn1js';
 import {
   AlgorithmIdentifier,
-  AttributeTypeAndValue,
   Certificate,
   type Extension,
   PublicKeyInfo,
@@ -68,7 +76,7 @@ export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
   const keyEncipherment = content.keyType === 'rsa' ? keyUsages.keyEncipherment : 0;
   return tbs(
     content,
-    commonName === undefined ? [] : [attribute(oid.commonName, commonName)],
+    commonName === undefined ? [] : [{ type: oid.commonName, value: commonName }],
     issuing.certificate,
     [
       keyUsage(keyUsages.digitalSignature | keyEncipherment),
@@ -122,7 +130,7 @@ export function time(value: Date): Time {
 
 function tbs(
   content: Content,
-  subject: AttributeTypeAndValue[],
+  subject: readonly Attribute[],
   issuer: Certificate | null,
   extensions: Extension[],
 ): Uint8Array {
@@ -131,7 +139,7 @@ function tbs(
   certificate.version = version3;
   certificate.serialNumber = new Integer({ valueHex: arrayBuffer(content.serialNumber) });
   certificate.signature = signatureAlgorithm();
-  certificate.subject = new RelativeDistinguishedNames({ typesAndValues: subject });
+  certificate.subject = distinguishedName(subject);
   certificate.issuer = issuer === null ? certificate.subject : issuer.subject;
   certificate.notBefore = time(content.notBefore);
   certificate.notAfter = time(content.notAfter);
@@ -149,15 +157,28 @@ function publishedBy({ certificateUrl, crlUrl }: Issuing): Extension[] {
   return [caIssuers(certificateUrl), crlDistributionPoint(crlUrl)];
 }
 
-function subjectOf({ organization, commonName }: CaContent): AttributeTypeAndValue[] {
-  return [attribute(oid.organizationName, organization), attribute(oid.commonName, commonName)];
+function subjectOf({ organization, commonName }: CaContent): readonly Attribute[] {
+  return [
+    { type: oid.organizationName, value: organization },
+    { type: oid.commonName, value: commonName },
+  ];
 }
 
-function attribute(type: string, value: string): AttributeTypeAndValue {
-  // PrintableString where it can say it, else UTF8String (RFC 5280, 4.1.2.4).
-  const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
-  return new AttributeTypeAndValue({
-    type,
-    value: printable ? new PrintableString({ value }) : new Utf8String({ value }),
+interface Attribute {
+  readonly type: string;
+  readonly value: string;
+}
+
+/** RDNSequence, one attribute in each part (RFC 5280, 4.1.2.4). pkijs would put all of them into one part. */
+function distinguishedName(attributes: readonly Attribute[]): RelativeDistinguishedNames {
+  const parts = attributes.map(({ type, value }) => {
+    // PrintableString where it can say it, else UTF8String.
+    const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
+    const text = printable ? new PrintableString({ value }) : new Utf8String({ value });
+    const pair = new Sequence({ value: [new ObjectIdentifier({ value: type }), text] });
+    return new Set({ value: [pair] });
   });
+  const name = new RelativeDistinguishedNames();
+  name.valueBeforeDecode = new Sequence({ value: parts }).toBER();
+  return name;
 }

@@ -1,0 +1,22 @@
+import { CorePersistenceModule } from '@certwright/persistence';
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Config } from './config';
+
+/** The worker has no front: what it needs of the framework is the database. Everything else is put together in start.ts. */
+@Module({})
+export class AppModule {
+  static of(config: Config): DynamicModule {
+    const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
+    return {
+      module: AppModule,
+      imports: [
+        CorePersistenceModule.forRoot({
+          url,
+          poolSize,
+          applicationName: 'issuance-worker',
+          statementTimeoutMs: 10_000,
+        }),
+      ],
+    };
+  }
+}

@@ -1,0 +1,89 @@
+import { parseName } from '@certwright/dns-authority';
+import { readResponse, type Answer, type FailureReason, type LookUpOptions, type LookUpType } from './answer';
+import { ask, isTruncated, type QuestionStyle } from './question';
+import { exchangeOverTcp } from './tcp-exchange';
+import { UdpSockets, type Exchanged, type Server } from './udp-sockets';
+
+export interface DnsClientOptions {
+  /** The one resolver that is asked. */
+  readonly server: Server;
+  /** Milliseconds for one look-up in all. Default 3,000. */
+  readonly timeoutMs?: number;
+  /** Octets of a response over TCP; a longer one is the failure `too_large`. Default 16,384. */
+  readonly responseOctets?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 3_000;
+const DEFAULT_RESPONSE_OCTETS = 16_384;
+/** Of the whole time, for the first attempt: a lost datagram must leave enough for the second and for TCP. */
+const FIRST_ATTEMPT_SHARE = 1 / 3;
+
+const WARY: QuestionStyle = { mixedCase: true, edns: true };
+/** For servers that answer in lower case, or to EDNS not at all. */
+const PLAIN: QuestionStyle = { mixedCase: false, edns: false };
+
+/**
+ * Asks one resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one TCP connection when the
+ * answer was truncated. Sent from random ports with random ids; only an answer to the very question is taken.
+ */
+export class DnsClient {
+  readonly #sockets: UdpSockets;
+  readonly #closing = new AbortController();
+  readonly #from: string;
+
+  constructor(private readonly options: DnsClientOptions) {
+    const { host, port } = options.server;
+    this.#from = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    this.#sockets = new UdpSockets(options.server);
+  }
+
+  /** An arrow function, so that it can be handed on as a `LookUp`. Never rejects. */
+  readonly lookUp = async (name: string, type: LookUpType, options: LookUpOptions = {}): Promise<Answer> => {
+    const asked = parseName(name);
+    if (asked === undefined) return this.#failure('invalid_name');
+    if (this.#closing.signal.aborted) return this.#failure('aborted');
+    const timeoutMs = options.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const deadline = performance.now() + timeoutMs;
+    const remaining = () => Math.max(1, deadline - performance.now());
+    const { signal } = options;
+    const first = await this.#attempt(asked, type, WARY, timeoutMs * FIRST_ATTEMPT_SHARE, signal);
+    const udp = needsPlainAttempt(first)
+      ? await this.#attempt(asked, type, PLAIN, remaining(), signal)
+      : first;
+    if ('failed' in udp) return this.#failure(udp.failed === 'other_case' ? 'malformed' : udp.failed);
+    if (!isTruncated(udp.response)) return readResponse(udp.response, this.#from);
+    return this.#overTcp(asked, type, remaining(), signal);
+  };
+
+  /** Look-ups under way, and all later ones, end as the failure `aborted`. */
+  close(): void {
+    this.#closing.abort();
+    this.#sockets.close();
+  }
+
+  #attempt(name: string, type: LookUpType, style: QuestionStyle, timeoutMs: number, signal?: AbortSignal) {
+    if (this.#closing.signal.aborted) return Promise.resolve<Exchanged>({ failed: 'aborted' });
+    return this.#sockets.exchange(ask(name, type, style), timeoutMs, signal);
+  }
+
+  async #overTcp(name: string, type: LookUpType, timeoutMs: number, signal?: AbortSignal): Promise<Answer> {
+    const closing = this.#closing.signal;
+    const tcp = await exchangeOverTcp(this.options.server, ask(name, type, PLAIN), {
+      timeoutMs,
+      responseOctets: this.options.responseOctets ?? DEFAULT_RESPONSE_OCTETS,
+      signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
+    });
+    return 'failed' in tcp ? this.#failure(tcp.failed) : readResponse(tcp.response, this.#from);
+  }
+
+  #failure(reason: FailureReason): Answer {
+    return { from: this.#from, kind: 'failure', reason };
+  }
+}
+
+const RCODES_OF_OLD_SERVERS: readonly number[] = [1, 4]; // FORMERR, NOTIMP: RFC 6891 section 7
+
+function needsPlainAttempt(first: Exchanged): boolean {
+  if ('failed' in first) return first.failed !== 'aborted';
+  return RCODES_OF_OLD_SERVERS.includes(first.response.readUInt16BE(2) & 0xf);
+}

@@ -1,0 +1,84 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import * as packet from 'dns-packet';
+import { type LookUpType } from './answer';
+
+const HEADER_OCTETS = 12;
+/** Type and class, after the name. */
+const QUESTION_TAIL_OCTETS = 4;
+/** What fits an unfragmented datagram nearly everywhere (DNS Flag Day 2020). */
+export const UDP_RESPONSE_OCTETS = 1232;
+
+export interface AskedQuestion {
+  readonly message: Buffer;
+  readonly id: number;
+  /** Question section as sent, in its letters' case. */
+  readonly question: Buffer;
+}
+
+export interface QuestionStyle {
+  /** Letters in random case (0x20): a forger must guess them too. */
+  readonly mixedCase: boolean;
+  readonly edns: boolean;
+}
+
+/** @param name in normal form, checked */
+export function ask(name: string, type: LookUpType, style: QuestionStyle): AskedQuestion {
+  const id = randomInt(0x10000);
+  const message = packet.encode({
+    type: 'query',
+    id,
+    flags: packet.RECURSION_DESIRED,
+    questions: [{ name: style.mixedCase ? mixCase(name) : name, type, class: 'IN' }],
+    additionals: style.edns ? [optRecord] : [],
+  });
+  // The name's text lacks its first length octet and the root.
+  const end = HEADER_OCTETS + name.length + 2 + QUESTION_TAIL_OCTETS;
+  return { message, id, question: message.subarray(HEADER_OCTETS, end) };
+}
+
+const optRecord: packet.OptAnswer = {
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize: UDP_RESPONSE_OCTETS,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+};
+
+function mixCase(name: string): string {
+  const random = randomBytes(name.length);
+  let mixed = '';
+  for (let at = 0; at < name.length; at++) {
+    const letter = name.charAt(at);
+    mixed += ((random[at] ?? 0) & 1) === 1 ? letter.toUpperCase() : letter;
+  }
+  return mixed;
+}
+
+/**
+ * Whether a message answers the question: `other_case` when it does but for the letters' case, `no` when it is another's
+ * (a late answer, or a forged one). An error without any question cannot be told apart, and is taken.
+ */
+export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes' | 'other_case' | 'no' {
+  if (response.length < HEADER_OCTETS || response.readUInt16BE(0) !== id) return 'no';
+  const flags = response.readUInt16BE(2);
+  const isResponseToQuery = (flags & 0x8000) !== 0 && (flags & 0x7800) === 0;
+  if (!isResponseToQuery) return 'no';
+  const questions = response.readUInt16BE(4);
+  if (questions === 0) return (flags & 0xf) !== 0 && response.length === HEADER_OCTETS ? 'yes' : 'no';
+  if (questions !== 1) return 'no';
+  const echoed = response.subarray(HEADER_OCTETS, HEADER_OCTETS + question.length);
+  if (echoed.equals(question)) return 'yes';
+  return lowerCase(echoed) === lowerCase(question) ? 'other_case' : 'no';
+}
+
+/** Length octets (at most 63) and the tail's numbers are below the letters or equal on both sides. */
+function lowerCase(octets: Buffer): string {
+  return octets.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+export function isTruncated(response: Buffer): boolean {
+  return (response.readUInt16BE(2) & 0x0200) !== 0;
+}

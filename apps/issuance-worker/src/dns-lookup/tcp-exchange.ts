@@ -1,0 +1,43 @@
+import { connect } from 'node:net';
+import { type AskedQuestion, answers } from './question';
+import { type Server } from './udp-sockets';
+
+export type TcpExchanged =
+  | { readonly response: Buffer }
+  | { readonly failed: 'timeout' | 'unreachable' | 'aborted' | 'malformed' | 'too_large' };
+
+/** Asks on a connection of its own (RFC 7766); used only after a truncated answer, so it is not kept. Never rejects. */
+export async function exchangeOverTcp(
+  server: Server,
+  asked: AskedQuestion,
+  limits: { readonly timeoutMs: number; readonly responseOctets: number; readonly signal?: AbortSignal },
+): Promise<TcpExchanged> {
+  if (limits.signal?.aborted) return { failed: 'aborted' };
+  const socket = connect(server.port, server.host);
+  const timer = setTimeout(() => socket.destroy(new Error('timeout')), limits.timeoutMs);
+  const abort = () => socket.destroy(new Error('aborted'));
+  limits.signal?.addEventListener('abort', abort, { once: true });
+  try {
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(asked.message.length);
+    socket.write(Buffer.concat([length, asked.message]));
+    let received: Buffer = Buffer.alloc(0);
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2) continue;
+      const end = 2 + received.readUInt16BE(0);
+      if (end - 2 > limits.responseOctets) return { failed: 'too_large' };
+      if (received.length < end) continue;
+      const response = received.subarray(2, end);
+      return answers(response, asked) === 'yes' ? { response } : { failed: 'malformed' };
+    }
+    return { failed: 'malformed' };
+  } catch (error) {
+    const { message } = error as Error;
+    return { failed: message === 'timeout' || message === 'aborted' ? message : 'unreachable' };
+  } finally {
+    clearTimeout(timer);
+    limits.signal?.removeEventListener('abort', abort);
+    socket.destroy();
+  }
+}

@@ -1,0 +1,281 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  Attachments,
+  CaIssuers,
+  CaSignings,
+  coreDataSource,
+  Delegations,
+  Issuances,
+  LeasedIssuances,
+  Outbox,
+  Plans,
+  RevocationLists,
+  Transactions,
+} from '@certwright/persistence';
+import { testDatabase } from '@certwright/testing';
+import type { DataSource } from 'typeorm';
+import type { ApprovalAnswer, Approver } from '../approvals/approver';
+import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
+import { KeyFiles } from '../certificate-authorities/built-in/key-files';
+import type {
+  CertificateAuthority,
+  CertificateRequest,
+} from '../certificate-authorities/certificate-authority';
+import {
+  openIssuance,
+  type OpenedIssuance,
+  opensslCsr,
+  type Repositories,
+} from '../fixtures/opened-issuance';
+import { AdvanceIssuance } from './advance-issuance';
+import { FaultyDatabase } from '../fixtures/faulty-database';
+
+const dnsNames = ['a.example.com', 'b.example.com'];
+
+let database: DataSource;
+let close: () => Promise<void>;
+let ca: BuiltInCa;
+let repositories: Repositories;
+let csr: Buffer;
+let keyFolder: string;
+let answer: ApprovalAnswer;
+const stumbles: unknown[] = [];
+
+const approver: Approver = { method: 'dns', check: async () => await Promise.resolve(answer) };
+
+beforeAll(async () => {
+  const test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 10,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+  close = async () => {
+    await database.destroy();
+    await test.dispose();
+  };
+  keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
+  ca = await openCa(database);
+  repositories = {
+    transactions: new Transactions(database),
+    plans: new Plans(),
+    issuances: new Issuances(database, new Outbox(database)),
+    delegations: new Delegations(database),
+  };
+  csr = opensslCsr(dnsNames);
+}, 30_000);
+
+afterAll(async () => {
+  await close();
+  rmSync(keyFolder, { recursive: true });
+});
+
+beforeEach(() => {
+  answer = { approved: true };
+  stumbles.length = 0;
+});
+
+async function openCa(source: DataSource): Promise<BuiltInCa> {
+  const settings = { name: 'Spec', publicationUrl: 'http://127.0.0.1:4310/ca' };
+  const keys = new KeyFiles(keyFolder);
+  return await BuiltInCa.open(
+    settings,
+    keys,
+    new CaIssuers(source),
+    new CaSignings(source),
+    new RevocationLists(source),
+  );
+}
+
+let nextCertificateId = 1;
+
+function worker(source: DataSource, authority: CertificateAuthority = ca): AdvanceIssuance {
+  return new AdvanceIssuance({
+    leasedIssuances: new LeasedIssuances(source),
+    attachments: new Attachments(new Transactions(source)),
+    approver,
+    authorityOf: () => authority,
+    events: {
+      attached: () => undefined,
+      failed: () => undefined,
+      leaseLost: () => undefined,
+      stumbled: (_, error) => stumbles.push(error),
+    },
+    certificateId: () => String(nextCertificateId++),
+  });
+}
+
+interface IssuanceState {
+  readonly state: string;
+  readonly failures: number;
+  readonly last_error: { readonly code: string } | null;
+  readonly approvals: readonly { readonly status: string; readonly problem: string | null }[];
+  readonly waits: boolean;
+}
+
+async function issuanceState({ issuanceId }: OpenedIssuance): Promise<IssuanceState> {
+  const [row] = await database.query<[IssuanceState]>(
+    `SELECT state, failures, last_error, approvals, due_at > now() AND leased_until IS NULL AS waits
+     FROM issuance WHERE id = $1`,
+    [issuanceId],
+  );
+  return row;
+}
+
+async function certificatesOf({ planId }: OpenedIssuance) {
+  return await database.query<{ leaf: Buffer; is_current: boolean }[]>(
+    `SELECT leaf, is_current FROM certificate WHERE plan_id = $1`,
+    [planId],
+  );
+}
+
+/** What a crash leaves behind runs out by itself; a spec does not wait for it. */
+async function endLeasesAndWaits(): Promise<void> {
+  await database.query(`UPDATE issuance SET leased_until = NULL, due_at = now() WHERE state = 'open'`);
+}
+
+describe('an issuance whose names are approved', () => {
+  it('becomes one current certificate for the names and the key of the CSR', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    await worker(database).run(opened.issuanceId);
+    const [certificate, ...more] = await certificatesOf(opened);
+    expect(more).toEqual([]);
+    expect(certificate?.is_current).toBe(true);
+    const parsed = new X509Certificate(certificate?.leaf ?? Buffer.alloc(0));
+    expect(parsed.subjectAltName).toBe('DNS:a.example.com, DNS:b.example.com');
+    expect(await issuanceState(opened)).toMatchObject({ state: 'issued', failures: 0 });
+  });
+
+  it('is issued once when two workers run it at the same time', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    await Promise.all([worker(database).run(opened.issuanceId), worker(database).run(opened.issuanceId)]);
+    expect(await certificatesOf(opened)).toHaveLength(1);
+  });
+
+  it('is not touched again once it is issued', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    await worker(database).run(opened.issuanceId);
+    await worker(database).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toHaveLength(1);
+  });
+});
+
+describe('an issuance whose names are not approved', () => {
+  it('waits, and tells what was found', async () => {
+    answer = { approved: false, problem: 'nothing there' };
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    await worker(database).run(opened.issuanceId);
+    const state = await issuanceState(opened);
+    expect(state).toMatchObject({ state: 'open', waits: true, failures: 0 });
+    expect(state.approvals.map(({ problem }) => problem)).toEqual(['nothing there', 'nothing there']);
+    expect(await certificatesOf(opened)).toEqual([]);
+  });
+});
+
+describe('a plan that is paused before the certificate is attached', () => {
+  it('gets no certificate', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const pausing: CertificateAuthority = {
+      submit: async (request) => await ca.submit(request),
+      collect: async (reference) => {
+        await database.query(`UPDATE plan SET paused = true WHERE id = $1`, [opened.planId]);
+        return await ca.collect(reference);
+      },
+    };
+    await worker(database, pausing).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toEqual([]);
+    expect((await issuanceState(opened)).state).toBe('canceled');
+  });
+});
+
+describe('a CA that returns what nobody asked for', () => {
+  it('leads to no certificate and a final failure', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const other = await openIssuance(repositories, ['c.example.com'], opensslCsr(['c.example.com']));
+    const lying: CertificateAuthority = {
+      submit: async (request) => await ca.submit(request),
+      collect: async () => await ca.collect(other.issuanceId),
+    };
+    await worker(database).run(other.issuanceId);
+    await worker(database, lying).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toEqual([]);
+    expect(await issuanceState(opened)).toMatchObject({
+      state: 'failed',
+      last_error: { code: 'certificate_mismatch' },
+    });
+  });
+
+  it('backs off when the CA throws, and tells nothing of its innards', async () => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const broken: CertificateAuthority = {
+      submit: () => Promise.reject(new Error('secret path /var/lib/ca')),
+      collect: () => Promise.reject(new Error('unreachable')),
+    };
+    await worker(database, broken).run(opened.issuanceId);
+    const state = await issuanceState(opened);
+    expect(state).toMatchObject({
+      state: 'open',
+      failures: 1,
+      waits: true,
+      last_error: { code: 'ca_unavailable' },
+    });
+    expect(JSON.stringify(state.last_error)).not.toContain('secret');
+  });
+});
+
+describe('a worker that is frozen past its lease', () => {
+  it.each(['submit', 'collect'] as const)('writes nothing when it wakes up in %s', async (frozenIn) => {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const freeze = async () => {
+      await endLeasesAndWaits();
+      await worker(database).run(opened.issuanceId);
+    };
+    const frozen: CertificateAuthority = {
+      submit: async (request: CertificateRequest) => {
+        if (frozenIn === 'submit') await freeze();
+        return await ca.submit(request);
+      },
+      collect: async (reference) => {
+        if (frozenIn === 'collect') await freeze();
+        return await ca.collect(reference);
+      },
+    };
+    await worker(database, frozen).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toHaveLength(1);
+    expect(await issuanceState(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    expect(stumbles).toEqual([]);
+  });
+});
+
+describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
+  it('makes one certificate and one serial number, whichever statement it is', async () => {
+    const signings = new Set<string>();
+    for (let nth = 1; ; nth += 1) {
+      const opened = await openIssuance(repositories, dnsNames, csr);
+      const faulty = new FaultyDatabase(database, nth, when);
+      const faultyCa = await openCa(database);
+      Object.assign(faultyCa, { signings: new CaSignings(faulty.source) });
+      await worker(faulty.source, faultyCa)
+        .run(opened.issuanceId)
+        .catch(() => undefined);
+      await endLeasesAndWaits();
+      await worker(database).run(opened.issuanceId);
+      const certificates = await certificatesOf(opened);
+      expect({ nth, count: certificates.length }).toEqual({ nth, count: 1 });
+      const rows = await database.query<{ serial: string }[]>(
+        `SELECT encode(serial_number, 'hex') AS serial FROM ca_signing WHERE issuance_id = $1`,
+        [opened.issuanceId],
+      );
+      expect(rows).toHaveLength(1);
+      for (const { serial } of rows) signings.add(serial);
+      expect(signings.size).toBe(nth);
+      if (!faulty.struck) break;
+    }
+    expect(signings.size).toBeGreaterThan(8);
+  }, 60_000);
+});

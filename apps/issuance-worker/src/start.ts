@@ -1,0 +1,112 @@
+import { randomInt } from 'node:crypto';
+import { JobQueues, runJobs } from '@certwright/bullmq';
+import {
+  Attachments,
+  CaIssuers,
+  CaSignings,
+  claimDeployment,
+  LeasedIssuances,
+  Outbox,
+  RevocationLists,
+} from '@certwright/persistence';
+import { nestLogger, type RunningProcess } from '@certwright/service';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DataSource } from 'typeorm';
+import { AppModule } from './app.module';
+import { DnsApprover } from './approvals/dns-approver';
+import { BuiltInCa } from './certificate-authorities/built-in/built-in-ca';
+import { KeyFiles } from './certificate-authorities/built-in/key-files';
+import type { CertificateAuthority } from './certificate-authorities/certificate-authority';
+import type { Config } from './config';
+import { DnsClient } from './dns-lookup/dns-client';
+import { housekeeping } from './housekeeping/housekeeping';
+import { AdvanceIssuance } from './issuance/advance-issuance';
+import { observeIssuances } from './issuance/observe-issuances';
+import { repeat } from './nudges/repeating';
+import { relayOnce } from './nudges/relay';
+import { sweepOnce } from './nudges/sweep';
+
+/** Certificate ids: positive, random, and exact as a JSON number. */
+const certificateIds = { least: 1, below: 2 ** 48 - 1 };
+
+/** After a round that failed: the database or Redis is away, and asking a little later is soon enough. */
+const afterErrorMs = 1_000;
+
+export async function start(config: Config, running: RunningProcess): Promise<void> {
+  const { log, readiness } = running;
+  const context = await openDatabase(config, running);
+  const builtInCa = await openBuiltInCa(config, context);
+  const jobs = new JobQueues(config.REDIS_URL, (error) => log.warn({ err: error }, 'redis'));
+  running.opened('redis', async () => await jobs.close());
+  readiness.add('redis', async () => await jobs.ping());
+  const dns = new DnsClient({ server: config.DNS_RESOLVER });
+  running.opened('resolver', () => dns.close());
+
+  const advance = new AdvanceIssuance({
+    leasedIssuances: context.get(LeasedIssuances),
+    attachments: context.get(Attachments),
+    approver: new DnsApprover(dns.lookUp, config.APPROVAL_ZONE),
+    authorityOf: authorities(config, builtInCa),
+    events: observeIssuances(running, context, jobs),
+    certificateId: () => String(randomInt(certificateIds.least, certificateIds.below)),
+  });
+  const runner = runJobs(
+    config.REDIS_URL,
+    'issuance',
+    { 'advance-issuance': async ({ issuanceId }) => await advance.run(issuanceId) },
+    {
+      failed: (job, error) => log.error({ job, err: error }, 'job failed; its row brings it back'),
+      error: (error) => log.warn({ err: error }, 'redis'),
+    },
+    config.JOB_CONCURRENCY,
+  );
+  running.opened('jobs', async () => await runner.close());
+
+  const outbox = context.get(Outbox);
+  const issuances = context.get(LeasedIssuances);
+  const rounds = {
+    relay: async () => await relayOnce(outbox, jobs),
+    sweep: async () => await sweepOnce(issuances, jobs),
+    ...housekeeping(context, builtInCa),
+  };
+  for (const [name, round] of Object.entries(rounds)) {
+    const onError = (error: unknown) => log.warn({ round: name, err: error }, 'round failed; it is repeated');
+    const repeating = repeat(round, { afterErrorMs, onError });
+    running.opened(name, async () => await repeating.stop());
+  }
+}
+
+async function openDatabase(
+  config: Config,
+  { log, readiness, opened }: RunningProcess,
+): Promise<INestApplicationContext> {
+  const context = await NestFactory.createApplicationContext(AppModule.of(config), {
+    logger: nestLogger(log),
+    abortOnError: false,
+  });
+  opened('database', async () => await context.close());
+  const database = context.get(DataSource);
+  readiness.add('database', async () => await database.query('SELECT 1'));
+  await claimDeployment(database, config.CERTWRIGHT_MODE);
+  return context;
+}
+
+async function openBuiltInCa(config: Config, context: INestApplicationContext): Promise<BuiltInCa | null> {
+  if (config.CERTWRIGHT_MODE === 'production' && !config.BUILT_IN_CA) return null;
+  return await BuiltInCa.open(
+    { name: config.BUILT_IN_CA_NAME, publicationUrl: config.CA_PUBLICATION_URL },
+    new KeyFiles(config.BUILT_IN_CA_DIR),
+    context.get(CaIssuers),
+    context.get(CaSignings),
+    context.get(RevocationLists),
+  );
+}
+
+/** In a sandbox the built-in CA issues every product, whatever the product says. */
+function authorities(
+  config: Config,
+  builtInCa: BuiltInCa | null,
+): (name: string) => CertificateAuthority | null {
+  return (name) => (config.CERTWRIGHT_MODE === 'sandbox' || name === 'built-in' ? builtInCa : null);
+}

@@ -1,0 +1,49 @@
+import { Problem } from '@certwright/errors';
+import { isUniqueViolation } from '@certwright/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { OrdersConfig } from '../config';
+import { orderPath } from '../wire/addresses';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { entityTag } from '../wire/entity-tag';
+import type { OrderExpansion } from '../wire/expansion';
+import { assertNoFaults } from './faults';
+import { OrderChanges } from './order-changes';
+import { OrderFactsReader } from './order-facts';
+import { readOrderRequest } from './order-request';
+import { draftOrder } from './order-rules';
+import { OrderViews } from './order-views';
+import { RepeatableRequests, type WriteRequest } from './repeatable-requests';
+
+@Injectable()
+export class CreateOrder {
+  constructor(
+    private readonly facts: OrderFactsReader,
+    private readonly requests: RepeatableRequests,
+    private readonly changes: OrderChanges,
+    private readonly views: OrderViews,
+    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'PUBLIC_URL' | 'APPROVAL_ZONE'>,
+  ) {}
+
+  /** @throws Problem `bad_request` with everything that is wrong; `already_exists` */
+  async run(write: WriteRequest, body: unknown, expansion: OrderExpansion): Promise<Answer> {
+    const request = readOrderRequest(body);
+    const { order, faults } = draftOrder(request, await this.facts.of(write.accountId, request));
+    try {
+      return await this.requests.run(write, async (tx) => {
+        assertNoFaults(faults, request.unknownMembers);
+        const stored = await this.changes.create(tx, write.accountId, order);
+        return jsonAnswer(201, await this.views.showWithin(tx, stored, expansion), {
+          location: orderPath(this.addresses(), stored.name),
+          etag: entityTag(stored.revision),
+        });
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error, 'order_v3_name')) throw error;
+      throw new Problem('already_exists', 'The account has an order of this name already.', { field: 'name' });
+    }
+  }
+
+  private addresses() {
+    return { publicUrl: this.config.PUBLIC_URL, approvalZone: this.config.APPROVAL_ZONE };
+  }
+}

@@ -1,0 +1,29 @@
+import { BlockedKeys, Clusters, Products } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { orderNameFault } from './order-name';
+import type { OrderFacts, OrderReading } from './order-rules';
+
+/** Looks up what the rules of an order need to know. */
+@Injectable()
+export class OrderFactsReader {
+  constructor(
+    private readonly products: Products,
+    private readonly clusters: Clusters,
+    private readonly blockedKeys: BlockedKeys,
+  ) {}
+
+  /** To be called before a transaction is begun: one that waits for a second connection may wait for itself. */
+  async of(accountId: string, { wishes, csr }: OrderReading): Promise<OrderFacts> {
+    return {
+      products: await this.products.byName(),
+      clusterExists: await this.clusterExists(accountId, wishes.cluster ?? null),
+      keyBlocked: csr !== null && (await this.blockedKeys.has(Buffer.from(csr.spkiSha256, 'hex'))),
+    };
+  }
+
+  /** A text that cannot be a name is no cluster, and PostgreSQL need not be asked. */
+  private async clusterExists(accountId: string, name: string | null): Promise<boolean> {
+    if (name === null) return true;
+    return orderNameFault(name) === null && (await this.clusters.exists(accountId, name));
+  }
+}

@@ -1,0 +1,115 @@
+import { type NewTerms, Plans, type Tx } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Consequences, Order, StoredOrder } from './order';
+
+interface OrderRow extends Omit<StoredOrder, 'csr'> {
+  readonly csr: Buffer | null;
+  readonly spkiSha256: Buffer | null;
+}
+
+const orders = `
+  SELECT order_v3.plan_id AS "planId", order_v3.account_id AS "accountId", order_v3.name,
+         order_v3.dns_names AS "dnsNames", order_v3.approver_emails AS "approverEmails", order_v3.cluster,
+         order_v3.product, order_v3.key_type AS "keyType", order_v3.csr, order_v3.spki_sha256 AS "spkiSha256",
+         plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted, plan.paused,
+         plan.download_token AS "downloadToken"
+  FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id`;
+
+/** Orders: their own table, and the plan that each points to. */
+@Injectable()
+export class OrdersRepository {
+  constructor(
+    private readonly database: DataSource,
+    private readonly plans: Plans,
+  ) {}
+
+  async find(accountId: string, name: string): Promise<StoredOrder | null> {
+    const rows: OrderRow[] = await this.database.query(
+      `${orders} WHERE order_v3.account_id = $1 AND order_v3.name = $2`,
+      [accountId, name],
+    );
+    return rows[0] === undefined ? null : storedOrder(rows[0]);
+  }
+
+  /** Holds order and plan until the transaction ends. Both rows: of a row that is not locked, an older version may be seen. */
+  async lock(tx: Tx, accountId: string, name: string): Promise<StoredOrder | null> {
+    const rows: OrderRow[] = await tx.query(
+      `${orders} WHERE order_v3.account_id = $1 AND order_v3.name = $2 FOR UPDATE`,
+      [accountId, name],
+    );
+    return rows[0] === undefined ? null : storedOrder(rows[0]);
+  }
+
+  /** By name, in code point order. */
+  async page(accountId: string, after: string | null, limit: number): Promise<StoredOrder[]> {
+    const rows: OrderRow[] = await this.database.query(
+      `${orders} WHERE order_v3.account_id = $1 AND ($2::text IS NULL OR order_v3.name > $2)
+       ORDER BY order_v3.name LIMIT $3`,
+      [accountId, after, limit],
+    );
+    return rows.map(storedOrder);
+  }
+
+  /** @throws unique_violation of `order_v3_name` when the account has an order of this name */
+  async insert(tx: Tx, accountId: string, order: Order, downloadToken: string): Promise<StoredOrder> {
+    const { autoRenew, muted, paused } = order;
+    const planId = await this.plans.create(tx, { accountId, autoRenew, muted, paused, downloadToken });
+    await tx.query(
+      `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, cluster, product, key_type, csr, spki_sha256)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+      [planId, accountId, order.name, ...modifiableColumns(order)],
+    );
+    const terms = termsOf(order);
+    const termsId = terms === null ? null : await this.plans.setTerms(tx, planId, terms);
+    return { ...order, planId, accountId, termsId, revision: 1, downloadToken };
+  }
+
+  /** The caller holds the rows of `before`. */
+  async modify(tx: Tx, before: StoredOrder, after: Order, terms: Consequences['terms']): Promise<StoredOrder> {
+    const { planId, accountId, downloadToken } = before;
+    const revision = await this.plans.modify(tx, planId, after);
+    await tx.query(
+      `UPDATE order_v3 SET dns_names = $2, approver_emails = $3, cluster = $4, product = $5, key_type = $6, csr = $7,
+         spki_sha256 = $8 WHERE plan_id = $1`,
+      [planId, ...modifiableColumns(after)],
+    );
+    const termsId = await this.moveTerms(tx, before, after, terms);
+    return { ...after, planId, accountId, termsId, revision, downloadToken };
+  }
+
+  /** The plan ends for good; the name can be given again. */
+  async remove(tx: Tx, { planId }: StoredOrder): Promise<void> {
+    await tx.query(`DELETE FROM order_v3 WHERE plan_id = $1`, [planId]);
+    await this.plans.close(tx, planId);
+  }
+
+  private async moveTerms(tx: Tx, before: StoredOrder, after: Order, move: Consequences['terms']): Promise<string | null> {
+    const terms = termsOf(after);
+    if (move === 'keep') return before.termsId;
+    if (terms !== null) return await this.plans.setTerms(tx, before.planId, terms);
+    await this.plans.clearTerms(tx, before.planId);
+    return null;
+  }
+}
+
+function storedOrder({ csr, spkiSha256, ...row }: OrderRow): StoredOrder {
+  return { ...row, csr: csr === null || spkiSha256 === null ? null : { der: csr, spkiSha256 } };
+}
+
+function modifiableColumns(order: Order): unknown[] {
+  return [
+    order.dnsNames,
+    JSON.stringify(order.approverEmails),
+    order.cluster,
+    order.product,
+    order.keyType,
+    order.csr?.der ?? null,
+    order.csr?.spkiSha256 ?? null,
+  ];
+}
+
+function termsOf({ product, dnsNames, keyType, csr, approverEmails }: Order): NewTerms | null {
+  if (csr === null) return null;
+  return { product, dnsNames, keyType, csr: csr.der, spkiSha256: csr.spkiSha256, approverEmails };
+}

@@ -1,0 +1,48 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { OrdersConfig } from '../config';
+import { ordersPath } from '../wire/addresses';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { entityTag } from '../wire/entity-tag';
+import { orderExpansion } from '../wire/expansion';
+import { nextPageLink, readAfter, readLimit } from '../wire/page';
+import { noSuchOrder } from './faults';
+import { orderNameFault } from './order-name';
+import { OrderViews } from './order-views';
+import { OrdersRepository } from './orders.repository';
+
+export interface ListQuery {
+  readonly after?: unknown;
+  readonly limit?: unknown;
+  readonly expand?: unknown;
+}
+
+@Injectable()
+export class RetrieveOrders {
+  constructor(
+    private readonly orders: OrdersRepository,
+    private readonly views: OrderViews,
+    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'PUBLIC_URL' | 'APPROVAL_ZONE'>,
+  ) {}
+
+  /** @throws Problem `not_found` */
+  async one(accountId: string, name: string, expand: unknown): Promise<Answer> {
+    const order = await this.orders.find(accountId, name);
+    if (order === null) throw noSuchOrder();
+    const [shown] = await this.views.show([order], orderExpansion(expand));
+    return jsonAnswer(200, shown, { etag: entityTag(order.revision) });
+  }
+
+  /** @throws Problem `bad_query` */
+  async page(accountId: string, query: ListQuery): Promise<Answer> {
+    const limit = readLimit(query.limit);
+    const after = readAfter(query.after, (text) => orderNameFault(text) === null);
+    // One more than is shown tells whether there is a next page.
+    const found = await this.orders.page(accountId, after, limit + 1);
+    const orders = found.slice(0, limit);
+    const shown = await this.views.show(orders, orderExpansion(query.expand));
+    const last = orders.at(-1);
+    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    const path = ordersPath({ publicUrl: this.config.PUBLIC_URL, approvalZone: this.config.APPROVAL_ZONE });
+    return jsonAnswer(200, shown, { link: nextPageLink(path, last.name, limit, query.expand) });
+  }
+}

@@ -1,0 +1,56 @@
+import { Issuances, type Tx } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag';
+import type { OrderExpansion } from '../wire/expansion';
+import { assertNoFaults, noSuchOrder } from './faults';
+import { consequencesOf, type Order, type StoredOrder } from './order';
+import { OrderChanges } from './order-changes';
+import { OrderFactsReader } from './order-facts';
+import { readOrderRequest } from './order-request';
+import { draftModification } from './order-rules';
+import { OrderViews } from './order-views';
+import { OrdersRepository } from './orders.repository';
+import { RepeatableRequests, type WriteRequest } from './repeatable-requests';
+
+export interface Modification {
+  readonly name: string;
+  readonly body: unknown;
+  readonly precondition: Precondition;
+  readonly expansion: OrderExpansion;
+}
+
+@Injectable()
+export class UpdateOrder {
+  constructor(
+    private readonly facts: OrderFactsReader,
+    private readonly requests: RepeatableRequests,
+    private readonly orders: OrdersRepository,
+    private readonly changes: OrderChanges,
+    private readonly views: OrderViews,
+    private readonly issuances: Issuances,
+  ) {}
+
+  /** @throws Problem `not_found`, `revision_mismatch`, or `bad_request` with everything that is wrong */
+  async run(write: WriteRequest, { name, body, precondition, expansion }: Modification): Promise<Answer> {
+    const request = readOrderRequest(body);
+    const facts = await this.facts.of(write.accountId, request);
+    return await this.requests.run(write, async (tx) => {
+      const before = await this.orders.lock(tx, write.accountId, name);
+      if (before === null) throw noSuchOrder();
+      assertMatches(precondition, before.revision);
+      const { order, faults } = draftModification(before, request, facts);
+      assertNoFaults(faults, request.unknownMembers);
+      const stored = await this.modify(tx, before, order);
+      return jsonAnswer(200, await this.views.showWithin(tx, stored, expansion), { etag: entityTag(stored.revision) });
+    });
+  }
+
+  private async modify(tx: Tx, before: StoredOrder, after: Order): Promise<StoredOrder> {
+    const consequences = consequencesOf(before, after);
+    if (consequences !== null) return await this.changes.modify(tx, before, after, consequences);
+    // Whoever posts an order unchanged asks for a look: an approval that waits for its next check is checked now.
+    await this.issuances.hasten(tx, before.planId);
+    return before;
+  }
+}

@@ -1,0 +1,45 @@
+/** Which expandable members of a certificate the answer carries. */
+export interface CertificateExpansion {
+  readonly leaf: boolean;
+  readonly chain: boolean;
+  readonly root: boolean;
+}
+
+/** Which expandable members of an order the answer carries. */
+export interface OrderExpansion {
+  readonly csr: boolean;
+  /** Null: `current_cert` is left out. */
+  readonly currentCert: CertificateExpansion | null;
+  readonly issuance: boolean;
+}
+
+/** @param expand the values of the `expand` parameter; names that mean nothing are ignored */
+export function orderExpansion(expand: unknown): OrderExpansion {
+  const asked = askedFor(expand);
+  const currentCert = certificateMembers(asked, 'current_cert.');
+  const { leaf, chain, root } = currentCert;
+  return {
+    csr: asked.has('csr'),
+    // A nested name alone yields its parent with the base fields too.
+    currentCert: asked.has('current_cert') || leaf || chain || root ? currentCert : null,
+    issuance: asked.has('issuance'),
+  };
+}
+
+/** @param expand the values of the `expand` parameter; names that mean nothing are ignored */
+export function certificateExpansion(expand: unknown): CertificateExpansion {
+  return certificateMembers(askedFor(expand), '');
+}
+
+function certificateMembers(asked: ReadonlySet<unknown>, prefix: string): CertificateExpansion {
+  return {
+    leaf: asked.has(`${prefix}leaf`),
+    chain: asked.has(`${prefix}chain`),
+    root: asked.has(`${prefix}root`),
+  };
+}
+
+/** A parameter that stands once arrives as a string, a repeated one as an array. */
+function askedFor(expand: unknown): ReadonlySet<unknown> {
+  return new Set<unknown>(Array.isArray(expand) ? expand : [expand]);
+}

@@ -1,0 +1,45 @@
+import type { StoredCertificate } from '@certwright/persistence';
+import type { StoredOrder } from '../orders/order';
+import { type Addresses, downloadUrl } from './addresses';
+import { certificateJson } from './certificate-json';
+import type { OrderExpansion } from './expansion';
+import { issuanceJson, type IssuanceFacts } from './issuance-json';
+
+/** What the expanded members are made of. */
+export interface OrderFactsToShow extends Omit<IssuanceFacts, 'approvalZone'> {
+  readonly currentCert: StoredCertificate | null;
+}
+
+/** An order in the words of the API. A member that is not expanded is absent, not null. */
+export function orderJson(
+  order: StoredOrder,
+  expansion: OrderExpansion,
+  facts: OrderFactsToShow,
+  addresses: Addresses,
+): object {
+  const { approvalZone } = addresses;
+  return {
+    name: order.name,
+    dns_names: order.dnsNames,
+    approver_emails: order.approverEmails,
+    cluster: order.cluster,
+    auto_renew: order.autoRenew,
+    muted: order.muted,
+    paused: order.paused,
+    product: order.product,
+    key_type: order.keyType,
+    revision: order.revision,
+    current_cert_download: downloadUrl(addresses, order.downloadToken),
+    pubkey_sha256: order.csr === null ? null : Buffer.from(order.csr.spkiSha256).toString('hex'),
+    ...(expansion.csr ? { csr: order.csr === null ? null : Buffer.from(order.csr.der).toString('base64') } : {}),
+    ...(expansion.currentCert === null ? {} : { current_cert: currentCertJson(expansion.currentCert, facts) }),
+    ...(expansion.issuance ? { issuance: issuanceJson(order, { ...facts, approvalZone }) } : {}),
+  };
+}
+
+function currentCertJson(
+  expansion: NonNullable<OrderExpansion['currentCert']>,
+  { currentCert, now }: OrderFactsToShow,
+): object | null {
+  return currentCert === null ? null : certificateJson(currentCert, expansion, now);
+}

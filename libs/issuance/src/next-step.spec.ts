@@ -1,0 +1,86 @@
+import type { Issuance, NameApproval } from './issuance';
+import { type Facts, nextStep } from './next-step';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const approved: NameApproval = {
+  dnsName: 'a.example.com',
+  status: 'approved',
+  method: 'dns',
+  problem: null,
+  checkedAt: '2026-11-20T11:59:59Z',
+};
+const pending: NameApproval = { ...approved, dnsName: 'b.example.com', status: 'pending', method: null, checkedAt: null };
+const open: Issuance = {
+  id: '1',
+  planId: '2',
+  accountId: '3',
+  termsId: '4',
+  revision: 1,
+  state: 'open',
+  approvals: [approved],
+  caReference: null,
+  failures: 0,
+  lastError: null,
+  openedAt: new Date('2026-11-20T11:00:00Z'),
+  dueAt: now,
+};
+const facts: Facts = { paused: false, planClosed: false, productAvailable: true, certificateFaults: null };
+
+describe('nextStep', () => {
+  it.each(['issued', 'superseded', 'canceled', 'failed'] as const)('does nothing for an issuance that is %s', (state) => {
+    expect(nextStep({ ...open, state }, facts, now)).toEqual({ kind: 'done' });
+  });
+
+  it('issues nothing while the plan is paused, whatever is ready', () => {
+    const ready = { ...open, caReference: 'x' };
+    expect(nextStep(ready, { ...facts, paused: true, certificateFaults: [] }, now)).toEqual({ kind: 'cancel', error: null });
+  });
+
+  it('issues nothing for a plan that was closed', () => {
+    expect(nextStep(open, { ...facts, planClosed: true }, now).kind).toBe('cancel');
+  });
+
+  it('waits until it is due', () => {
+    const dueAt = new Date(now.getTime() + 1);
+    expect(nextStep({ ...open, dueAt }, facts, now)).toEqual({ kind: 'wait', until: dueAt });
+  });
+
+  it('checks the names that are not approved yet, and only those', () => {
+    const step = nextStep({ ...open, approvals: [approved, pending] }, facts, now);
+    expect(step).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
+  });
+
+  it('never goes to the CA while a name is pending, even with a reference of old', () => {
+    const step = nextStep({ ...open, approvals: [approved, pending], caReference: 'x' }, facts, now);
+    expect(step.kind).toBe('check-approvals');
+  });
+
+  it('gives up after 30 days without approval and names what is missing', () => {
+    const openedAt = new Date(now.getTime() - 30 * 24 * 60 * 60 * 1_000);
+    const step = nextStep({ ...open, openedAt, approvals: [pending] }, facts, now);
+    expect(step).toMatchObject({ kind: 'cancel', error: { code: 'approval_timeout' } });
+    expect(step).toMatchObject({ error: { message: expect.stringContaining('b.example.com') as string } });
+  });
+
+  it('submits once everything is approved', () => {
+    expect(nextStep(open, facts, now).kind).toBe('submit-to-ca');
+  });
+
+  it('resumes what was submitted instead of submitting again', () => {
+    expect(nextStep({ ...open, caReference: 'x' }, facts, now).kind).toBe('collect');
+  });
+
+  it('waits for a product that is not available', () => {
+    const step = nextStep(open, { ...facts, productAvailable: false }, now);
+    expect(step).toMatchObject({ kind: 'fail', final: false, error: { code: 'product_unavailable' } });
+  });
+
+  it('attaches a certificate without faults', () => {
+    expect(nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: [] }, now).kind).toBe('attach');
+  });
+
+  it('never attaches a certificate that does not match its terms', () => {
+    const step = nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: ['other key'] }, now);
+    expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'certificate_mismatch' } });
+  });
+});

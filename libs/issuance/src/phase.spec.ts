@@ -1,0 +1,48 @@
+import type { NameApproval } from './issuance';
+import { nextAttemptAt, phaseOf } from './phase';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const later = new Date(now.getTime() + 1_000);
+const plan = { paused: false, termsId: '1' };
+const name: NameApproval = { dnsName: 'a.example.com', status: 'approved', method: 'dns', problem: null, checkedAt: null };
+const open = { state: 'open' as const, termsId: '1', approvals: [name], failures: 0, dueAt: now };
+
+describe('phaseOf', () => {
+  it('is paused before anything else', () => {
+    expect(phaseOf({ paused: true, termsId: null }, open, now)).toBe('paused');
+  });
+
+  it('is awaiting_csr while there is nothing to issue from', () => {
+    expect(phaseOf({ paused: false, termsId: null }, { ...open, state: 'issued' }, now)).toBe('awaiting_csr');
+  });
+
+  it('is idle when the last issuance is done', () => {
+    expect(phaseOf(plan, { ...open, state: 'issued' }, now)).toBe('idle');
+    expect(phaseOf(plan, null, now)).toBe('idle');
+  });
+
+  it('is awaiting_approval while a name is pending', () => {
+    expect(phaseOf(plan, { ...open, approvals: [name, { ...name, status: 'pending' }] }, now)).toBe('awaiting_approval');
+  });
+
+  it('is issuing once all names are approved', () => {
+    expect(phaseOf(plan, open, now)).toBe('issuing');
+  });
+
+  it('is backoff between a failure and the next attempt', () => {
+    expect(phaseOf(plan, { ...open, failures: 1, dueAt: later }, now)).toBe('backoff');
+    expect(phaseOf(plan, { ...open, failures: 1, dueAt: now }, now)).toBe('issuing');
+  });
+
+  it.each(['failed', 'canceled'] as const)('is failed when the last issuance is %s', (state) => {
+    expect(phaseOf(plan, { ...open, state }, now)).toBe('failed');
+  });
+});
+
+describe('nextAttemptAt', () => {
+  it('tells when something moves by itself, and null when only the caller can move it', () => {
+    expect(nextAttemptAt('backoff', { dueAt: later })).toBe(later);
+    expect(nextAttemptAt('failed', { dueAt: later })).toBeNull();
+    expect(nextAttemptAt('issuing', null)).toBeNull();
+  });
+});

@@ -1,0 +1,64 @@
+import { dueAfterModification, nextApprovalCheck, nextAttempt } from './schedule';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const s = 1_000;
+const min = 60 * s;
+const hour = 60 * min;
+const day = 24 * hour;
+const ago = (ms: number) => new Date(now.getTime() - ms);
+const ahead = (date: Date) => date.getTime() - now.getTime();
+
+describe('nextApprovalCheck', () => {
+  it.each([
+    [0, 3 * s],
+    [10 * s, 3 * s],
+    [min, 15 * s],
+    [hour, 15 * min],
+    [29 * day, hour],
+    [-hour, 3 * s],
+  ])('an issuance %d ms old is looked at again after %d ms', (age, wait) => {
+    expect(ahead(nextApprovalCheck(ago(age), now))).toBe(wait);
+  });
+});
+
+describe('nextAttempt', () => {
+  it.each([
+    [1, min],
+    [2, 10 * min],
+    [3, 100 * min],
+    [4, day],
+    [400, day],
+  ])('backs off after failure %d for %d ms', (failures, wait) => {
+    expect(ahead(nextAttempt(failures, now, null))).toBe(wait);
+  });
+
+  it('waits at most a tenth of what is left of the certificate in use', () => {
+    expect(ahead(nextAttempt(4, now, new Date(now.getTime() + 5 * day)))).toBe(day / 2);
+  });
+
+  it('never spins when nothing is left', () => {
+    expect(ahead(nextAttempt(9, now, ago(day)))).toBe(min);
+  });
+});
+
+describe('dueAfterModification', () => {
+  const settlingMs = 10 * s;
+
+  it('waits for the settling window', () => {
+    expect(ahead(dueAfterModification(now, settlingMs, null))).toBe(settlingMs);
+  });
+
+  it('makes one certificate of several modifications: the window starts with the first', () => {
+    const first = dueAfterModification(now, settlingMs, null);
+    const second = dueAfterModification(new Date(now.getTime() + 9 * s), settlingMs, { dueAt: first });
+    expect(second).toEqual(first);
+  });
+
+  it('begins a new window when what it takes the place of had begun', () => {
+    expect(ahead(dueAfterModification(now, settlingMs, { dueAt: ago(1) }))).toBe(settlingMs);
+  });
+
+  it('does not wait for the far-off next check of what it takes the place of', () => {
+    expect(ahead(dueAfterModification(now, settlingMs, { dueAt: new Date(now.getTime() + hour) }))).toBe(settlingMs);
+  });
+});

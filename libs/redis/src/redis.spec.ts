@@ -1,0 +1,187 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { eventually, testRedis, type TestRedis } from '@certwright/testing';
+import { connectRedis, type RedisConnection } from './redis-connection';
+import { RedisTokenBuckets, type Taken } from './redis-token-buckets';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await testRedis();
+});
+afterAll(() => redis.dispose());
+
+const silent = { warn: () => undefined, info: () => undefined };
+const opened: RedisConnection[] = [];
+afterEach(async () => {
+  for (const connection of opened.splice(0)) await connection.close();
+});
+
+function open(url: string, log: typeof silent = silent, commandTimeoutMs?: number): RedisConnection {
+  const connection = connectRedis(url, { name: 'spec', log, commandTimeoutMs });
+  opened.push(connection);
+  return connection;
+}
+async function openReady(): Promise<RedisConnection> {
+  const connection = open(redis.url);
+  await eventually(() => connection.ping());
+  return connection;
+}
+const granted = (answers: readonly Taken[]): number => answers.filter(({ ok }) => ok).length;
+
+describe('a token bucket on Redis', () => {
+  /** So slow that nothing fills while a spec runs. */
+  const hourly = { ratePerS: 1 / 3_600, burst: 20, cost: 1 };
+
+  it('grants the burst to all connections together, however many take at once', async () => {
+    const [one, other] = [await openReady(), await openReady()].map(
+      ({ client }) => new RedisTokenBuckets(client),
+    );
+    const takes = Array.from({ length: 60 }, (_, n) => (n % 2 === 0 ? one : other)?.take('shared', hourly));
+    const answers = (await Promise.all(takes)).filter((each) => each !== undefined);
+    expect(granted(answers)).toBe(20);
+    expect(answers.at(-1)).toEqual({ ok: false, retryAfterS: 3_600 });
+  });
+
+  it('fills at its rate by the clock of Redis, up to the burst', async () => {
+    const { client } = await openReady();
+    const buckets = new RedisTokenBuckets(client);
+    const rate = { ratePerS: 10, burst: 20, cost: 20 };
+    expect(await buckets.take('filling', rate)).toEqual({ ok: true });
+    expect(await buckets.take('filling', rate)).toEqual({ ok: false, retryAfterS: 2 });
+    const at = Number(await client.hget('limits:{filling}', 'at'));
+    await client.hset('limits:{filling}', { at: at - 1_000 });
+    expect(await buckets.take('filling', { ...rate, cost: 10 })).toEqual({ ok: true });
+    await client.hset('limits:{filling}', { at: at - 3_600_000 });
+    expect(await buckets.take('filling', rate)).toEqual({ ok: true });
+    expect(await buckets.take('filling', { ...rate, cost: 1 })).toMatchObject({ ok: false });
+  });
+
+  it('is not emptied or filled by a clock that was set back', async () => {
+    const { client } = await openReady();
+    const buckets = new RedisTokenBuckets(client);
+    await buckets.take('clock', { ...hourly, cost: 5 });
+    await client.hset('limits:{clock}', { at: Date.now() + 3_600_000 });
+    expect(await buckets.take('clock', { ...hourly, cost: 15 })).toEqual({ ok: true });
+    expect(await buckets.take('clock', hourly)).toMatchObject({ ok: false });
+  });
+
+  it('expires when it would be full again', async () => {
+    const { client } = await openReady();
+    await new RedisTokenBuckets(client).take('expiring', { ratePerS: 5, burst: 20, cost: 10 });
+    const leftMs = await client.pttl('limits:{expiring}');
+    expect(leftMs).toBeGreaterThan(2_000);
+    expect(leftMs).toBeLessThanOrEqual(3_000);
+  });
+
+  it('survives that Redis forgets its scripts', async () => {
+    const { client } = await openReady();
+    const buckets = new RedisTokenBuckets(client);
+    await buckets.take('scripts', hourly);
+    await client.script('FLUSH');
+    expect(await buckets.take('scripts', { ...hourly, cost: 19 })).toEqual({ ok: true });
+    expect(await buckets.take('scripts', hourly)).toMatchObject({ ok: false });
+  });
+});
+
+describe('while Redis is away', () => {
+  let line: CuttableLine;
+  beforeEach(async () => {
+    line = await CuttableLine.to(new URL(redis.url));
+  });
+  afterEach(() => line.dispose());
+
+  it('a command rejects at once, nothing is logged twice, and the connection comes back by itself', async () => {
+    const messages: string[] = [];
+    const note = (_members: object, message: string): void => void messages.push(message);
+    const connection = open(line.url, { warn: note as () => undefined, info: note as () => undefined });
+    await eventually(() => connection.ping());
+    await line.cut();
+    await eventually(async () => {
+      const begun = performance.now();
+      await expect(connection.ping()).rejects.toThrow();
+      expect(performance.now() - begun).toBeLessThan(100);
+      expect(connection.client.status).toBe('reconnecting');
+    });
+    await line.mend();
+    await eventually(() => connection.ping());
+    expect(messages).toEqual(['Redis is away', 'Redis is back']);
+  });
+
+  it('from the beginning, the process starts nevertheless', async () => {
+    await line.cut();
+    const connection = open(line.url);
+    await expect(connection.ping()).rejects.toThrow();
+    await line.mend();
+    await eventually(() => connection.ping());
+  });
+
+  it('and its connection hangs, a command rejects after its time', async () => {
+    const connection = open(line.url, silent, 60);
+    await eventually(() => connection.ping());
+    line.freeze();
+    const begun = performance.now();
+    await expect(
+      new RedisTokenBuckets(connection.client).take('a', { ratePerS: 1, burst: 1, cost: 1 }),
+    ).rejects.toThrow('timed out');
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  it('a connection can be closed', async () => {
+    const connection = open(line.url);
+    await eventually(() => connection.ping());
+    await line.cut();
+    await connection.close();
+    expect(connection.client.status).toBe('end');
+  });
+});
+
+/** A way to Redis that a spec can cut, mend and freeze. */
+class CuttableLine {
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #port = 0;
+
+  private constructor(private readonly target: URL) {}
+
+  static async to(target: URL): Promise<CuttableLine> {
+    const line = new CuttableLine(target);
+    await line.mend();
+    return line;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.#port}${this.target.pathname}`;
+  }
+
+  async mend(): Promise<void> {
+    const server = createServer((near) => {
+      const far = connect(Number(this.target.port), '127.0.0.1');
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(from);
+        from.on('error', () => to.destroy()).on('close', () => to.destroy());
+        from.pipe(to);
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  async cut(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server?.close(resolve));
+    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.clear();
+    await closed;
+    this.#server = undefined;
+  }
+
+  freeze(): void {
+    for (const socket of this.#sockets) socket.unpipe().pause();
+  }
+
+  async dispose(): Promise<void> {
+    if (this.#server !== undefined) await this.cut();
+  }
+}

@@ -1,0 +1,264 @@
+import { exchange, parseAnswer, request, type WireAnswer } from '../testing/wire';
+import { type SampleApi, sampleKeys, slowRequests, startSampleApi } from '../testing/sample-api';
+import { closeHttpApp } from './http-app';
+
+let api: SampleApi;
+beforeAll(async () => {
+  api = await startSampleApi();
+});
+afterAll(() => api.app.close());
+
+const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
+const json = 'Content-Type: application/json';
+
+async function send(
+  line: string,
+  headers: readonly string[] = [],
+  body: string | Buffer = '',
+): Promise<WireAnswer> {
+  return parseAnswer(await exchange(api.port, request(line, headers, body)));
+}
+const code = ({ body }: WireAnswer): unknown => (JSON.parse(body) as { code?: unknown }).code;
+
+describe('an answer', () => {
+  it('carries its request id, security headers and JSON', async () => {
+    const { status, headers, body } = await send('GET /orders/example.com', [
+      bearer,
+      'X-Request-Id: my-1.request_2',
+    ]);
+    expect({ status, body, headers }).toEqual({
+      status: 200,
+      body: '{"name":"example.com","account":"42"}',
+      headers: {
+        'cache-control': 'no-store',
+        connection: 'close',
+        'content-length': '37',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'content-type': 'application/json; charset=utf-8',
+        date: expect.any(String) as string,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': 'my-1.request_2',
+      },
+    });
+  });
+
+  it.each(['GET /nothing', 'GET /orders', 'PUT /orders', 'GET /%zz', 'GET /faults/x', 'GET /download/x'])(
+    '%s: carries a request id of ours when the caller’s is not well-formed',
+    async (line) => {
+      const { headers } = await send(line, ['X-Request-Id: a b']);
+      expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+      const long = await send(line, [`X-Request-Id: ${'a'.repeat(129)}`]);
+      expect(long.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  it('may have exactly application/json as its type, errors of every layer included', async () => {
+    const exact = await startSampleApi({
+      jsonContentType: 'application/json',
+      headers: { 'Access-Control-Allow-Origin': '*' },
+    });
+    try {
+      const lines = [
+        'GET /whoami',
+        'GET /orders',
+        'GET /nothing',
+        'GET /%zz',
+        'GET /faults/x',
+        'NONSENSE',
+        'GET /healthz',
+      ];
+      for (const line of lines) {
+        const { headers } = parseAnswer(
+          await exchange(exact.port, request(line, line === 'GET /whoami' ? [bearer] : [])),
+        );
+        expect([line, headers['content-type']]).toEqual([line, 'application/json']);
+        if (line !== 'NONSENSE') expect(headers['access-control-allow-origin']).toBe('*');
+      }
+    } finally {
+      await exact.app.close();
+    }
+  });
+
+  it('keeps the type that a route declares', async () => {
+    expect((await send('GET /download/token')).headers['content-type']).toContain('application/x-pem-file');
+  });
+});
+
+describe('a path', () => {
+  it.each(['/orders/', '//orders', '/orders//', '//orders//'])('%s is /orders', async (path) => {
+    expect(await send(`GET ${path}`, [bearer])).toMatchObject({ status: 200, body: '{"after":null}' });
+  });
+
+  it('may hold a name of 255 characters, each percent-encoded from four bytes', async () => {
+    const name = '😀'.repeat(255);
+    const { status, body } = await send(`GET /orders/${encodeURIComponent(name)}`, [bearer]);
+    const bytes = Buffer.from(body, 'latin1').toString('utf8');
+    expect([status, JSON.parse(bytes)]).toEqual([200, { name, account: '42' }]);
+  });
+
+  it.each(['*.example.com', 'a/b', 'a%b', 'a?b#c', '..', 'ä', '__proto__'])(
+    'may hold the name %s',
+    async (name) => {
+      const { status, body } = await send(`GET /orders/${encodeURIComponent(name)}`, [bearer]);
+      expect([status, JSON.parse(Buffer.from(body, 'latin1').toString('utf8'))]).toMatchObject([
+        200,
+        { name },
+      ]);
+    },
+  );
+
+  it('that nothing answers is 404, without a look at credentials or body', async () => {
+    const answer = await send('POST /nothing', [json], '{"broken');
+    expect([answer.status, code(answer)]).toEqual([404, 'not_found']);
+  });
+
+  it('that answers other methods is 405 with Allow', async () => {
+    const answer = await send('PATCH /orders/example.com', [json], '{}');
+    expect([answer.status, code(answer), answer.headers['allow']]).toEqual([
+      405,
+      'method_not_allowed',
+      'DELETE, GET, HEAD, OPTIONS',
+    ]);
+  });
+});
+
+describe('a method', () => {
+  it('HEAD answers as GET does, without the body', async () => {
+    const get = await send('GET /orders/example.com', [bearer]);
+    const head = await send('HEAD /orders/example.com', [bearer]);
+    expect([head.status, head.body, head.headers['content-length'], head.headers['content-type']]).toEqual([
+      200,
+      '',
+      get.headers['content-length'],
+      get.headers['content-type'],
+    ]);
+    expect((await send('HEAD /orders/example.com')).status).toBe(401);
+  });
+
+  it('OPTIONS tells what an address answers, without credentials', async () => {
+    const { status, headers, body } = await send('OPTIONS /orders');
+    expect([status, headers['allow'], body]).toEqual([204, 'GET, HEAD, OPTIONS, POST', '']);
+    expect((await send('OPTIONS /nothing')).status).toBe(404);
+  });
+
+  it.each(['TRACE', 'PUT', 'PROPFIND', 'QUERY'])('%s is not answered', async (method) => {
+    const answer = await send(`${method} /orders`);
+    expect([answer.status, code(answer)]).toEqual([405, 'method_not_allowed']);
+  });
+});
+
+describe('an error', () => {
+  it('that nobody expected is a bare internal_error; its text and stack are in the log', async () => {
+    const answer = await send('GET /faults/sql', ['X-Request-Id: fault-1']);
+    expect([answer.status, answer.body]).toEqual([
+      500,
+      '{"code":"internal_error","message":"Something went wrong on our side."}',
+    ]);
+    const logged = api.lines
+      .filter((line) => line.includes('fault-1'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(logged).toMatchObject([
+      {
+        level: 'error',
+        route: '/faults/:kind',
+        err: {
+          message: expect.stringContaining('SELECT secret') as string,
+          stack: expect.stringContaining('sample-api') as string,
+        },
+      },
+      { level: 'info', status: 500 },
+    ]);
+  });
+
+  it('may be nothing at all', async () => {
+    expect((await send('GET /faults/undefined')).status).toBe(500);
+  });
+
+  it('of a database that is away is what the application says, with Retry-After', async () => {
+    const { status, headers, body } = await send('GET /faults/database');
+    expect([status, headers['retry-after'], body]).toEqual([
+      503,
+      '5',
+      '{"code":"service_outage","message":"Try again soon."}',
+    ]);
+  });
+
+  it('that cannot be rendered still tells nothing', async () => {
+    expect(await send('GET /faults/unrenderable')).toMatchObject({
+      status: 500,
+      body: '{"code":"internal_error"}',
+    });
+  });
+});
+
+describe('the log', () => {
+  it('has one line per request, with the route’s pattern in place of the path and its secrets', async () => {
+    await send('GET /download/top-secret-token?key=top-secret-query', ['X-Request-Id: log-1']);
+    await send('GET /orders/example.com', [bearer, 'X-Request-Id: log-2']);
+    await send('GET /top-secret-unknown', ['X-Request-Id: log-3']);
+    const logged = api.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const ofRequest = (id: string): unknown[] => logged.filter((line) => line['request_id'] === id);
+    expect(ofRequest('log-1')).toMatchObject([
+      {
+        msg: 'request',
+        method: 'GET',
+        route: '/download/:token',
+        status: 200,
+        ms: expect.any(Number) as number,
+      },
+    ]);
+    expect(ofRequest('log-2')).toMatchObject([{ route: '/orders/:name', status: 200, account_id: '42' }]);
+    expect(ofRequest('log-3')).toMatchObject([{ route: null, status: 404 }]);
+    expect(api.lines.join()).not.toMatch(/top-secret|oooo/);
+  });
+
+  it('is matched by the metrics', async () => {
+    await send('GET /whoami', [bearer]);
+    expect(await api.metrics.render()).toMatch(
+      /http_requests_total\{method="GET",route="\/whoami",status="200",process="sample"\} 1/,
+    );
+  });
+});
+
+describe('health', () => {
+  it('is on the API’s port as well, without credentials', async () => {
+    expect(await send('GET /healthz')).toMatchObject({ status: 200, body: '{"alive":true}' });
+    expect(await send('GET /readyz')).toMatchObject({
+      status: 200,
+      body: '{"ready":true,"state":"running"}',
+    });
+  });
+});
+
+describe('closing', () => {
+  it('finishes the request under way and takes no other', async () => {
+    const own = await startSampleApi();
+    let release: () => void = () => undefined;
+    slowRequests.released = new Promise((resolve) => (release = resolve));
+    const begun = new Promise<void>((resolve) => (slowRequests.begun = resolve));
+    const answer = fetch(`${own.origin}/slow`);
+    await begun;
+    const closed = closeHttpApp(own.app, 5_000);
+    await expect(exchange(own.port, request('GET /healthz'))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    release();
+    const response = await answer;
+    expect([response.status, response.headers.get('connection'), await response.json()]).toEqual([
+      200,
+      'close',
+      { slow: true },
+    ]);
+    await closed;
+  });
+
+  it('cuts a request that does not finish in time', async () => {
+    const own = await startSampleApi();
+    slowRequests.released = new Promise(() => undefined);
+    const begun = new Promise<void>((resolve) => (slowRequests.begun = resolve));
+    const answer = fetch(`${own.origin}/slow`);
+    const failure = expect(answer).rejects.toThrow();
+    await begun;
+    await closeHttpApp(own.app, 20);
+    await failure;
+  });
+});

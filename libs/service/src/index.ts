@@ -1,0 +1,53 @@
+export {
+  boolean,
+  durationMs,
+  filePath,
+  hostPort,
+  type HostPort,
+  integer,
+  list,
+  oneOf,
+  port,
+  secret,
+  string,
+  url,
+} from './config/setting-kinds';
+export { type Setting } from './config/setting';
+export { Secret } from './config/secret';
+export {
+  defineSettings,
+  type Environment,
+  type Settings,
+  SettingsError,
+  type SettingValues,
+} from './config/settings';
+export { createLogger, type Logger, type LogLevel } from './logging/logger';
+export { maskSecrets } from './logging/mask-secrets';
+export { nestLogger } from './logging/nest-logger';
+export { closeHttpApp, createHttpApp } from './http/http-app';
+export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
+export { type RenderedProblem, type RenderProblem } from './http/answer';
+export { type ToProblem } from './http/problem-of';
+export { apiKeySha256, mintApiKey } from './authentication/api-key';
+export { Authenticator, type CallerIdentity } from './authentication/authenticator';
+export { Caller } from './authentication/caller';
+export {
+  ApiKeyCache,
+  type ApiKeyCacheOptions,
+  type ApiKeys,
+  type KnownApiKey,
+} from './authentication/key-cache';
+export { type Permission, permissions } from './authentication/permissions';
+export { Authenticated, Public, RequirePermission, type RouteAccess } from './authentication/route-access';
+export { addressKey } from './limits/client-address';
+export { FallbackTokenBuckets, type FallbackOptions } from './limits/fallback-token-buckets';
+export { MemoryTokenBuckets, type MemoryTokenBucketsOptions } from './limits/memory-token-buckets';
+export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
+export { type Rate, type Take, type Taken, type TokenBuckets } from './limits/token-buckets';
+export { Metrics, type ObservedRequest } from './operations/metrics';
+export { type OperationsServer, startOperationsServer } from './operations/operations-server';
+export { Readiness, type ReadinessCheck, type ReadinessReport } from './operations/readiness';
+export { type ProcessConfig, processSettings } from './lifecycle/process-settings';
+export { type ProcessDefinition, runProcess, type RunningProcess } from './lifecycle/run-process';
+export { faultsFrom } from './validation/field-faults';
+export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';

@@ -1,0 +1,134 @@
+import { createLogger, type Logger } from '../logging/logger';
+import { Metrics } from '../operations/metrics';
+import { startOperationsServer } from '../operations/operations-server';
+import { Readiness } from '../operations/readiness';
+import { type Close, ClosingOrder } from './closing-order';
+import { writePidFile } from './pid-file';
+import type { ProcessConfig } from './process-settings';
+import { explainStartFault } from './start-fault';
+
+/** What a process has from its first moment on. */
+export interface RunningProcess {
+  readonly name: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  /** Called for each resource as soon as it is open; the last one opened is closed first. */
+  opened(name: string, close: Close): void;
+}
+
+export interface ProcessDefinition<C extends ProcessConfig> {
+  readonly name: string;
+  /** Reads the environment. */
+  readonly config: () => C;
+  /** Opens everything. The process is ready when it resolves. */
+  readonly start: (config: C, running: RunningProcess) => Promise<void>;
+}
+
+/** Beyond the time that requests have to finish: for closing databases and queues. */
+const closingMs = 5_000;
+
+/**
+ * Runs a process from its first line to its last: reads the configuration, serves health and metrics, starts the
+ * application, and on SIGTERM or SIGINT closes everything and exits 0. A second signal exits at once. What nobody
+ * caught ends the process with 1, since nobody knows what state it is in.
+ */
+export async function runProcess<C extends ProcessConfig>(definition: ProcessDefinition<C>): Promise<void> {
+  const { name } = definition;
+  let config: C;
+  try {
+    config = definition.config();
+  } catch (error) {
+    return abandonStart(name, error);
+  }
+  const log = createLogger(name, config.LOG_LEVEL);
+  dieOfUncaughtErrors(log);
+  const running = describeRunning(name, log);
+  const closing = running.closing;
+  try {
+    if (config.PID_FILE !== null) process.once('exit', writePidFile(config.PID_FILE));
+    stopOnSignal(running, config.DRAIN_TIME + closingMs);
+    const { metrics, readiness } = running;
+    const operations = await startOperationsServer({
+      host: config.OPS_HOST,
+      port: config.OPS_PORT,
+      metrics,
+      readiness,
+    });
+    closing.opened('operations', () => operations.close());
+    await definition.start(config, running);
+    running.readiness.started();
+    log.info({ operations: operations.url }, 'started');
+  } catch (error) {
+    if (closing.begun) return;
+    await bounded(closing.closeAll(), closingMs);
+    abandonStart(name, error, log);
+  }
+}
+
+interface StoppableProcess extends RunningProcess {
+  readonly closing: ClosingOrder;
+}
+
+function describeRunning(name: string, log: Logger): StoppableProcess {
+  const closing = new ClosingOrder();
+  const readiness = new Readiness({
+    onFailure: (check, error) => log.warn({ check, err: error }, 'not ready'),
+  });
+  return {
+    name,
+    log,
+    metrics: new Metrics(name),
+    readiness,
+    closing,
+    opened: (resource, close) => closing.opened(resource, close),
+  };
+}
+
+function stopOnSignal({ log, readiness, closing }: StoppableProcess, boundMs: number): void {
+  let stopping = false;
+  const stop = async (signal: string): Promise<void> => {
+    if (stopping) {
+      log.warn({ signal }, 'stopped at once by a second signal');
+      process.exit(1);
+    }
+    stopping = true;
+    readiness.stopping();
+    log.info({ signal }, 'stopping');
+    const failures = await bounded(closing.closeAll(), boundMs);
+    if (failures === 'late') {
+      log.error({ bound_ms: boundMs }, 'did not close in time');
+      process.exit(1);
+    }
+    for (const { name, error } of failures) log.error({ resource: name, err: error }, 'failed to close');
+    log.info('stopped');
+    process.exit(failures.length === 0 ? 0 : 1);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+}
+
+function dieOfUncaughtErrors(log: Logger): void {
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      log.fatal({ err: error }, event);
+      process.exit(1);
+    });
+  }
+}
+
+function abandonStart(name: string, error: unknown, log?: Logger): void {
+  const explanation = explainStartFault(error);
+  if (explanation === undefined && log !== undefined) log.fatal({ err: error }, 'cannot start');
+  else process.stderr.write(`${name} cannot start: ${explanation ?? String(error)}\n`);
+  process.exit(1);
+}
+
+async function bounded<T>(pending: Promise<T>, ms: number): Promise<T | 'late'> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'late');
+  });
+  const first = await Promise.race([pending, late]);
+  clearTimeout(timer);
+  return first;
+}

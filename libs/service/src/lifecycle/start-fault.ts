@@ -1,0 +1,25 @@
+import { SettingsError } from '../config/settings';
+
+/**
+ * Why a process did not start, for the person who started it; `undefined` when the reason is none a person at the
+ * keyboard can mend, so that the stack is what helps.
+ */
+export function explainStartFault(error: unknown): string | undefined {
+  if (error instanceof SettingsError) return error.message;
+  const { code, address, port } = (error ?? {}) as {
+    readonly code?: unknown;
+    readonly address?: unknown;
+    readonly port?: unknown;
+  };
+  const where = `port ${String(port)} on ${String(address)}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${where} is taken by another process: stop that one, or set another port`;
+    case 'EACCES':
+      return port === undefined ? undefined : `${where} may not be used by this user: set a port above 1023`;
+    case 'EADDRNOTAVAIL':
+      return `${String(address)} is no address of this machine: set another host`;
+    default:
+      return undefined;
+  }
+}

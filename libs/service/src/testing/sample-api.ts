@@ -1,0 +1,212 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Module, Param, Post, Query } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { IsArray, IsBoolean, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
+import { Type } from 'class-transformer';
+import { Problem, type ProblemCode } from '@certwright/errors';
+import type { AddressInfo, Server } from 'node:net';
+import { apiKeySha256 } from '../authentication/api-key';
+import { Authenticator, type CallerIdentity } from '../authentication/authenticator';
+import { Caller } from '../authentication/caller';
+import { ApiKeyCache, type KnownApiKey } from '../authentication/key-cache';
+import { Authenticated, Public, RequirePermission } from '../authentication/route-access';
+import { createHttpApp } from '../http/http-app';
+import type { HttpAppOptions } from '../http/http-options';
+import type { RenderedProblem } from '../http/answer';
+import { MemoryTokenBuckets } from '../limits/memory-token-buckets';
+import { createLogger } from '../logging/logger';
+import { Metrics } from '../operations/metrics';
+import { Readiness } from '../operations/readiness';
+import { requestValidation } from '../validation/validation-pipe';
+
+class ApproverBody {
+  @IsString()
+  email!: string;
+}
+
+class OrderBody {
+  @IsString()
+  @Length(1, 255)
+  name!: string;
+
+  @IsOptional()
+  @IsArray()
+  @IsString({ each: true, context: { code: 'invalid_dns_name' } })
+  dns_names?: string[];
+
+  @IsOptional()
+  @IsBoolean()
+  muted?: boolean;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => ApproverBody)
+  approvers?: ApproverBody[];
+}
+
+class ListQuery {
+  @IsOptional()
+  @Length(1, 10)
+  after?: string;
+}
+
+@RequirePermission('Order and Manage Certificates')
+@Controller('orders')
+class OrdersController {
+  @Get()
+  list(@Query() query: ListQuery): object {
+    return { after: query.after ?? null };
+  }
+
+  @Post()
+  create(@Body() body: OrderBody): object {
+    return body;
+  }
+
+  @Get(':name')
+  get(@Param('name') name: string, @Caller() caller: CallerIdentity): object {
+    return { name, account: caller.accountId };
+  }
+
+  @Delete(':name')
+  @HttpCode(204)
+  remove(): void {
+    return;
+  }
+
+  @Get(':name/certs')
+  certs(): readonly object[] {
+    return [];
+  }
+}
+
+/** What may go wrong inside. */
+@Controller()
+class FaultsController {
+  @Public()
+  @Get('download/:token')
+  @Header('Content-Type', 'application/x-pem-file')
+  download(): string {
+    return '-----BEGIN CERTIFICATE-----';
+  }
+
+  @Public()
+  @Get('faults/:kind')
+  fault(@Param('kind') kind: string): never {
+    if (kind === 'database')
+      throw Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:5432'), { code: 'ECONNREFUSED' });
+    if (kind === 'undefined') throw undefined;
+    if (kind === 'unrenderable') throw new Problem('payment_required', 'unrenderable');
+    throw new Error('SELECT secret FROM api_key failed at /srv/app.js');
+  }
+
+  @Authenticated()
+  @Get('whoami')
+  whoAmI(@Caller() caller: CallerIdentity): CallerIdentity {
+    return caller;
+  }
+
+  @Public()
+  @Post('echo')
+  @HttpCode(200)
+  echo(@Body() body: unknown): object {
+    return { body };
+  }
+
+  @Public()
+  @Get('slow')
+  async slow(): Promise<object> {
+    slowRequests.begun();
+    await slowRequests.released;
+    return { slow: true };
+  }
+}
+
+@Module({ controllers: [OrdersController, FaultsController] })
+class SampleModule {}
+
+/** Lets a spec hold a request while it does something else. */
+export const slowRequests = {
+  begun: (): void => undefined,
+  released: Promise.resolve(),
+};
+
+const statusOf: Partial<Record<ProblemCode, number>> = {
+  bad_credentials: 401,
+  unauthorized: 403,
+  disabled_credentials: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  internal_error: 500,
+  service_outage: 503,
+};
+
+export function renderSampleProblem(problem: Problem): RenderedProblem {
+  if (problem.message === 'unrenderable') throw new TypeError('cannot render');
+  const { code, message, faults } = problem;
+  return {
+    status: statusOf[code] ?? 400,
+    body: { code, message, ...(faults.length > 0 ? { sub_errors: faults } : {}) },
+  };
+}
+
+export const sampleKeys = {
+  owner: `42_${'o'.repeat(32)}`,
+  searcher: `42_${'s'.repeat(32)}`,
+  disabled: `42_${'d'.repeat(32)}`,
+  busy: `42_${'b'.repeat(32)}`,
+};
+
+const known = (keyId: string, permission: string, disabled = false): KnownApiKey => ({
+  keyId,
+  accountId: '42',
+  permissions: [permission],
+  disabled,
+});
+
+const keys = new Map<string, KnownApiKey>([
+  [apiKeySha256(sampleKeys.owner).toString('hex'), known('1', 'Full Access')],
+  [apiKeySha256(sampleKeys.searcher).toString('hex'), known('2', 'Search Certificates')],
+  [apiKeySha256(sampleKeys.disabled).toString('hex'), known('3', 'Full Access', true)],
+  [apiKeySha256(sampleKeys.busy).toString('hex'), known('4', 'Order and Manage Certificates')],
+]);
+
+export interface SampleApi {
+  readonly app: NestFastifyApplication;
+  readonly port: number;
+  readonly origin: string;
+  /** Every log line so far. */
+  readonly lines: string[];
+  readonly metrics: Metrics;
+}
+
+/** A small API with everything in place, listening on a free port of 127.0.0.1. */
+export async function startSampleApi(options: Partial<HttpAppOptions> = {}): Promise<SampleApi> {
+  const lines: string[] = [];
+  const metrics = new Metrics('sample');
+  const readiness = new Readiness();
+  readiness.started();
+  const source = { find: (sha256: Buffer) => Promise.resolve(keys.get(sha256.toString('hex')) ?? null) };
+  const app = await createHttpApp(SampleModule, {
+    log: createLogger('sample', 'info', { write: (line) => lines.push(line) }),
+    metrics,
+    readiness,
+    renderProblem: renderSampleProblem,
+    authenticator: new Authenticator(new ApiKeyCache(source), new MemoryTokenBuckets(), {
+      reads: { ratePerS: 1_000_000, burst: 1_000_000 },
+      writes: { ratePerS: 1, burst: 4 },
+      failedAuthentication: { ratePerS: 1 / 6, burst: 10 },
+    }),
+    toProblem: (error) =>
+      (error as { code?: unknown } | undefined)?.code === 'ECONNREFUSED'
+        ? new Problem('service_outage', 'Try again soon.', { retryAfterS: 5 })
+        : undefined,
+    ...options,
+  });
+  app.useGlobalPipes(requestValidation());
+  await app.listen(0, '127.0.0.1');
+  const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
+  return { app, port, origin: `http://127.0.0.1:${port}`, lines, metrics };
+}

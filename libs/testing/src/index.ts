@@ -1,0 +1,5 @@
+export { type Child, type ChildOptions, type Ending, startChild } from './child';
+export { eventually, type Patience } from './eventually';
+export { freePort } from './free-port';
+export { type TestDatabase, testDatabase } from './test-database';
+export { type TestRedis, testRedis } from './test-redis';

@@ -1,0 +1,30 @@
+/** What the test run told its workers (tools/test/global-setup.mjs). */
+export interface TestRun {
+  /** A database in which others may be created; its user may create and drop databases. */
+  readonly databaseUrl: string;
+  /** Name of the migrated database from which every spec's own is copied. */
+  readonly template: string;
+  readonly redisUrl: string;
+  /** Folder that is removed when the run is over; processes noted in its `children` are killed then. */
+  readonly folder: string;
+}
+
+/** @throws Error when specs run without the run's global setup */
+export function testRun(): TestRun {
+  return {
+    databaseUrl: told('CERTWRIGHT_TEST_DATABASE_URL'),
+    template: told('CERTWRIGHT_TEST_TEMPLATE'),
+    redisUrl: told('CERTWRIGHT_TEST_REDIS_URL'),
+    folder: told('CERTWRIGHT_TEST_RUN'),
+  };
+}
+
+function told(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) {
+    throw new Error(
+      `${name} is not set: start specs with \`npm test\`, or Jest with tools/test/jest.config.cjs.`,
+    );
+  }
+  return value;
+}

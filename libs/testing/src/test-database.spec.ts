@@ -1,0 +1,42 @@
+import { Client } from 'pg';
+import { type TestDatabase, testDatabase } from './test-database';
+
+let mine: TestDatabase;
+let other: TestDatabase;
+
+beforeAll(async () => {
+  [mine, other] = await Promise.all([testDatabase(), testDatabase()]);
+});
+afterAll(() => Promise.all([mine.dispose(), other.dispose()]));
+
+const tables = `SELECT count(*)::int AS count FROM information_schema.tables WHERE table_schema = 'public'`;
+
+it('is migrated', async () => {
+  const [row] = await mine.query<{ count: number }>(tables);
+  expect(row?.count).toBeGreaterThan(0);
+});
+
+it('is a real PostgreSQL 18', async () => {
+  expect(await mine.query('SHOW server_version_num')).toEqual([
+    { server_version_num: expect.stringMatching(/^18/) },
+  ]);
+});
+
+it('is nobody else’s', async () => {
+  await mine.query('CREATE TABLE mark (value text)');
+  await mine.query('INSERT INTO mark VALUES ($1)', ['a']);
+  expect(await mine.query('SELECT value FROM mark')).toEqual([{ value: 'a' }]);
+  await expect(other.query('SELECT value FROM mark')).rejects.toThrow('does not exist');
+});
+
+it('is gone after dispose, whoever is still connected to it', async () => {
+  const database = await testDatabase();
+  const session = new Client({ connectionString: database.url });
+  const cut = new Promise<Error>((resolve) => session.once('error', resolve));
+  await session.connect();
+  await database.dispose();
+  expect(await cut).toHaveProperty('code', '57P01');
+  await database.dispose();
+  const late = new Client({ connectionString: database.url });
+  await expect(late.connect()).rejects.toHaveProperty('code', '3D000');
+});

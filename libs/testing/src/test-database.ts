@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { Client, Pool, type QueryResultRow } from 'pg';
+import { testRun } from './run';
+
+/** One session for `query` while another test step may still hold one. */
+const poolSize = 2;
+
+export interface TestDatabase {
+  /** For the code under test: `postgresql://user:password@127.0.0.1:port/name`. */
+  readonly url: string;
+  /** Looks and prepares behind the back of the code under test. */
+  query<Row extends QueryResultRow = QueryResultRow>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<Row[]>;
+  /** Drops the database, and ends the sessions that are still open on it. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * A migrated, empty database of the caller's own on the run's real PostgreSQL: create it in `beforeAll`, dispose of it in
+ * `afterAll`, after whatever was connected to it. One that is forgotten goes when the run ends.
+ */
+export async function testDatabase(): Promise<TestDatabase> {
+  const { databaseUrl, template } = testRun();
+  const name = `${template.replace(/template$/, '')}${randomBytes(6).toString('hex')}`;
+  await administer(databaseUrl, `CREATE DATABASE "${name}" TEMPLATE "${template}"`);
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  const pool = new Pool({ connectionString: url.href, max: poolSize, allowExitOnIdle: true });
+  // A spec may stop the server or end the session on purpose; the next query tells it, not the process.
+  pool.on('error', () => undefined);
+  let disposed: Promise<void> | undefined;
+  return {
+    url: url.href,
+    query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+      (await pool.query<Row>(text, [...values])).rows,
+    dispose: () =>
+      (disposed ??= pool
+        .end()
+        .then(() => administer(databaseUrl, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
+  };
+}
+
+async function administer(connectionString: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,22 @@
+import { ConfigFault, readConfig } from './config';
+import { DemoDns } from './demo-dns';
+import { JsonLog } from './json-log';
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = new JsonLog(config.logLevel, (line) => process.stdout.write(line));
+  const demo = new DemoDns(config, log);
+  await demo.start();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info('stopping', { signal });
+      void demo.stop();
+    });
+  }
+}
+
+main().catch((error: NodeJS.ErrnoException) => {
+  const told = error instanceof ConfigFault || error.code !== undefined;
+  console.error(told ? `demo-dns: ${error.message}` : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,159 @@
+// @ts-check
+// The real PostgreSQL and Redis of one test run, and the migrated database from which every spec's own is copied.
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { bundle } from '../build/bundle.mjs';
+import { run } from '../embedded/child.mjs';
+import { clearPostgres, startPostgres } from '../embedded/postgres.mjs';
+import { commandLine, isAlive, isOurs, send } from '../embedded/process.mjs';
+import { redisBinary } from '../embedded/redis-binaries.mjs';
+import { clearRedis, startRedis } from '../embedded/redis.mjs';
+import { places } from '../up/home.mjs';
+import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
+
+/** One folder per run, named by the pid of who runs it: several runs at a time do not meet. */
+const RUNS = path.join(workspaceRoot, '.certwright', 'test');
+/** Each spec that asks for Redis takes one logical database; more than there are spec files. */
+const REDIS_DATABASES = 1024;
+
+/**
+ * What specs find in their environment; `@certwright/testing` reads it.
+ * @typedef {object} TestServices
+ * @property {string} CERTWRIGHT_TEST_DATABASE_URL a database in which specs create and drop their own
+ * @property {string} CERTWRIGHT_TEST_TEMPLATE name of the migrated database
+ * @property {string} CERTWRIGHT_TEST_REDIS_URL
+ * @property {string} CERTWRIGHT_TEST_RUN folder of this run, for files that end with it
+ */
+
+/** @param {number} pid */
+export function runFolder(pid) {
+  return path.join(RUNS, String(pid));
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<{ services: TestServices, stop: () => Promise<void> }>}
+ */
+export async function startServices(folder) {
+  mkdirSync(folder, { recursive: true });
+  await clearAbandonedRuns();
+  const template = `certwright_test_${randomBytes(4).toString('hex')}_template`;
+  try {
+    const databaseUrl = process.env.DATABASE_URL_TEST ?? (await throwAwayPostgres(folder));
+    const redisUrl = process.env.REDIS_URL_TEST ?? (await throwAwayRedis(folder));
+    await makeTemplate({ databaseUrl, template, folder });
+    const services = {
+      CERTWRIGHT_TEST_DATABASE_URL: databaseUrl,
+      CERTWRIGHT_TEST_TEMPLATE: template,
+      CERTWRIGHT_TEST_REDIS_URL: redisUrl,
+      CERTWRIGHT_TEST_RUN: folder,
+    };
+    const stop = async () => {
+      if (process.env.DATABASE_URL_TEST) await dropDatabases(databaseUrl, template);
+      await clearRun(folder);
+    };
+    return { services, stop };
+  } catch (error) {
+    await clearRun(folder);
+    throw error;
+  }
+}
+
+/**
+ * Ends whatever still runs for this run, by the folders that it works in, and removes them. Does nothing the second time.
+ * @param {string} folder
+ */
+export async function clearRun(folder) {
+  const children = path.join(folder, 'children');
+  for (const file of readFolder(children)) {
+    const [pid, words] = readFileSync(path.join(children, file), 'utf8').split('\n');
+    if (words && isOurs(Number(pid), words)) send(-Number(pid), 'SIGKILL');
+  }
+  await clearPostgres(path.join(folder, 'postgres'));
+  await clearRedis(path.join(folder, 'redis'));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** What a test run leaves that was killed together with everybody who could have cleared up after it. */
+async function clearAbandonedRuns() {
+  for (const name of readFolder(RUNS)) {
+    const pid = Number.parseInt(name, 10);
+    const isRunning = isAlive(pid) && /jest|tools\/test\/run\.mjs/.test(commandLine(pid));
+    if (!isRunning) await clearRun(path.join(RUNS, name));
+  }
+}
+
+/** @param {string} folder */
+async function throwAwayPostgres(folder) {
+  const own = path.join(folder, 'postgres');
+  const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
+  return server.url('postgres');
+}
+
+/** @param {string} folder */
+async function throwAwayRedis(folder) {
+  const binary = await redisBinary({ cache: places.redisBinaries, report: (line) => console.log(line) });
+  const server = await startRedis({ binary, folder: path.join(folder, 'redis'), databases: REDIS_DATABASES });
+  return server.url;
+}
+
+/**
+ * The migrations run once, as they run in production; copying the result takes a few milliseconds per spec.
+ * @param {{ databaseUrl: string, template: string, folder: string }} what
+ */
+async function makeTemplate({ databaseUrl, template, folder }) {
+  // Beside the run's other files, not in dist/: another run may be writing there at this moment.
+  const outdir = path.relative(workspaceRoot, path.join(folder, 'migrate'));
+  await bundle({ main: 'tools/migrate/main.ts' }, outdir);
+  await createRequire(import.meta.url)('esbuild').stop();
+  await query(databaseUrl, `CREATE DATABASE "${template}"`);
+  const url = new URL(databaseUrl);
+  url.pathname = `/${template}`;
+  const env = { ...process.env, DATABASE_URL: url.href };
+  await run(nodeBinary(), ['--enable-source-maps', path.join(folder, 'migrate/main.js')], { env });
+  // A database with a session open on it cannot be copied.
+  await query(databaseUrl, `ALTER DATABASE "${template}" WITH ALLOW_CONNECTIONS false`);
+}
+
+/**
+ * On a server of somebody else's, the template and what specs did not drop themselves.
+ * @param {string} databaseUrl
+ * @param {string} template the specs' databases are named like it, with another ending
+ */
+async function dropDatabases(databaseUrl, template) {
+  const prefix = template.replace(/template$/, '');
+  const { rows } = await query(
+    databaseUrl,
+    'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+    [prefix],
+  );
+  for (const { datname } of rows)
+    await query(databaseUrl, `DROP DATABASE IF EXISTS "${datname}" WITH (FORCE)`);
+}
+
+/**
+ * @param {string} connectionString
+ * @param {string} text
+ * @param {readonly string[]} [values]
+ */
+async function query(connectionString, text, values = []) {
+  const { Client } = createRequire(import.meta.url)('pg');
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return await client.query(text, values);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @param {string} folder */
+function readFolder(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
