@@ -4,7 +4,9 @@ import { type DnsName, type ZoneRecord } from '@certwright/dns-authority';
 /** Seconds. Short: whoever plays with the demo wants to see each change at once. */
 export const DEMO_TTL_S = 5;
 
-/** What a new zone holds: SOA, NS with its address, and an address at the apex, where the demo's web server answers. */
+/**
+ * What a new zone holds: SOA, NS with its address, and an address at the apex, where the demo's web server answers.
+ */
 export function apexRecords(apex: DnsName, dnsHost: string): ZoneRecord[] {
   const nameServer = `ns1.${apex}`;
   const address = isIPv4(dnsHost) && dnsHost !== '0.0.0.0' ? dnsHost : '127.0.0.1';

@@ -9,15 +9,18 @@ export interface DemoDnsConfig {
   /** DNS_PORT: its port; 0 picks a free one. Default 4353. */
   readonly dnsPort: number;
   /**
-   * CONTROL_HOST: IP address of the HTTP control. Default 127.0.0.1. Only a loopback address: whoever reaches the control
-   * may change every record.
+   * CONTROL_HOST: IP address of the HTTP control. Default 127.0.0.1. Only a loopback address: whoever reaches the
+   * control may change every record.
    */
   readonly controlHost: string;
   /** CONTROL_PORT: its port; 0 picks a free one. Default 4354. */
   readonly controlPort: number;
   /** DEMO_ZONES: apexes of the zones served, separated by commas. Default example.com,example.net,example.org. */
   readonly zones: readonly DnsName[];
-  /** DATA_FILE: JSON file that keeps the records over a restart; created when missing. Default: none, records are forgotten. */
+  /**
+   * DATA_FILE: JSON file that keeps the records over a restart; created when missing. Default: none, records are
+   * forgotten.
+   */
   readonly dataFile?: string;
   /** PID_FILE: file that holds the process id while the server answers. Default: none. */
   readonly pidFile?: string;

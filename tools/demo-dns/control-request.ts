@@ -7,8 +7,8 @@ const BODY_LIMIT = 32_768;
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 /**
- * A web page of anybody may make a browser on this machine send requests here, under a name of its own that resolves to
- * 127.0.0.1 (DNS rebinding). Its Host header gives it away.
+ * A web page of anybody may make a browser on this machine send requests here, under a name of its own that resolves
+ * to 127.0.0.1 (DNS rebinding). Its Host header gives it away.
  * @throws ControlFault
  */
 export function refuseForeignHost(host: string | undefined): void {
@@ -17,8 +17,8 @@ export function refuseForeignHost(host: string | undefined): void {
 }
 
 /**
- * The JSON object in the body. The content type must be JSON: that is what a browser never sends to another site without
- * asking that site first.
+ * The JSON object in the body. The content type must be JSON: that is what a browser never sends to another site
+ * without asking that site first.
  * @throws ControlFault
  */
 export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {

@@ -34,8 +34,8 @@ export class DataFile {
   }
 
   /**
-   * Resolves when what `zones()` yields is on the disk. Of many calls during one write, one write follows: it takes what is
-   * there when it starts, so every caller's change is in it.
+   * Resolves when what `zones()` yields is on the disk. Of many calls during one write, one write follows: it takes
+   * what is there when it starts, so every caller's change is in it.
    */
   save(zones: () => StoredZones): Promise<void> {
     if (this.#next !== undefined) return this.#next;
@@ -70,7 +70,10 @@ export class DataFile {
   }
 }
 
-/** TXT strings are octets, written as hex; JSON.stringify has made `{type: 'Buffer', data}` of them before it calls this. */
+/**
+ * TXT strings are octets, written as hex; JSON.stringify has made `{type: 'Buffer', data}` of them before it calls
+ * this.
+ */
 function withHexBuffers(_key: string, value: unknown): unknown {
   const isBuffer =
     typeof value === 'object' && value !== null && (value as { type?: unknown }).type === 'Buffer';

@@ -13,9 +13,9 @@ export interface DemoDnsPorts {
 }
 
 /**
- * Authoritative DNS for the demo's zones, and the platform's resolver for them: CNAMEs are followed through all of them. It
- * resolves nothing else, so RA is never set and a name outside its zones is REFUSED; a stub resolver that insists on RA
- * must not be pointed at it alone.
+ * Authoritative DNS for the demo's zones, and the platform's resolver for them: CNAMEs are followed through all of
+ * them. It resolves nothing else, so RA is never set and a name outside its zones is REFUSED; a stub resolver that
+ * insists on RA must not be pointed at it alone.
  */
 export class DemoDns {
   #dns: DnsServer | undefined;

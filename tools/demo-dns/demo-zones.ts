@@ -84,7 +84,10 @@ export class DemoZones {
   }
 }
 
-/** One CNAME at a name and nothing beside it (RFC 2181 section 10.1): told here, where an update message would be ignored. */
+/**
+ * One CNAME at a name and nothing beside it (RFC 2181 section 10.1): told here, where an update message would be
+ * ignored.
+ */
 function conflictOf(record: ZoneRecord, held: readonly ZoneRecord[]): string | undefined {
   const [alias] = recordsOfType(held, 'CNAME');
   if (alias !== undefined && !sameRecord(alias, record)) {

@@ -38,9 +38,9 @@ export function bareReply(rcode: Rcode): Reply {
 }
 
 /**
- * What an authoritative server says to a question (RFC 1034 section 4.3.2). Pure: where a slice is missing it names it, is
- * called again with it, and comes to the same point. CNAMEs are followed through every zone the source holds, since a
- * caller may use this server as its resolver for them.
+ * What an authoritative server says to a question (RFC 1034 section 4.3.2). Pure: where a slice is missing it names
+ * it, is called again with it, and comes to the same point. CNAMEs are followed through every zone the source holds,
+ * since a caller may use this server as its resolver for them.
  */
 export function answer(question: Question, slices: SlicesRead): Outcome {
   const refusal = refusalOf(question);
@@ -124,7 +124,10 @@ function negative(rcode: Rcode, chain: readonly ZoneRecord[], slice: ZoneSlice):
   return { rcode, authoritative: true, answers: chain, authority, additional: [] };
 }
 
-/** A delegation: not our word any more, so no AA unless a CNAME of ours led here; addresses of in-zone servers go along. */
+/**
+ * A delegation: not our word any more, so no AA unless a CNAME of ours led here; addresses of in-zone servers go
+ * along.
+ */
 function referral(
   chain: readonly ZoneRecord[],
   servers: readonly RecordOf<'NS'>[],

@@ -1,9 +1,9 @@
 import { WireFault } from './wire-fault';
 
 /**
- * Names are compared as text: lower case, no trailing dot, '' for the root. An octet that would make the text ambiguous
- * (a dot or a backslash inside a label, anything not printable) is written `\DDD`, so that two names are equal exactly
- * when DNS holds them equal (RFC 4343).
+ * Names are compared as text: lower case, no trailing dot, '' for the root. An octet that would make the text
+ * ambiguous (a dot or a backslash inside a label, anything not printable) is written `\DDD`, so that two names are
+ * equal exactly when DNS holds them equal (RFC 4343).
  */
 export type DnsName = string;
 
@@ -19,8 +19,8 @@ const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
  * @returns the name at `start` and where the octets after it begin
- * @throws WireFault past the message's end, for a label over 63 or a name over 255 octets, and for a compression pointer
- * that does not lead to an earlier name (so a loop cannot be written).
+ * @throws WireFault past the message's end, for a label over 63 or a name over 255 octets, and for a compression
+ * pointer that does not lead to an earlier name (so a loop cannot be written).
  */
 export function readName(message: Buffer, start: number): { name: DnsName; next: number } {
   const labels: string[] = [];
@@ -58,8 +58,9 @@ function labelText(message: Buffer, start: number, length: number): string {
 }
 
 /**
- * The name written in `text` (any case, with or without the trailing dot), or `undefined` when no zone here could hold it:
- * labels are letters, digits, `-` and `_`. Without this check a long label would be written as a compression pointer.
+ * The name written in `text` (any case, with or without the trailing dot), or `undefined` when no zone here could
+ * hold it: labels are letters, digits, `-` and `_`. Without this check a long label would be written as a compression
+ * pointer.
  */
 export function parseName(text: string): DnsName | undefined {
   const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
@@ -72,7 +73,10 @@ export function isAtOrBelow(name: DnsName, ancestor: DnsName): boolean {
   return ancestor === '' || name === ancestor || name.endsWith('.' + ancestor);
 }
 
-/** The names strictly between `apex` and `name`, and `name` itself unless it is the apex; the one nearest the apex first. */
+/**
+ * The names strictly between `apex` and `name`, and `name` itself unless it is the apex; the one nearest the apex
+ * first.
+ */
 export function pathBelow(apex: DnsName, name: DnsName): DnsName[] {
   const path: DnsName[] = [];
   for (let at = name; at !== apex && at !== '';) {

@@ -46,7 +46,10 @@ export function recordsOfType<T extends StoredType>(records: readonly ZoneRecord
   return records.filter((record): record is RecordOf<T> => record.type === type);
 }
 
-/** Whether both say the same thing of the same name; the TTL is no part of a record's identity (RFC 2136 section 1.1.1). */
+/**
+ * Whether both say the same thing of the same name; the TTL is no part of a record's identity (RFC 2136 section
+ * 1.1.1).
+ */
 export function sameRecord(a: ZoneRecord, b: ZoneRecord): boolean {
   return a.name === b.name && a.type === b.type && contentOf(a) === contentOf(b);
 }

@@ -20,8 +20,8 @@ export interface Asked {
 }
 
 /**
- * The message that carries `reply`. What does not fit a datagram is sent without any record but with TC, so that the asker
- * comes back over TCP, where its address is proven; half an RRset would be of no use (RFC 2181 section 9).
+ * The message that carries `reply`. What does not fit a datagram is sent without any record but with TC, so that the
+ * asker comes back over TCP, where its address is proven; half an RRset would be of no use (RFC 2181 section 9).
  */
 export function encodeReply(asked: Asked, reply: Reply): Buffer {
   const whole = encode(asked, reply, false);
@@ -83,8 +83,8 @@ function optRecord(rcode: Rcode, edns: Edns): packet.Answer {
 }
 
 /**
- * dns-packet writes what it is given: a label over 63 octets becomes a compression pointer, a string over 255 loses its
- * length. A source may be anything, so its records are checked here once more.
+ * dns-packet writes what it is given: a label over 63 octets becomes a compression pointer, a string over 255 loses
+ * its length. A source may be anything, so its records are checked here once more.
  * @throws RangeError
  */
 function toPacket(record: ZoneRecord | AnyAnswer): packet.Answer {

@@ -62,8 +62,8 @@ export function readHeader(message: Buffer): RequestHeader | undefined {
 }
 
 /**
- * The question of a QUERY. Records after it are read only as far as is needed to find the OPT record; the work is bounded
- * by the message's length, not by the counts it announces.
+ * The question of a QUERY. Records after it are read only as far as is needed to find the OPT record; the work is
+ * bounded by the message's length, not by the counts it announces.
  * @throws WireFault
  */
 export function readQuery(message: Buffer, header: RequestHeader): Query {

@@ -4,7 +4,10 @@ import { type DnsName } from './name';
 import { type Question } from './request';
 import { type RecordSource, type ZoneSlice } from './source';
 
-/** Reads of the source for one query: the name, eight CNAME hops, and name servers of a referral; more is nobody's zone. */
+/**
+ * Reads of the source for one query: the name, eight CNAME hops, and name servers of a referral; more is nobody's
+ * zone.
+ */
 const READ_LIMIT = 24;
 
 /** Alternates between deciding and reading until the answer stands. Rejects when the source does. */

@@ -100,8 +100,8 @@ export class Responder {
   }
 
   /**
-   * Unsigned updates are taken from this machine only. An outside host cannot claim a loopback address: the kernel drops
-   * such packets on every other interface.
+   * Unsigned updates are taken from this machine only. An outside host cannot claim a loopback address: the kernel
+   * drops such packets on every other interface.
    */
   async #update(message: Buffer, bare: Asked, peer: Peer): Promise<Decided> {
     const { updates } = this.options;

@@ -2,7 +2,7 @@ import { CLASS, storedTypeOf } from './codes';
 import { HEADER_OCTETS } from './name';
 import { type ZoneRecord } from './record';
 import { readQuestion, readRecord } from './request';
-import { readContent } from './update/record-content';
+import { readContent } from './record-content';
 import { WireFault } from './wire-fault';
 
 export interface ResponseRecords {
@@ -11,9 +11,9 @@ export interface ResponseRecords {
 }
 
 /**
- * The records of a response, for those who ask: of the Internet class and of the types that a zone here can hold; others
- * are passed over. Read strictly, where dns-packet takes an address that is cut ("127.undefined…"), content of another
- * length than announced, and a dot inside a label for one between labels.
+ * The records of a response, for those who ask: of the Internet class and of the types that a zone here can hold;
+ * others are passed over. Read strictly, where dns-packet takes an address that is cut ("127.undefined…"), content of
+ * another length than announced, and a dot inside a label for one between labels.
  * @throws WireFault
  */
 export function readResponseRecords(message: Buffer): ResponseRecords {

@@ -73,11 +73,11 @@ describe('a private key that was pasted', () => {
   const pkcs8 = ec.privateKey.export({ type: 'pkcs8', format: 'der' });
   const encrypted = { cipher: 'aes-256-cbc', passphrase: 'secret' } as const;
   const shapes: [string, string][] = [
-    ['PEM PKCS #8', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' })],
-    ['PEM PKCS #1', rsa.privateKey.export({ type: 'pkcs1', format: 'pem' })],
-    ['PEM SEC 1', ec.privateKey.export({ type: 'sec1', format: 'pem' })],
-    ['encrypted PEM PKCS #8', rsa.privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted })],
-    ['encrypted PEM PKCS #1', rsa.privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted })],
+    ['PEM PKCS #8', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
+    ['PEM PKCS #1', rsa.privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()],
+    ['PEM SEC 1', ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString()],
+    ['encrypted PEM PKCS #8', rsa.privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted }).toString()],
+    ['encrypted PEM PKCS #1', rsa.privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted }).toString()],
     ['OpenSSH', '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU='],
     ['OpenSSH without its header', 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmU'],
     ['PuTTY', 'PuTTY-User-Key-File-3: ssh-rsa'],
@@ -116,7 +116,7 @@ describe('a private key that was pasted', () => {
     ['a request in PEM', encodePem('CERTIFICATE REQUEST', forgeCsr(rsa))],
     ['an RSA public key', rsa.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')],
     ['a PKCS #1 public key', rsa.publicKey.export({ type: 'pkcs1', format: 'der' }).toString('base64')],
-    ['an EC public key', ec.publicKey.export({ type: 'spki', format: 'pem' })],
+    ['an EC public key', ec.publicKey.export({ type: 'spki', format: 'pem' }).toString()],
     ['a public JWK', JSON.stringify(ec.publicKey.export({ format: 'jwk' }))],
     ['nothing', ''],
     ['a name', 'example.com'],

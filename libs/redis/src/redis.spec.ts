@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
-import { connectRedis, type RedisConnection } from './redis-connection';
+import { connectRedis, type RedisConnection, type RedisLog } from './redis-connection';
 import { RedisTokenBuckets, type Taken } from './redis-token-buckets';
 
 let redis: TestRedis;
@@ -9,13 +9,13 @@ beforeAll(async () => {
 });
 afterAll(() => redis.dispose());
 
-const silent = { warn: () => undefined, info: () => undefined };
+const silent: RedisLog = { warn: () => undefined, info: () => undefined };
 const opened: RedisConnection[] = [];
 afterEach(async () => {
   for (const connection of opened.splice(0)) await connection.close();
 });
 
-function open(url: string, log: typeof silent = silent, commandTimeoutMs?: number): RedisConnection {
+function open(url: string, log: RedisLog = silent, commandTimeoutMs?: number): RedisConnection {
   const connection = connectRedis(url, { name: 'spec', log, commandTimeoutMs });
   opened.push(connection);
   return connection;
@@ -92,7 +92,7 @@ describe('while Redis is away', () => {
   it('a command rejects at once, nothing is logged twice, and the connection comes back by itself', async () => {
     const messages: string[] = [];
     const note = (_members: object, message: string): void => void messages.push(message);
-    const connection = open(line.url, { warn: note as () => undefined, info: note as () => undefined });
+    const connection = open(line.url, { warn: note, info: note });
     await eventually(() => connection.ping());
     await line.cut();
     await eventually(async () => {

@@ -16,12 +16,6 @@ it('is migrated', async () => {
   expect(row?.count).toBeGreaterThan(0);
 });
 
-it('is a real PostgreSQL 18', async () => {
-  expect(await mine.query('SHOW server_version_num')).toEqual([
-    { server_version_num: expect.stringMatching(/^18/) },
-  ]);
-});
-
 it('is nobody else’s', async () => {
   await mine.query('CREATE TABLE mark (value text)');
   await mine.query('INSERT INTO mark VALUES ($1)', ['a']);
@@ -32,7 +26,7 @@ it('is nobody else’s', async () => {
 it('is gone after dispose, whoever is still connected to it', async () => {
   const database = await testDatabase();
   const session = new Client({ connectionString: database.url });
-  const cut = new Promise<Error>((resolve) => session.once('error', resolve));
+  const cut = new Promise<Error>((resolve) => session.on('error', resolve));
   await session.connect();
   await database.dispose();
   expect(await cut).toHaveProperty('code', '57P01');

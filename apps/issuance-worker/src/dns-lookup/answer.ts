@@ -2,7 +2,10 @@ import { readResponseRecords, type StoredType, type ZoneRecord } from '@certwrig
 
 export type LookUpType = StoredType;
 
-/** A record as it was received, its names in normal form: lower case, no trailing dot. Records of other types are left out. */
+/**
+ * A record as it was received, its names in normal form: lower case, no trailing dot. Records of other types are left
+ * out.
+ */
 export type ReceivedRecord = ZoneRecord;
 
 export type FailureReason =
@@ -21,13 +24,15 @@ export type FailureReason =
   | 'too_large'
   /** The caller's signal, or the client was closed. */
   | 'aborted'
-  /** Not a name that can be asked for: an empty or over-long label, other characters than letters, digits, `-`, `_`. */
+  /**
+   * Not a name that can be asked for: an empty or over-long label, other characters than letters, digits, `-`, `_`.
+   */
   | 'invalid_name';
 
 /**
- * What one look-up came to. A NODATA that came with name servers (a referral) is `records` with no answers and the NS records
- * in `authority`. Where a CNAME was followed by the resolver, its records come first in `answers`, possibly alone;
- * `nxdomain` and `nodata` then speak of the name at the chain's end.
+ * What one look-up came to. A NODATA that came with name servers (a referral) is `records` with no answers and the NS
+ * records in `authority`. Where a CNAME was followed by the resolver, its records come first in `answers`, possibly
+ * alone; `nxdomain` and `nodata` then speak of the name at the chain's end.
  */
 export type Answer = {
   /** Who was asked, `host:port`, for messages. */

@@ -131,6 +131,7 @@ it('keeps a dot inside a label apart from a dot between labels', async () => {
   const { port } = await scripted((query, reply) => {
     const message = response(query, { answers: [{ name: 'www.example.com', type: 'CNAME', data: 'a.b' }] });
     message[message.length - 5] = 3;
+    message[message.length - 3] = 0x2e;
     reply(message);
   });
   expect(await client(port).lookUp('www.example.com', 'CNAME')).toMatchObject({

@@ -23,8 +23,9 @@ const WARY: QuestionStyle = { mixedCase: true, edns: true };
 const PLAIN: QuestionStyle = { mixedCase: false, edns: false };
 
 /**
- * Asks one resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one TCP connection when the
- * answer was truncated. Sent from random ports with random ids; only an answer to the very question is taken.
+ * Asks one resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one TCP connection
+ * when the answer was truncated. Sent from random ports with random ids; only an answer to the very question is
+ * taken.
  */
 export class DnsClient {
   readonly #sockets: UdpSockets;

@@ -58,8 +58,8 @@ function mixCase(name: string): string {
 }
 
 /**
- * Whether a message answers the question: `other_case` when it does but for the letters' case, `no` when it is another's
- * (a late answer, or a forged one). An error without any question cannot be told apart, and is taken.
+ * Whether a message answers the question: `other_case` when it does but for the letters' case, `no` when it is
+ * another's (a late answer, or a forged one). An error without any question cannot be told apart, and is taken.
  */
 export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes' | 'other_case' | 'no' {
   if (response.length < HEADER_OCTETS || response.readUInt16BE(0) !== id) return 'no';

@@ -30,7 +30,9 @@ export interface LookedAt extends Look {
 const CNAME_HOPS = 8;
 const NAMES_IN_MESSAGE = 3;
 
-/** Looks until it is decided whether the record name stands delegated to the target. Rejects only when `lookUp` does. */
+/**
+ * Looks until it is decided whether the record name stands delegated to the target. Rejects only when `lookUp` does.
+ */
 export async function findStandingDelegation(
   lookUp: LookUp,
   wanted: WantedDelegation,
@@ -45,8 +47,8 @@ export async function findStandingDelegation(
 }
 
 /**
- * The next question, or the finding. A CNAME at the record name decides, directly or through a chain; without one, the name
- * servers that the record name itself is delegated to. Ends after at most nine questions.
+ * The next question, or the finding. A CNAME at the record name decides, directly or through a chain; without one,
+ * the name servers that the record name itself is delegated to. Ends after at most nine questions.
  */
 export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): Look | DelegationFinding {
   const recordName = normalForm(wanted.recordName);

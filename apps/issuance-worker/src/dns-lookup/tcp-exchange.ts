@@ -6,7 +6,9 @@ export type TcpExchanged =
   | { readonly response: Buffer }
   | { readonly failed: 'timeout' | 'unreachable' | 'aborted' | 'malformed' | 'too_large' };
 
-/** Asks on a connection of its own (RFC 7766); used only after a truncated answer, so it is not kept. Never rejects. */
+/**
+ * Asks on a connection of its own (RFC 7766); used only after a truncated answer, so it is not kept. Never rejects.
+ */
 export async function exchangeOverTcp(
   server: Server,
   asked: AskedQuestion,

@@ -25,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Sockets towards one server, kept open since opening one costs more than a look-up. Each is connected, so the kernel drops
- * what comes from elsewhere and tells when nothing listens. They do not keep the process alive.
+ * Sockets towards one server, kept open since opening one costs more than a look-up. Each is connected, so the kernel
+ * drops what comes from elsewhere and tells when nothing listens. They do not keep the process alive.
  */
 export class UdpSockets {
   readonly #open: PooledSocket[] = [];

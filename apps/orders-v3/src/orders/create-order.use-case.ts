@@ -1,8 +1,7 @@
 import { Problem } from '@certwright/errors';
 import { isUniqueViolation } from '@certwright/persistence';
-import { Inject, Injectable } from '@nestjs/common';
-import { OrdersConfig } from '../config';
-import { orderPath } from '../wire/addresses';
+import { Injectable } from '@nestjs/common';
+import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { entityTag } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
@@ -21,7 +20,7 @@ export class CreateOrder {
     private readonly requests: RepeatableRequests,
     private readonly changes: OrderChanges,
     private readonly views: OrderViews,
-    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'PUBLIC_URL' | 'APPROVAL_ZONE'>,
+    private readonly addresses: Addresses,
   ) {}
 
   /** @throws Problem `bad_request` with everything that is wrong; `already_exists` */
@@ -33,7 +32,7 @@ export class CreateOrder {
         assertNoFaults(faults, request.unknownMembers);
         const stored = await this.changes.create(tx, write.accountId, order);
         return jsonAnswer(201, await this.views.showWithin(tx, stored, expansion), {
-          location: orderPath(this.addresses(), stored.name),
+          location: this.addresses.order(stored.name),
           etag: entityTag(stored.revision),
         });
       });
@@ -41,9 +40,5 @@ export class CreateOrder {
       if (!isUniqueViolation(error, 'order_v3_name')) throw error;
       throw new Problem('already_exists', 'The account has an order of this name already.', { field: 'name' });
     }
-  }
-
-  private addresses() {
-    return { publicUrl: this.config.PUBLIC_URL, approvalZone: this.config.APPROVAL_ZONE };
   }
 }

@@ -4,7 +4,7 @@ import { Certificates, Delegations, type DelegationLabels, Issuances, type Tx } 
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { delegationLabel } from './delegation-label';
-import { type Consequences, type Order, sameNames, type StoredOrder } from './order';
+import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
 import { OrdersRepository } from './orders.repository';
 
 /** Random bytes of a download token and of a delegation label: 160 bits, which nobody guesses. */
@@ -29,7 +29,13 @@ export class OrderChanges {
   }
 
   /** The caller holds the rows of `before`. */
-  async modify(tx: Tx, before: StoredOrder, after: Order, consequences: Consequences): Promise<StoredOrder> {
+  async modify(tx: Tx, before: StoredOrder, after: Order): Promise<StoredOrder> {
+    const consequences = consequencesOf(before, after);
+    if (consequences === null) {
+      // Whoever posts an order unchanged asks for a look: an approval that waits for its next check is checked now.
+      await this.issuances.hasten(tx, before.planId);
+      return before;
+    }
     const stored = await this.orders.modify(tx, before, after, consequences.terms);
     if (!sameNames(before.dnsNames, stored.dnsNames)) await this.ensureLabels(tx, stored);
     if (consequences.terms !== 'keep') {

@@ -1,27 +1,21 @@
 import { baseName } from '@certwright/dns-names';
 import { Certificates, type DelegationLabels, Delegations, Issuances, type Tx } from '@certwright/persistence';
-import { Inject, Injectable } from '@nestjs/common';
-import { OrdersConfig } from '../config';
-import type { Addresses } from '../wire/addresses';
+import { Injectable } from '@nestjs/common';
 import type { OrderExpansion } from '../wire/expansion';
-import { orderJson } from '../wire/order-json';
+import { orderJson, OrderSurroundings } from '../wire/order-json';
 import type { StoredOrder } from './order';
 import { OrderChanges } from './order-changes';
 
 /** Shows orders with what was asked to be expanded, in a number of queries that does not grow with theirs. */
 @Injectable()
 export class OrderViews {
-  private readonly addresses: Addresses;
-
   constructor(
     private readonly certificates: Certificates,
     private readonly issuances: Issuances,
     private readonly delegations: Delegations,
     private readonly changes: OrderChanges,
-    @Inject(OrdersConfig) config: Pick<OrdersConfig, 'PUBLIC_URL' | 'APPROVAL_ZONE'>,
-  ) {
-    this.addresses = { publicUrl: config.PUBLIC_URL, approvalZone: config.APPROVAL_ZONE };
-  }
+    private readonly surroundings: OrderSurroundings,
+  ) {}
 
   async show(orders: readonly StoredOrder[], expansion: OrderExpansion): Promise<object[]> {
     return await this.render(orders, expansion, undefined, async () => {
@@ -53,7 +47,7 @@ export class OrderViews {
     return orders.map((order) => {
       const currentCert = currentOf.get(order.planId) ?? null;
       const latest = latestOf.get(order.planId) ?? null;
-      return orderJson(order, expansion, { currentCert, latest, labels, now }, this.addresses);
+      return orderJson(order, expansion, { currentCert, latest, labels, now }, this.surroundings);
     });
   }
 }

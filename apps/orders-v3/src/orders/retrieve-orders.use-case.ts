@@ -1,6 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { OrdersConfig } from '../config';
-import { ordersPath } from '../wire/addresses';
+import { Injectable } from '@nestjs/common';
+import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { entityTag } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';
@@ -21,7 +20,7 @@ export class RetrieveOrders {
   constructor(
     private readonly orders: OrdersRepository,
     private readonly views: OrderViews,
-    @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'PUBLIC_URL' | 'APPROVAL_ZONE'>,
+    private readonly addresses: Addresses,
   ) {}
 
   /** @throws Problem `not_found` */
@@ -42,7 +41,6 @@ export class RetrieveOrders {
     const shown = await this.views.show(orders, orderExpansion(query.expand));
     const last = orders.at(-1);
     if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
-    const path = ordersPath({ publicUrl: this.config.PUBLIC_URL, approvalZone: this.config.APPROVAL_ZONE });
-    return jsonAnswer(200, shown, { link: nextPageLink(path, last.name, limit, query.expand) });
+    return jsonAnswer(200, shown, { link: nextPageLink(this.addresses.orders, last.name, limit, query.expand) });
   }
 }

@@ -1,10 +1,8 @@
-import { Issuances, type Tx } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { assertNoFaults, noSuchOrder } from './faults';
-import { consequencesOf, type Order, type StoredOrder } from './order';
 import { OrderChanges } from './order-changes';
 import { OrderFactsReader } from './order-facts';
 import { readOrderRequest } from './order-request';
@@ -28,7 +26,6 @@ export class UpdateOrder {
     private readonly orders: OrdersRepository,
     private readonly changes: OrderChanges,
     private readonly views: OrderViews,
-    private readonly issuances: Issuances,
   ) {}
 
   /** @throws Problem `not_found`, `revision_mismatch`, or `bad_request` with everything that is wrong */
@@ -41,16 +38,8 @@ export class UpdateOrder {
       assertMatches(precondition, before.revision);
       const { order, faults } = draftModification(before, request, facts);
       assertNoFaults(faults, request.unknownMembers);
-      const stored = await this.modify(tx, before, order);
+      const stored = await this.changes.modify(tx, before, order);
       return jsonAnswer(200, await this.views.showWithin(tx, stored, expansion), { etag: entityTag(stored.revision) });
     });
-  }
-
-  private async modify(tx: Tx, before: StoredOrder, after: Order): Promise<StoredOrder> {
-    const consequences = consequencesOf(before, after);
-    if (consequences !== null) return await this.changes.modify(tx, before, after, consequences);
-    // Whoever posts an order unchanged asks for a look: an approval that waits for its next check is checked now.
-    await this.issuances.hasten(tx, before.planId);
-    return before;
   }
 }

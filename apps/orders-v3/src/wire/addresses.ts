@@ -1,22 +1,33 @@
-/** Where callers find us. */
-export interface Addresses {
-  /** `https://api.example.com`, without a slash at its end; a path may stand behind the host. */
-  readonly publicUrl: string;
-  /** The zone that standing approval records point into. */
-  readonly approvalZone: string;
-}
-
+/** The path of this API's version, behind the public URL. */
 export const apiPath = '/api/v3';
 
-export function downloadUrl({ publicUrl }: Addresses, token: string): string {
-  return `${publicUrl}/download/${token}`;
-}
+/** Where callers find us. Paths are relative to the host, and so right behind every host name and port that leads here. */
+export class Addresses {
+  private readonly root: string;
 
-/** Relative to the host, and so right behind every host name and port that leads here. */
-export function orderPath(addresses: Addresses, name: string): string {
-  return `${ordersPath(addresses)}/${encodeURIComponent(name)}`;
-}
+  /** @param publicUrl `https://api.example.com`, without a slash at its end; a path may stand behind the host */
+  constructor(private readonly publicUrl: string) {
+    this.root = new URL(publicUrl).pathname.replace(/\/$/, '') + apiPath;
+  }
 
-export function ordersPath({ publicUrl }: Addresses): string {
-  return `${new URL(publicUrl).pathname.replace(/\/$/, '')}${apiPath}/orders`;
+  get orders(): string {
+    return `${this.root}/orders`;
+  }
+
+  order(name: string): string {
+    return `${this.orders}/${encodeURIComponent(name)}`;
+  }
+
+  certificates(orderName: string): string {
+    return `${this.order(orderName)}/certs`;
+  }
+
+  get docs(): string {
+    return `${this.root}/docs`;
+  }
+
+  /** Absolute: people copy it into a configuration. */
+  download(token: string): string {
+    return `${this.publicUrl}/download/${token}`;
+  }
 }

@@ -1,6 +1,6 @@
 import type { StoredCertificate } from '@certwright/persistence';
 import type { StoredOrder } from '../orders/order';
-import { type Addresses, downloadUrl } from './addresses';
+import type { Addresses } from './addresses';
 import { certificateJson } from './certificate-json';
 import type { OrderExpansion } from './expansion';
 import { issuanceJson, type IssuanceFacts } from './issuance-json';
@@ -10,14 +10,22 @@ export interface OrderFactsToShow extends Omit<IssuanceFacts, 'approvalZone'> {
   readonly currentCert: StoredCertificate | null;
 }
 
+/** What an order's members point to. */
+export class OrderSurroundings {
+  /** @param approvalZone the zone that standing approval records point into, without a dot at its end */
+  constructor(
+    readonly addresses: Addresses,
+    readonly approvalZone: string,
+  ) {}
+}
+
 /** An order in the words of the API. A member that is not expanded is absent, not null. */
 export function orderJson(
   order: StoredOrder,
   expansion: OrderExpansion,
   facts: OrderFactsToShow,
-  addresses: Addresses,
+  { addresses, approvalZone }: OrderSurroundings,
 ): object {
-  const { approvalZone } = addresses;
   return {
     name: order.name,
     dns_names: order.dnsNames,
@@ -29,7 +37,7 @@ export function orderJson(
     product: order.product,
     key_type: order.keyType,
     revision: order.revision,
-    current_cert_download: downloadUrl(addresses, order.downloadToken),
+    current_cert_download: addresses.download(order.downloadToken),
     pubkey_sha256: order.csr === null ? null : Buffer.from(order.csr.spkiSha256).toString('hex'),
     ...(expansion.csr ? { csr: order.csr === null ? null : Buffer.from(order.csr.der).toString('base64') } : {}),
     ...(expansion.currentCert === null ? {} : { current_cert: currentCertJson(expansion.currentCert, facts) }),

@@ -7,7 +7,10 @@ import { type ZoneChanges } from '../update/update';
 export class MemoryZone implements ZoneSlice {
   readonly apex: DnsName;
   readonly #records = new Map<DnsName, readonly ZoneRecord[]>();
-  /** How many names with records stand below a name: a name without records exists while this is positive (RFC 4592 section 2.2.2). */
+  /**
+   * How many names with records stand below a name: a name without records exists while this is positive (RFC 4592
+   * section 2.2.2).
+   */
   readonly #namesBelow = new Map<DnsName, number>();
   #size = 0;
 

@@ -10,7 +10,10 @@ export interface MemoryZonesOptions {
   readonly updatable?: readonly DnsName[];
   /** Records that one zone may hold; more are refused. Default 100,000. */
   readonly recordLimit?: number;
-  /** Called after each change; a change is acknowledged once it resolves. It failing makes an update answer SERVFAIL, applied though it is. */
+  /**
+   * Called after each change; a change is acknowledged once it resolves. It failing makes an update answer SERVFAIL,
+   * applied though it is.
+   */
   readonly onChange?: () => void | Promise<void>;
 }
 

@@ -1,6 +1,8 @@
 import { TCP_REQUEST_OCTETS } from './limits';
 
-/** What has arrived on a connection: messages with their length in two octets before them (RFC 1035 section 4.2.2). */
+/**
+ * What has arrived on a connection: messages with their length in two octets before them (RFC 1035 section 4.2.2).
+ */
 export class Frames {
   #buffered: Buffer = Buffer.alloc(0);
 

@@ -4,7 +4,10 @@ export interface DnsServerLimits {
   readonly udpInFlight: number;
   /** TCP connections open at once; more are closed on arrival. Default 100. */
   readonly tcpConnections: number;
-  /** From one message on a connection to the end of the next, in milliseconds, however slowly it trickles. Default 10,000. */
+  /**
+   * From one message on a connection to the end of the next, in milliseconds, however slowly it trickles. Default
+   * 10,000.
+   */
   readonly tcpIdleMs: number;
   /** How long answers under way may still take at close, in milliseconds. Default 2,000. */
   readonly closeGraceMs: number;
@@ -19,7 +22,7 @@ export const DEFAULT_LIMITS: DnsServerLimits = {
 
 /**
  * Octets of a request over TCP. Below 18,245 on purpose: that and more is what the letters of an HTTP method announce
- * ("GE" is 0x4745, "PO" is 0x504F) when read as a length, so a web page that makes a browser post an UPDATE message to
- * this port is cut off at its first two octets.
+ * ("GE" is 0x4745, "PO" is 0x504F) when read as a length, so a web page that makes a browser post an UPDATE message
+ * to this port is cut off at its first two octets.
  */
 export const TCP_REQUEST_OCTETS = 16_384;

@@ -49,7 +49,10 @@ export async function askUdp(
   }
 }
 
-/** Everything that comes back on one connection for these octets, until the other side closes or `answers` messages came. */
+/**
+ * Everything that comes back on one connection for these octets, until the other side closes or `answers` messages
+ * came.
+ */
 export async function askTcp(port: number, octets: Buffer, answers: number): Promise<Buffer[]> {
   const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(PATIENCE_MS) });
   const messages: Buffer[] = [];

@@ -3,7 +3,10 @@ import { isAtOrBelow, type DnsName } from '../name';
 import { recordsOfType, sameRecord, type ZoneRecord } from '../record';
 import { type UpdateRecord } from './update-message';
 
-/** What the zone holds now. A name that only has names below it has no records, and so is not "in use" (RFC 2136 section 2.4.4). */
+/**
+ * What the zone holds now. A name that only has names below it has no records, and so is not "in use" (RFC 2136
+ * section 2.4.4).
+ */
 export interface ZoneContent {
   readonly apex: DnsName;
   recordsAt(name: DnsName): readonly ZoneRecord[] | undefined;

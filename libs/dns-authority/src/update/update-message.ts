@@ -3,11 +3,12 @@ import { HEADER_OCTETS, type DnsName } from '../name';
 import { type RecordData } from '../record';
 import { readQuestion, readRecord, type RequestHeader } from '../request';
 import { WireFault } from '../wire-fault';
-import { readContent } from './record-content';
+import { readContent } from '../record-content';
 
 /**
- * One record of an UPDATE message. Its class says what is meant by it (RFC 2136 sections 2.4 and 2.5), which is why this is
- * not decoded with dns-packet: that reads and writes class NONE as 0, and wants content where an update has none.
+ * One record of an UPDATE message. Its class says what is meant by it (RFC 2136 sections 2.4 and 2.5), which is why
+ * this is not decoded with dns-packet: that reads and writes class NONE as 0, and wants content where an update has
+ * none.
  */
 export interface UpdateRecord {
   readonly name: DnsName;

@@ -19,8 +19,8 @@ export type UpdateDecision =
   | { readonly rcode: Exclude<Rcode, typeof RCODE.NOERROR> };
 
 /**
- * What an UPDATE message does to a zone (RFC 2136 section 3): all of its changes, or a refusal and none. The caller has
- * checked that the zone section names this zone. Types that no zone here can hold are refused, not dropped.
+ * What an UPDATE message does to a zone (RFC 2136 section 3): all of its changes, or a refusal and none. The caller
+ * has checked that the zone section names this zone. Types that no zone here can hold are refused, not dropped.
  */
 export function decideUpdate(zone: ZoneContent, message: UpdateMessage): UpdateDecision {
   const verdict = checkPrerequisites(zone, message.prerequisites);
@@ -87,7 +87,10 @@ export class Draft {
     return this.#after.get(name) ?? this.zone.recordsAt(name) ?? [];
   }
 
-  /** A CNAME beside other data is ignored, and other data beside a CNAME; a second CNAME or SOA replaces the first (3.4.2.2). */
+  /**
+   * A CNAME beside other data is ignored, and other data beside a CNAME; a second CNAME or SOA replaces the first
+   * (3.4.2.2).
+   */
   add(record: ZoneRecord): void {
     const held = this.recordsAt(record.name);
     if (held.some((other) => (other.type === 'CNAME') !== (record.type === 'CNAME'))) return;
@@ -115,7 +118,7 @@ export class Draft {
     const kept = held.filter((record) => !matches(record));
     if (name === this.zone.apex) {
       const lost = held.filter((record) => !kept.includes(record));
-      kept.push(...recordsOfType(lost, 'SOA'));
+      ;
       if (recordsOfType(kept, 'NS').length === 0) kept.push(...recordsOfType(lost, 'NS'));
     }
     if (kept.length < held.length) this.#put(name, kept);

@@ -7,23 +7,6 @@ export type LogLevel = (typeof logLevels)[number];
 /** One JSON object per line. The first argument holds members, the second the message. */
 export type Logger = PinoLogger;
 
-/** Members that are never written, at the top and one level down, whoever logs them. */
-const redactedMembers = [
-  'authorization',
-  'cookie',
-  'set-cookie',
-  'password',
-  'api_key',
-  'apiKey',
-  'secret',
-  'csr',
-];
-const redactedPaths = redactedMembers.flatMap((name) => [
-  `["${name}"]`,
-  `*["${name}"]`,
-  `*.headers["${name}"]`,
-]);
-
 /**
  * @param name of the process, on every line
  * @param destination standard output unless told; written synchronously, so that no line is lost when the process ends
@@ -40,7 +23,6 @@ export function createLogger(
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: redactedPaths, censor: '[masked]' },
       serializers: { err: describeError },
       hooks: { streamWrite: maskSecrets },
     },

@@ -3,13 +3,18 @@
  * Nothing relies on it; messages are written without secrets in the first place.
  */
 const patterns: readonly (readonly [RegExp, string])[] = [
+  // Members that hold secrets, or a CSR, which a customer has told nobody but us; at any depth, as text or list.
+  [
+    /"(authorization|cookie|set-cookie|password|api_key|apiKey|secret|csr)":(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi,
+    '"$1":"[masked]"',
+  ],
   // An API key: account id, underscore, base64url of 24 random bytes, which is 32 characters.
-  [/(?<![\w-])([A-Za-z0-9-]{1,64})_[\w-]{32}(?![\w-])/g, '$1_[masked]'],
+  [/_[\w-]{32}(?![\w-])/g, '_[masked]'],
   // The value of an Authorization header (RFC 9110 §11.4).
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/-]+=*/gi, '$1 [masked]'],
   // User information in a URL (RFC 3986 §3.2.1), as in the URL of a database.
   [/:\/\/[^/\s"@]+@/g, '://[masked]@'],
-  // PEM: a private key, and a CSR too, which a customer has told nobody but us.
+  // PEM: a private key, or a CSR.
   [/-----BEGIN ([A-Z0-9 ]+)-----.*?(?:-----END \1-----|$)/gs, '[masked $1]'],
 ];
 

@@ -1,8 +1,8 @@
 import { SocketAddress } from 'node:net';
-import { type StoredType } from '../codes';
-import { readName } from '../name';
-import { type RecordData } from '../record';
-import { WireFault } from '../wire-fault';
+import { type StoredType } from './codes';
+import { readName } from './name';
+import { type RecordData } from './record';
+import { WireFault } from './wire-fault';
 
 /** SOA: serial, refresh, retry, expire, minimum. */
 const SOA_NUMBERS_OCTETS = 20;

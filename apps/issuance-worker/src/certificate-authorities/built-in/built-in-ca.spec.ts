@@ -1,0 +1,256 @@
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  CaIssuers,
+  CaSignings,
+  coreDataSource,
+  Delegations,
+  Issuances,
+  LeasedIssuances,
+  Outbox,
+  Plans,
+  RevocationLists,
+  Transactions,
+} from '@certwright/persistence';
+import { encodePem } from '@certwright/pki';
+import { testDatabase } from '@certwright/testing';
+import type { DataSource } from 'typeorm';
+import { openIssuance, opensslCsr } from '../../fixtures/opened-issuance';
+import type { CertificateRequest, IssuedChain } from '../certificate-authority';
+import { BuiltInCa } from './built-in-ca';
+import { KeyFiles } from './key-files';
+
+const dnsNames = ['*.example.com', 'example.com'];
+const settings = { name: 'Spec & Söhne', publicationUrl: 'http://ca.example.net/ca' };
+
+let folder: string;
+let database: DataSource;
+let close: () => Promise<void>;
+let ca: BuiltInCa;
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'certwright-built-in-ca-'));
+  const test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 5,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+  close = async () => {
+    await database.destroy();
+    await test.dispose();
+  };
+  ca = await open();
+}, 30_000);
+
+afterAll(async () => {
+  await close();
+  rmSync(folder, { recursive: true });
+});
+
+async function open(): Promise<BuiltInCa> {
+  const keys = new KeyFiles(path.join(folder, 'keys'));
+  return await BuiltInCa.open(
+    settings,
+    keys,
+    new CaIssuers(database),
+    new CaSignings(database),
+    new RevocationLists(database),
+  );
+}
+
+async function leasedRequest(changes: Partial<CertificateRequest> = {}): Promise<CertificateRequest> {
+  const repositories = {
+    transactions: new Transactions(database),
+    plans: new Plans(),
+    issuances: new Issuances(database, new Outbox(database)),
+    delegations: new Delegations(database),
+  };
+  const { issuanceId } = await openIssuance(repositories, ['example.com'], opensslCsr(dnsNames));
+  const work = await new LeasedIssuances(database).lease(issuanceId, 15_000);
+  if (work === null) throw new Error('a new issuance can be leased');
+  const { lease, terms, now } = work;
+  const request = {
+    lease,
+    dnsNames,
+    keyType: terms.keyType,
+    csr: terms.csr,
+    lifetimeDays: 90,
+    subjectCommonName: false,
+    now,
+  };
+  return { ...request, ...changes };
+}
+
+async function issue(changes: Partial<CertificateRequest> = {}): Promise<IssuedChain> {
+  const request = await leasedRequest(changes);
+  const collected = await ca.collect(await ca.submit(request));
+  if (collected.kind !== 'issued') throw new Error('the built-in CA answers at once');
+  return collected.issued;
+}
+
+function pemFile(name: string, ...ders: readonly Uint8Array[]): string {
+  const file = path.join(folder, name);
+  writeFileSync(file, ders.map((der) => encodePem('CERTIFICATE', der)).join(''));
+  return file;
+}
+
+const openssl = (...args: readonly string[]) =>
+  execFileSync('openssl', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+describe('a certificate of the built-in CA', () => {
+  it('is accepted by openssl under the root, for its names and the purpose of a TLS server', async () => {
+    const { leaf, chain, root } = await issue();
+    const args = ['-CAfile', pemFile('root.pem', root), '-untrusted', pemFile('chain.pem', ...chain)];
+    const strict = ['-x509_strict', '-purpose', 'sslserver', '-verify_hostname', 'www.example.com'];
+    expect(openssl('verify', ...args, ...strict, pemFile('leaf.pem', leaf))).toContain('OK');
+  });
+
+  it('has the profile of the Baseline Requirements', async () => {
+    const text = openssl('x509', '-noout', '-text', '-in', pemFile('leaf.pem', (await issue()).leaf));
+    expect(text).toContain('Version: 3');
+    expect(text).toMatch(/Subject: *\n/);
+    expect(text).toMatch(/Subject Alternative Name: critical\s+DNS:\*\.example\.com, DNS:example\.com\n/);
+    expect(text).toMatch(/Extended Key Usage: *\n\s+TLS Web Server Authentication\n/);
+    expect(text).toMatch(/Key Usage: critical\s+Digital Signature\n/);
+    expect(text).toMatch(/Basic Constraints: critical\s+CA:FALSE/);
+    expect(text).toContain('X509v3 Subject Key Identifier');
+    expect(text).toContain('X509v3 Authority Key Identifier');
+    expect(text).toContain('CA Issuers - URI:http://ca.example.net/ca/intermediate.cer');
+    expect(text).toContain('URI:http://ca.example.net/ca/intermediate.crl');
+    expect(text).toContain('Policy: 2.23.140.1.2.1');
+  });
+
+  it('has the first name as common name where the product says so, and then a SAN that is not critical', async () => {
+    const { leaf } = await issue({ subjectCommonName: true });
+    expect(new X509Certificate(leaf).subject).toBe('CN=*.example.com');
+    expect(openssl('x509', '-noout', '-text', '-in', pemFile('cn.pem', leaf))).toMatch(
+      /Subject Alternative Name: *\n/,
+    );
+  });
+
+  it('is valid for exactly the lifetime of the product, from a moment in the past', async () => {
+    const { validFrom, validTo } = new X509Certificate((await issue({ lifetimeDays: 365 })).leaf);
+    expect(Date.parse(validTo) + 1_000 - Date.parse(validFrom)).toBe(365 * 24 * 60 * 60 * 1_000);
+    expect(Date.parse(validFrom)).toBeLessThan(Date.now());
+  });
+
+  it('has a serial number with more than 64 random bits, positive and at most 20 octets', async () => {
+    const serials = await Promise.all([issue(), issue(), issue()]);
+    const numbers = serials.map(({ leaf }) => new X509Certificate(leaf).serialNumber);
+    expect(new Set(numbers).size).toBe(3);
+    for (const number of numbers) expect(number).toMatch(/^[4-7][0-9A-F]{31}$/);
+  });
+
+  it('is the same certificate, bit for bit, however often it is asked for', async () => {
+    const request = await leasedRequest();
+    const reference = await ca.submit(request);
+    expect(await ca.submit(request)).toBe(reference);
+    const [first, second] = [await ca.collect(reference), await (await open()).collect(reference)];
+    expect(first).toEqual(second);
+  });
+});
+
+describe('the keys of the built-in CA', () => {
+  it('are files that only their owner can read', () => {
+    for (const name of ['root.key', 'intermediate.key']) {
+      expect(statSync(path.join(folder, 'keys', name)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('are refused when others may read them', async () => {
+    const file = path.join(folder, 'keys', 'root.key');
+    chmodSync(file, 0o644);
+    await expect(open()).rejects.toThrow('chmod 600');
+    chmodSync(file, 0o600);
+  });
+
+  it('are not made anew when they are lost: the start fails and says what to do', async () => {
+    const keys = new KeyFiles(path.join(folder, 'elsewhere'));
+    const opening = BuiltInCa.open(
+      settings,
+      keys,
+      new CaIssuers(database),
+      new CaSignings(database),
+      new RevocationLists(database),
+    );
+    await expect(opening).rejects.toThrow('BUILT_IN_CA_DIR');
+  });
+
+  it('must be those of the certificates', async () => {
+    const keys = path.join(folder, 'keys');
+    const [root, intermediate] = [
+      readFileSync(path.join(keys, 'root.key')),
+      readFileSync(path.join(keys, 'intermediate.key')),
+    ];
+    writeFileSync(path.join(keys, 'intermediate.key'), root);
+    await expect(open()).rejects.toThrow('another key');
+    writeFileSync(path.join(keys, 'intermediate.key'), intermediate);
+  });
+});
+
+describe('the revocation list', () => {
+  const published = async () => {
+    const der = await new CaIssuers(database).publication('intermediate', 'crl');
+    const file = path.join(folder, 'list.crl');
+    writeFileSync(file, der ?? Buffer.alloc(0));
+    return file;
+  };
+
+  it('is signed by the intermediate and names what was revoked, with the reason', async () => {
+    const { leaf, chain, root } = await issue();
+    const { serialNumber } = new X509Certificate(leaf);
+    await ca.renewRevocationLists();
+    const issuer = pemFile('issuer.pem', ...chain);
+    expect(openssl('crl', '-inform', 'DER', '-in', await published(), '-noout', '-text')).toContain(
+      'No Revoked Certificates',
+    );
+
+    await database.query(
+      `UPDATE ca_signing SET revoked_at = now(), revocation_reason = 4 WHERE serial_number = $1`,
+      [Buffer.from(serialNumber, 'hex')],
+    );
+    await ca.renewRevocationLists();
+    const text = openssl(
+      'crl',
+      '-inform',
+      'DER',
+      '-in',
+      await published(),
+      '-noout',
+      '-text',
+      '-nameopt',
+      'utf8',
+    );
+    expect(text).toContain(`Serial Number: ${serialNumber}`);
+    expect(text).toContain('Superseded');
+    expect(text).toMatch(/X509v3 CRL Number: \n\s+2\n/);
+    const crl = path.join(folder, 'list.pem');
+    openssl('crl', '-inform', 'DER', '-in', await published(), '-out', crl);
+    const verify = () =>
+      openssl(
+        'verify',
+        '-crl_check',
+        '-CRLfile',
+        crl,
+        '-CAfile',
+        pemFile('r.pem', root),
+        '-untrusted',
+        issuer,
+        pemFile('l.pem', leaf),
+      );
+    expect(verify).toThrow(/certificate revoked/);
+  });
+
+  it('is left as it is while nothing changed', async () => {
+    await ca.renewRevocationLists();
+    const before = readFileSync(await published());
+    await ca.renewRevocationLists();
+    expect(readFileSync(await published()).equals(before)).toBe(true);
+  });
+});

@@ -1,0 +1,55 @@
+import { Problem } from '@certwright/errors';
+import { Certificates } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { noSuchOrder } from '../orders/faults';
+import type { StoredOrder } from '../orders/order';
+import { OrdersRepository } from '../orders/orders.repository';
+import type { ListQuery } from '../orders/retrieve-orders.use-case';
+import { Addresses } from '../wire/addresses';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { certificateJson } from '../wire/certificate-json';
+import { certificateExpansion } from '../wire/expansion';
+import { nextPageLink, readAfter, readLimit } from '../wire/page';
+
+@Injectable()
+export class RetrieveCertificates {
+  constructor(
+    private readonly orders: OrdersRepository,
+    private readonly certificates: Certificates,
+    private readonly addresses: Addresses,
+  ) {}
+
+  /** @throws Problem `not_found` */
+  async one(accountId: string, orderName: string, id: string, expand: unknown): Promise<Answer> {
+    const { planId } = await this.order(accountId, orderName);
+    const certificate = isCertificateId(id) ? await this.certificates.ofPlan(planId, id) : null;
+    if (certificate === null) throw new Problem('not_found', 'The order has no certificate with this id.');
+    return jsonAnswer(200, certificateJson(certificate, certificateExpansion(expand), new Date()));
+  }
+
+  /** Newest first. @throws Problem `not_found`, `bad_query` */
+  async page(accountId: string, orderName: string, query: ListQuery): Promise<Answer> {
+    const limit = readLimit(query.limit);
+    const after = readAfter(query.after, isCertificateId);
+    const { planId } = await this.order(accountId, orderName);
+    const found = await this.certificates.page(planId, after, limit + 1);
+    const certificates = found.slice(0, limit);
+    const now = new Date();
+    const shown = certificates.map((each) => certificateJson(each, certificateExpansion(query.expand), now));
+    const last = certificates.at(-1);
+    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    const path = this.addresses.certificates(orderName);
+    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, limit, query.expand) });
+  }
+
+  private async order(accountId: string, name: string): Promise<StoredOrder> {
+    const order = await this.orders.find(accountId, name);
+    if (order === null) throw noSuchOrder();
+    return order;
+  }
+}
+
+/** A positive integer that JSON's numbers hold, written as a number is. */
+function isCertificateId(text: string): boolean {
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+}

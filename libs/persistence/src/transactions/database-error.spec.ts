@@ -1,0 +1,64 @@
+import { CoreDatabaseFixture } from '../fixtures/core-database';
+import { coreDataSource } from '../core-data-source';
+import { databaseProblem, isUniqueViolation } from './database-error';
+
+let core: CoreDatabaseFixture;
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+  await core.account('1');
+});
+afterAll(async () => await core.close());
+
+const errorOf = async (work: () => Promise<unknown>): Promise<unknown> =>
+  await work().then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe('databaseProblem', () => {
+  it('is a service_outage when nobody listens', async () => {
+    const away = coreDataSource({
+      url: 'postgres://x@127.0.0.1:1/x',
+      applicationName: 'spec',
+      poolSize: 1,
+      statementTimeoutMs: 1_000,
+    });
+    expect(databaseProblem(await errorOf(async () => await away.initialize()))).toMatchObject({
+      code: 'service_outage',
+    });
+  });
+
+  it('is a service_outage when the server ends the connection', async () => {
+    const error = await errorOf(
+      async () => await core.database.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+    );
+    expect(databaseProblem(error)).toMatchObject({ code: 'service_outage' });
+  });
+
+  it('is a service_outage when a statement takes too long', async () => {
+    const error = await errorOf(
+      async () =>
+        await core.transactions.run(async (tx) => {
+          await tx.query(`SET LOCAL statement_timeout = 10`);
+          await tx.query(`SELECT pg_sleep(5)`);
+        }),
+    );
+    expect(databaseProblem(error)).toMatchObject({ code: 'service_outage' });
+  });
+
+  it('is nothing for a fault of ours', async () => {
+    expect(
+      databaseProblem(await errorOf(async () => await core.database.query('SELECT nonsense'))),
+    ).toBeUndefined();
+  });
+});
+
+describe('isUniqueViolation', () => {
+  it('knows the constraint by its name', async () => {
+    const error = await errorOf(
+      async () => await core.database.query(`INSERT INTO account (id, name) VALUES (1, 'x')`),
+    );
+    expect(isUniqueViolation(error, 'PK_54115ee388cdb6d86bb4bf5b2ea')).toBe(true);
+    expect(isUniqueViolation(error, 'order_v3_name')).toBe(false);
+  });
+});

@@ -1,0 +1,275 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import {
+  algorithms,
+  attributeOfName,
+  commonName,
+  type CsrParts,
+  dns,
+  extensionRequest,
+  forgeCsr,
+  rsaSpki,
+  spkiOf,
+  subjectAltName,
+} from '../testing/csr-forge';
+import { bool, fromHex, int, nul, octets, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
+import { decodeCsrField, encodePem, judgeCsr, type KeyType, readCsr } from '../index';
+
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+interface Order {
+  readonly product?: 'free_ca' | 'paid_ca';
+  readonly keyType?: KeyType;
+  readonly dnsNames?: readonly string[];
+  readonly keyBlocked?: boolean;
+}
+
+function faultsOf(der: Uint8Array, { product = 'free_ca', keyType, dnsNames = ['example.com'], keyBlocked = false }: Order = {}) {
+  const reading = readCsr(der);
+  if (!reading.ok) return reading.faults;
+  const rule = { mustNameEveryDnsName: product === 'free_ca' };
+  return judgeCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked });
+}
+
+const codesOf = (der: Uint8Array, order?: Order) => faultsOf(der, order).map(({ code }) => code);
+const forged = (parts: CsrParts) => forgeCsr(ec, parts);
+
+describe('what is read from a CSR', () => {
+  it('the public key, its digest, the names and the countries', () => {
+    const subject = seq(attributeOfName('2.5.4.6', tlv(0x13, Buffer.from('GB'))), commonName('Example.com'));
+    const reading = readCsr(forged({ subject, sans: [dns('a.example.com'), tlv(0x87, fromHex('7f000001'))] }));
+    expect(reading.ok && reading.csr).toMatchObject({
+      commonNames: ['Example.com'],
+      countries: ['GB'],
+      subjectAlternativeNames: { dnsNames: ['a.example.com'], otherKinds: ['IP address'] },
+      keyType: 'ecdsa',
+      spkiSha256: createHash('sha256').update(spkiOf(ec.publicKey)).digest('hex'),
+    });
+  });
+});
+
+describe('free_ca: the CSR must contain every DNS name', () => {
+  const dnsNames = ['example.com', '*.example.com', 'www.example.com'];
+
+  it('accepts exactly the order\'s DNS names, in any order, in any case, and more than once', () => {
+    const sans = ['WWW.example.com', '*.Example.com', 'example.com', 'EXAMPLE.com'].map(dns);
+    expect(codesOf(forged({ sans }), { dnsNames })).toEqual([]);
+  });
+
+  it('accepts a CSR without a common name', () => {
+    expect(codesOf(forged({ subject: seq() }))).toEqual([]);
+  });
+
+  it('the common name, if present, must equal one of the order\'s DNS names', () => {
+    expect(codesOf(forged({ subject: seq(commonName('EXAMPLE.COM')) }))).toEqual([]);
+    for (const name of ['example.org', 'example.com.', ' example.com', 'www.example.com', '\u212a.example.com', 'example.com\0']) {
+      expect(codesOf(forged({ subject: seq(commonName(name)) }))).toEqual(['csr_cn_mismatch']);
+    }
+  });
+
+  it.each([
+    ['one name is missing', ['example.com', 'www.example.com'], /lack "\*\.example\.com"/],
+    ['one name is too many', [...dnsNames, 'x.example.com'], /have "x\.example\.com" that the order does not have/],
+    ['a name ends in a dot', ['example.com.', '*.example.com', 'www.example.com'], /lack "example.com"/],
+    ['a name has a NUL', [...dnsNames, 'example.com\0.evil.net'], /\\u\{0\}/],
+    ['all names are others', ['a.net'], /lack .* and have "a.net"/],
+  ])('refuses when %s', (_what, names, message) => {
+    const [fault, ...others] = faultsOf(forged({ sans: names.map(dns) }), { dnsNames });
+    expect(fault).toMatchObject({ code: 'csr_san_mismatch', message: expect.stringMatching(message) as string });
+    expect(others).toEqual([]);
+  });
+
+  it('refuses a missing extension, also when the common name says it all', () => {
+    expect(codesOf(forged({ attributes: [] }))).toEqual(['csr_san_mismatch']);
+    expect(codesOf(forged({ attributes: null }))).toEqual(['csr_san_mismatch']);
+    const keyUsage = seq(oid('2.5.29.15'), octets(fromHex('03020780')));
+    expect(codesOf(forged({ attributes: [extensionRequest(keyUsage)] }))).toEqual(['csr_san_mismatch']);
+  });
+
+  it.each([
+    ['IP address', tlv(0x87, fromHex('7f000001'))],
+    ['email address', tlv(0x81, Buffer.from('a@example.com'))],
+    ['URI', tlv(0x86, Buffer.from('https://example.com'))],
+    ['other name', tlv(0xa0, oid('1.2.3'), tlv(0xa0, utf8('x')))],
+    ['directory name', tlv(0xa4, seq())],
+  ])('refuses an entry that is an %s', (kind, entry) => {
+    const [fault] = faultsOf(forged({ sans: [dns('example.com'), entry] }));
+    expect(fault).toMatchObject({ code: 'csr_san_mismatch', message: expect.stringContaining(kind) as string });
+  });
+
+  it('keeps the message short however many names are wrong', () => {
+    const sans = Array.from({ length: 500 }, (_, i) => dns(`${'x'.repeat(60)}.${i}.example.com`));
+    expect(faultsOf(forged({ sans }))[0]?.message.length).toBeLessThan(700);
+  });
+});
+
+describe('paid_ca: the common name and SANs in the CSR are ignored', () => {
+  it('accepts any of them, and none', () => {
+    for (const parts of [{ attributes: [] }, { sans: [dns('other.net'), tlv(0x87, fromHex('01020304'))] }, { subject: seq(commonName('Ü *')) }]) {
+      expect(codesOf(forged(parts), { product: 'paid_ca' })).toEqual([]);
+    }
+  });
+});
+
+describe('every fault is told at once', () => {
+  it('of the key, of its type, of the block list, of the common name and of the SANs', () => {
+    const der = forgeCsr(rsa, { spki: rsaSpki(1n << 1023n), subject: seq(commonName('a.net')), sans: [dns('b.net')] });
+    expect(codesOf(der, { keyType: 'ecdsa', keyBlocked: true })).toEqual([
+      'unsupported_key_size',
+      'unsupported_key_type',
+      'key_compromised',
+      'csr_cn_mismatch',
+      'csr_san_mismatch',
+    ]);
+  });
+});
+
+describe('the key', () => {
+  it('must be of the order\'s key_type, and the message names both', () => {
+    expect(codesOf(forgeCsr(rsa), { keyType: 'rsa' })).toEqual([]);
+    expect(codesOf(forgeCsr(ec), { keyType: 'ecdsa' })).toEqual([]);
+    const [fault] = faultsOf(forgeCsr(ec), { keyType: 'rsa' });
+    expect(fault).toEqual({ code: 'unsupported_key_type', message: "The CSR has an ECDSA key, but the order's key_type is rsa (RSA)." });
+  });
+
+  it('is refused when the caller finds it blocked', () => {
+    expect(codesOf(forged({}), { keyBlocked: true })).toEqual(['key_compromised']);
+  });
+
+  it('has an algorithm identifier with exactly the right parameters', () => {
+    const withParameters = (...parameters: Uint8Array[]) =>
+      seq(seq(oid('1.2.840.113549.1.1.1'), ...parameters), tlv(0x03, fromHex('00'), seq(int(5), int(3))));
+    expect(codesOf(forged({ spki: withParameters() }))).toEqual(['malformed_csr']);
+    expect(codesOf(forged({ spki: withParameters(seq()) }))).toEqual(['malformed_csr']);
+    expect(codesOf(forged({ spki: withParameters(nul(), nul()) }))).toEqual(['malformed_csr']);
+  });
+});
+
+describe('the signature', () => {
+  it('must be made over this request with the private key that belongs to its public key', () => {
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    expect(codesOf(forgeCsr({ ...ec, privateKey: stranger.privateKey }))).toEqual(['bad_csr_signature']);
+    expect(codesOf(forged({ signature: sign('sha256', Buffer.from('another request'), ec.privateKey) }))).toEqual(['bad_csr_signature']);
+    expect(codesOf(forgeCsr(rsa, { signature: Buffer.alloc(256) }))).toEqual(['bad_csr_signature']);
+    expect(codesOf(forgeCsr(rsa, { signature: Buffer.alloc(0) }))).toEqual(['bad_csr_signature']);
+  });
+
+  it.each([
+    ['sha256', '1.2.840.113549.1.1.11', '1.2.840.10045.4.3.2'],
+    ['sha384', '1.2.840.113549.1.1.12', '1.2.840.10045.4.3.3'],
+    ['sha512', '1.2.840.113549.1.1.13', '1.2.840.10045.4.3.4'],
+  ])('may use %s with RSA or ECDSA', (hash, rsaOid, ecOid) => {
+    expect(codesOf(forgeCsr(rsa, { hash, algorithm: seq(oid(rsaOid), nul()) }))).toEqual([]);
+    expect(codesOf(forgeCsr(ec, { hash, algorithm: seq(oid(ecOid)) }))).toEqual([]);
+  });
+
+  it.each([
+    ['sha1', '1.2.840.113549.1.1.5', 'sha1WithRSAEncryption'],
+    ['md5', '1.2.840.113549.1.1.4', 'md5WithRSAEncryption'],
+    ['sha224', '1.2.840.113549.1.1.14', 'sha224WithRSAEncryption'],
+    ['sha256', '1.2.840.113549.1.1.10', 'RSASSA-PSS'],
+  ])('is refused with %s under %s', (hash, algorithm, name) => {
+    const [fault] = faultsOf(forgeCsr(rsa, { hash, algorithm: seq(oid(algorithm), nul()) }));
+    expect(fault).toMatchObject({ code: 'bad_csr_signature', message: expect.stringContaining(name) as string });
+  });
+
+  it('has an algorithm identifier with exactly the right parameters', () => {
+    const refused = [
+      forgeCsr(rsa, { algorithm: seq(oid('1.2.840.113549.1.1.11')) }),
+      forgeCsr(rsa, { algorithm: seq(oid('1.2.840.113549.1.1.11'), seq()) }),
+      forgeCsr(ec, { algorithm: seq(oid('1.2.840.10045.4.3.2'), nul()) }),
+      forgeCsr(ec, { algorithm: algorithms.sha256WithRsa }),
+      forgeCsr(rsa, { algorithm: algorithms.ecdsaWithSha256 }),
+    ];
+    for (const der of refused) expect(codesOf(der)).toEqual(['bad_csr_signature']);
+  });
+
+  it('is DER itself when it is an ECDSA signature', () => {
+    const info = readCsr(forged({}));
+    if (!info.ok) throw new Error('the forged request is not read');
+    const good = sign('sha256', info.csr.infoDer, ec.privateKey);
+    const [r, s] = [good.subarray(4, 4 + (good[3] ?? 0)), good.subarray(6 + (good[3] ?? 0))];
+    const wrap = (signature: Uint8Array) => seq(info.csr.infoDer, algorithms.ecdsaWithSha256, tlv(0x03, fromHex('00'), signature));
+    expect(codesOf(wrap(seq(tlv(2, r), tlv(2, s))))).toEqual([]);
+    const wrong = [
+      seq(tlv(2, fromHex('0000'), r), tlv(2, s)),
+      Buffer.concat([seq(tlv(2, r), tlv(2, s)), fromHex('00')]),
+      seq(tlv(2, r), tlv(2, s), int(1)),
+      seq(int(0), int(0)),
+      sign('sha256', info.csr.infoDer, { key: ec.privateKey, dsaEncoding: 'ieee-p1363' }),
+    ];
+    for (const signature of wrong) expect(codesOf(wrap(signature))).toEqual(['bad_csr_signature']);
+  });
+});
+
+describe('a CSR that is malformed for either product', () => {
+  const san = subjectAltName(dns('example.com'));
+  const request = extensionRequest(san);
+  it.each<[string, CsrParts]>([
+    ['a version other than 0', { version: int(1) }],
+    ['a version that is negative', { version: fromHex('0201ff') }],
+    ['two common names', { subject: seq(commonName('example.com'), commonName('www.example.com')) }],
+    ['two common names in one part', { subject: seq(set(seq(oid('2.5.4.3'), utf8('a')), seq(oid('2.5.4.3'), utf8('b')))) }],
+    ['an empty common name', { subject: seq(commonName('')) }],
+    ['a common name that is no text', { subject: seq(attributeOfName('2.5.4.3', int(1))) }],
+    ['a part of the subject without attributes', { subject: seq(set()) }],
+    ['a subject that is a SET', { subject: set() }],
+    ['two extensionRequest attributes', { attributes: [request, request] }],
+    ['an extensionRequest with two values', { attributes: [seq(oid('1.2.840.113549.1.9.14'), set(seq(san), seq(san)))] }],
+    ['an extensionRequest without a value', { attributes: [seq(oid('1.2.840.113549.1.9.14'), set())] }],
+    ['two SAN extensions', { attributes: [extensionRequest(san, san)] }],
+    ['an empty SAN extension', { sans: [] }],
+    ['no extensions in the request for them', { attributes: [extensionRequest()] }],
+    ['a SAN that is not ASCII', { sans: [dns('b\u00fccher.com')] }],
+    ['a SAN in a constructed encoding', { sans: [tlv(0xa2, tlv(0x16, Buffer.from('example.com')))] }],
+    ['a SAN of an unknown kind', { sans: [tlv(0x89, Buffer.from('x'))] }],
+    ['a SAN of a universal type', { sans: [tlv(0x16, Buffer.from('example.com'))] }],
+    ['octets after the SAN', { attributes: [extensionRequest(seq(oid('2.5.29.17'), octets(seq(dns('a.com')), nul())))] }],
+    ['a criticality that is its default', { attributes: [extensionRequest(seq(oid('2.5.29.17'), bool(0), octets(seq(dns('a.com')))))] }],
+    ['attributes in the wrong order', { attributes: [request, seq(oid('1.2.3'), set(nul()))] }],
+    ['an attribute without values', { attributes: [seq(oid('1.2.840.113549.1.9.7'))] }],
+    ['a public key of another shape', { spki: seq(int(1)) }],
+    ['an RSA key that is no sequence', { spki: seq(seq(oid('1.2.840.113549.1.1.1'), nul()), tlv(3, fromHex('00'), nul())) }],
+  ])('%s', (_what, parts) => {
+    for (const product of ['free_ca', 'paid_ca'] as const) expect(codesOf(forged(parts), { product })).toEqual(['malformed_csr']);
+  });
+
+  it('tells what is wrong and where', () => {
+    const [fault] = faultsOf(forged({ version: int(1) }));
+    expect(fault?.message).toBe('The CSR is not a PKCS #10 request in DER: a version other than 0 (at octet 7).');
+  });
+});
+
+describe('the csr member of a request', () => {
+  const messageOf = (value: string) => {
+    const decoded = decodeCsrField(value);
+    return decoded.ok ? undefined : decoded.faults.map(({ code, message }) => `${code}: ${message}`).join();
+  };
+
+  it('is DER in base64 without line breaks', () => {
+    const decoded = decodeCsrField(forged({}).toString('base64'));
+    expect(decoded.ok && Buffer.from(decoded.der).subarray(0, 1)).toEqual(fromHex('30'));
+  });
+
+  it.each([
+    ['', /malformed_csr: The CSR is empty/],
+    ['QQ', /base64 .* padding/],
+    ['QUJD\nQUJD', /line breaks/],
+    ['-_-_', /not base64/],
+    ['\ud800', /not base64/],
+    ['A'.repeat(200_000), /longer than 64 KiB/],
+    [encodePem('CERTIFICATE REQUEST', forged({})), /in PEM; .*openssl req -in request\.pem -outform DER/],
+    [encodePem('NEW CERTIFICATE REQUEST', forged({})), /in PEM; .*openssl req/],
+    [encodePem('CERTIFICATE', forged({})), /not even a certificate request/],
+  ])('says what to do with %#', (value, message) => expect(messageOf(value)).toMatch(message));
+
+  it('says that a private key must be considered exposed, and repeats nothing of it', () => {
+    const pem = ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString();
+    const der = ec.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64');
+    for (const value of [pem, der, `${'A'.repeat(200_000)}${pem}`]) {
+      const message = messageOf(value);
+      expect(message).toMatch(/^malformed_csr: A private key was submitted.*neither stored nor logged.*consider it exposed/);
+      expect(message).not.toContain(value.slice(-40, -30));
+    }
+  });
+});

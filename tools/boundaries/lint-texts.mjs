@@ -1,0 +1,12 @@
+// Lints texts that stand in no file. ESLint loads its configuration with a native import(), which Jest's sandbox does
+// not allow, so the canary asks this process: [{ filePath, text }] on standard input, the messages of each on output.
+import { text } from 'node:stream/consumers';
+import { ESLint } from 'eslint';
+
+const eslint = new ESLint();
+const answers = [];
+for (const { filePath, text: source } of JSON.parse(await text(process.stdin))) {
+  const [result] = await eslint.lintText(source, { filePath });
+  answers.push((result?.messages ?? []).map(({ ruleId, message }) => `${ruleId}: ${message}`));
+}
+process.stdout.write(JSON.stringify(answers));
