@@ -135,6 +135,12 @@ const refused: readonly Case[] = [
     rule: imports,
   },
   {
+    what: 'I/O in a domain lib, by its old name',
+    filePath: 'libs/issuance/src/canary.ts',
+    text: uses('fs/promises'),
+    rule: imports,
+  },
+  {
     what: 'a framework in a domain lib',
     filePath: 'libs/issuance/src/canary.ts',
     text: uses('@nestjs/common'),

@@ -11,6 +11,7 @@ const READY_WITHIN_MS = 15_000;
 /** Nothing is written at shutdown, so it is immediate. */
 const SHUTDOWN_WITHIN_MS = 5_000;
 const PORT_ATTEMPTS = 3;
+const PROBE_TIMEOUT_MS = 1_000;
 /** Redis' own default. */
 const DATABASES = 16;
 
@@ -47,7 +48,7 @@ export async function startRedis({ binary, folder, port: wanted, databases = DAT
       pidFile,
     });
     try {
-      const probe = () => answersPing(port);
+      const probe = () => answersAs(port, child.pid);
       await untilReady(probe, { child, what: 'Redis', withinMs: READY_WITHIN_MS, signal });
       const stop = () => stopChild(child, { graceMs: SHUTDOWN_WITHIN_MS });
       return { port, child, url: `redis://${LOOPBACK}:${port}`, stop };
@@ -84,17 +85,28 @@ function settings(folder, port, databases) {
   }).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** @param {number} port @returns {Promise<boolean>} */
-function answersPing(port) {
+/**
+ * Another program may have taken the port and answer in our server's place, so it is asked who it is.
+ * @param {number} port
+ * @param {number} pid
+ * @returns {Promise<boolean>}
+ */
+function answersAs(port, pid) {
   return new Promise((resolve) => {
+    let reply = '';
     const socket = net.connect({ host: LOOPBACK, port });
     const answer = (/** @type {boolean} */ ready) => {
       socket.destroy();
       resolve(ready);
     };
-    socket.setTimeout(1_000, () => answer(false));
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => answer(false));
     socket.once('error', () => answer(false));
-    socket.once('connect', () => socket.write('PING\r\n'));
-    socket.once('data', (reply) => answer(reply.toString('latin1').startsWith('+PONG')));
+    socket.once('connect', () => socket.write('INFO server\r\n'));
+    socket.setEncoding('latin1').on('data', (text) => {
+      reply += text;
+      const found = /\bprocess_id:(\d+)\r/.exec(reply)?.[1];
+      if (found !== undefined || /^-/.test(reply)) answer(Number(found) === pid);
+    });
+    socket.once('end', () => answer(false));
   });
 }

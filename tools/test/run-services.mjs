@@ -80,7 +80,7 @@ export async function clearRun(folder) {
 async function clearAbandonedRuns() {
   for (const name of readFolder(RUNS)) {
     const pid = Number.parseInt(name, 10);
-    const isRunning = isAlive(pid) && /jest|tools\/test\/run\.mjs/.test(commandLine(pid));
+    const isRunning = isAlive(pid) && /jest|tools\/test\//.test(commandLine(pid));
     if (!isRunning) await clearRun(path.join(RUNS, name));
   }
 }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { JobQueues, runJobs } from '@certwright/bullmq';
 import {
   Attachments,
@@ -40,7 +41,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const jobs = new JobQueues(config.REDIS_URL, (error) => log.warn({ err: error }, 'redis'));
   running.opened('redis', async () => await jobs.close());
   readiness.add('redis', async () => await jobs.ping());
-  const dns = new DnsClient({ server: config.DNS_RESOLVER });
+  const dns = new DnsClient({ server: await addressOf(config.DNS_RESOLVER) });
   running.opened('resolver', () => dns.close());
 
   const advance = new AdvanceIssuance({
@@ -75,6 +76,12 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     const repeating = repeat(round, { afterErrorMs, onError });
     running.opened(name, async () => await repeating.stop());
   }
+}
+
+/** A resolver that is given by name (a service of the cluster) is looked up once, by the system's own means. */
+async function addressOf({ host, port }: Config['DNS_RESOLVER']): Promise<Config['DNS_RESOLVER']> {
+  const { address } = await lookup(host);
+  return { host: address, port };
 }
 
 async function openDatabase(

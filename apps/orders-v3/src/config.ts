@@ -19,7 +19,10 @@ export const ordersSettings = defineSettings({
       'Which accounts and certificates these are; written into a new database, and a database of the other mode is refused',
     default: 'sandbox',
   }),
-  DATABASE_URL: url({ meaning: 'The core database (PostgreSQL)', schemes: ['postgres', 'postgresql'] }),
+  DATABASE_URL: url<string>({
+    meaning: 'The core database (PostgreSQL)',
+    schemes: ['postgres', 'postgresql'],
+  }),
   DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the database that this process keeps at most; each request uses one at a time',
     unit: 'connections',
@@ -33,8 +36,9 @@ export const ordersSettings = defineSettings({
     maxMs: 600_000,
     default: 15_000,
   }),
-  REDIS_URL: url({
-    meaning: 'Redis, for rate limits over all processes and the news of disabled keys; while it is away each process limits by itself',
+  REDIS_URL: url<string>({
+    meaning:
+      'Redis, for rate limits over all processes and the news of disabled keys; while it is away each process limits by itself',
     schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
@@ -50,7 +54,8 @@ export const ordersSettings = defineSettings({
     default: 'approve.certwright.test',
   }),
   SETTLING_MS: durationMs({
-    meaning: 'A modification waits this long for further ones, so that several in a row make one certificate; a new order does not wait',
+    meaning:
+      'A modification waits this long for further ones, so that several in a row make one certificate; a new order does not wait',
     minMs: 0,
     maxMs: 3_600_000,
     default: 10_000,

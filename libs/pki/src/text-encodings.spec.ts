@@ -76,8 +76,14 @@ describe('a private key that was pasted', () => {
     ['PEM PKCS #8', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
     ['PEM PKCS #1', rsa.privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()],
     ['PEM SEC 1', ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString()],
-    ['encrypted PEM PKCS #8', rsa.privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted }).toString()],
-    ['encrypted PEM PKCS #1', rsa.privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted }).toString()],
+    [
+      'encrypted PEM PKCS #8',
+      rsa.privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted }).toString(),
+    ],
+    [
+      'encrypted PEM PKCS #1',
+      rsa.privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted }).toString(),
+    ],
     ['OpenSSH', '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU='],
     ['OpenSSH without its header', 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmU'],
     ['PuTTY', 'PuTTY-User-Key-File-3: ssh-rsa'],

@@ -22,7 +22,8 @@ export class DownloadCurrentCertificate {
   async run(token: string): Promise<Answer> {
     const found = tokenShape.test(token) ? await this.certificates.currentByDownloadToken(token) : null;
     if (found === null) throw new Problem('not_found', 'There is nothing to download at this address.');
-    if (found.current === null) return { status: 202, headers: { 'retry-after': String(retryAfterS) }, body: '' };
+    if (found.current === null)
+      return { status: 202, headers: { 'retry-after': String(retryAfterS) }, body: '' };
     const { leaf, chain } = found.current;
     return {
       status: 200,

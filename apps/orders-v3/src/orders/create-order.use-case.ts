@@ -38,7 +38,9 @@ export class CreateOrder {
       });
     } catch (error) {
       if (!isUniqueViolation(error, 'order_v3_name')) throw error;
-      throw new Problem('already_exists', 'The account has an order of this name already.', { field: 'name' });
+      throw new Problem('already_exists', 'The account has an order of this name already.', {
+        field: 'name',
+      });
     }
   }
 }

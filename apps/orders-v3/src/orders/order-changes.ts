@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { baseName } from '@certwright/dns-names';
-import { Certificates, Delegations, type DelegationLabels, Issuances, type Tx } from '@certwright/persistence';
+import {
+  Certificates,
+  Delegations,
+  type DelegationLabels,
+  Issuances,
+  type Tx,
+} from '@certwright/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { delegationLabel } from './delegation-label';
@@ -22,7 +28,12 @@ export class OrderChanges {
   ) {}
 
   async create(tx: Tx, accountId: string, order: Order): Promise<StoredOrder> {
-    const stored = await this.orders.insert(tx, accountId, order, randomBytes(secretBytes).toString('base64url'));
+    const stored = await this.orders.insert(
+      tx,
+      accountId,
+      order,
+      randomBytes(secretBytes).toString('base64url'),
+    );
     await this.ensureLabels(tx, stored);
     if (!stored.paused) await this.open(tx, stored, 0);
     return stored;
@@ -40,7 +51,10 @@ export class OrderChanges {
     if (!sameNames(before.dnsNames, stored.dnsNames)) await this.ensureLabels(tx, stored);
     if (consequences.terms !== 'keep') {
       const { dnsNames, csr } = stored;
-      await this.certificates.reselectCurrent(tx, stored.planId, { dnsNames, spkiSha256: csr?.spkiSha256 ?? null });
+      await this.certificates.reselectCurrent(tx, stored.planId, {
+        dnsNames,
+        spkiSha256: csr?.spkiSha256 ?? null,
+      });
     }
     if (consequences.issuance === 'open') await this.open(tx, stored, this.config.SETTLING_MS);
     else await this.issuances.closeOpen(tx, stored.planId, 'superseded');
@@ -56,7 +70,9 @@ export class OrderChanges {
   /** The label that each name's standing record points to; a name that the account never had gets a fresh one. */
   async ensureLabels(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<DelegationLabels> {
     const names = [...new Set(dnsNames.map(baseName))];
-    return await this.delegations.ensure(tx, accountId, names, () => delegationLabel(randomBytes(secretBytes)));
+    return await this.delegations.ensure(tx, accountId, names, () =>
+      delegationLabel(randomBytes(secretBytes)),
+    );
   }
 
   private async open(tx: Tx, order: StoredOrder, settlingMs: number): Promise<void> {

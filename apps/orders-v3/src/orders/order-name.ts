@@ -10,7 +10,8 @@ const longestName = 255;
 export function orderNameFault(name: string): string | null {
   if (name === '') return 'is empty';
   // Before anything walks over it: a code point takes at most two UTF-16 units.
-  if (name.length > 2 * longestName || [...name].length > longestName) return `is longer than ${longestName} characters`;
+  if (name.length > 2 * longestName || [...name].length > longestName)
+    return `is longer than ${longestName} characters`;
   if (!name.isWellFormed()) return 'is not well-formed Unicode';
   if (/\p{Cc}/u.test(name)) return 'has control characters';
   if (name === '.' || name === '..') return 'is "." or "..", which URLs drop';

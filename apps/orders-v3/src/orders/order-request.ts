@@ -30,22 +30,30 @@ export function readOrderRequest(body: unknown): OrderRequest {
   for (const member of Object.keys(orderMembers) as (keyof Order)[]) {
     if (!Object.hasOwn(body, orderMembers[member])) continue;
     const reading: Reading<unknown> = readers[member](body[orderMembers[member]]);
-    if ('faults' in reading) faults.push(...reading.faults.map((fault) => ({ member, ...fault })));
-    else wishes[member] = reading.value;
-    if ('csr' in reading) csr = reading.csr;
+    if ('faults' in reading) {
+      faults.push(...reading.faults.map((fault) => ({ member, ...fault })));
+      continue;
+    }
+    wishes[member] = reading.value;
+    csr = reading.csr ?? csr;
   }
   return { wishes: wishes as OrderReading['wishes'], csr, faults, unknownMembers: unknownMembers(body) };
 }
 
 type Fault = Omit<OrderFault, 'member'>;
-type Reading<T> = { readonly value: T } | { readonly faults: readonly Fault[] };
-type CsrReading = { readonly value: OrderCsr | null; readonly csr: Csr | null } | { readonly faults: readonly Fault[] };
+type Reading<T> = Read<T> | { readonly faults: readonly Fault[] };
+interface Read<T> {
+  readonly value: T;
+  /** Of the member `csr`: what was read besides. */
+  readonly csr?: Csr;
+}
 
 const readers: { readonly [M in keyof Order]: (value: unknown) => Reading<Order[M]> } = {
   name: readName,
   dnsNames: readDnsNames,
   approverEmails: readApproverEmails,
-  cluster: (value) => (value === null || typeof value === 'string' ? { value } : invalid('must be a string or null')),
+  cluster: (value) =>
+    value === null || typeof value === 'string' ? { value } : invalid('must be a string or null'),
   autoRenew: readBoolean,
   muted: readBoolean,
   paused: readBoolean,
@@ -71,7 +79,9 @@ function readDnsNames(value: unknown): Reading<readonly string[]> {
   if (faults.length === 0) return { value: names };
   return {
     faults: faults.map(({ input, code, message }) =>
-      typeof input === 'string' ? { code, message } : { code: 'invalid_value', message: 'Each entry must be a string.' },
+      typeof input === 'string'
+        ? { code, message }
+        : { code: 'invalid_value', message: 'Each entry must be a string.' },
     ),
   };
 }
@@ -79,17 +89,24 @@ function readDnsNames(value: unknown): Reading<readonly string[]> {
 function readApproverEmails(value: unknown): Reading<Order['approverEmails']> {
   if (!isObject(value)) return invalid('must be an object that maps DNS names to addresses');
   const entries = Object.entries(value);
-  if (entries.length > mostEntries) return invalid(`has ${entries.length} members; an order has 100 DNS names at most`);
+  if (entries.length > mostEntries)
+    return invalid(`has ${entries.length} members; an order has 100 DNS names at most`);
   const addresses = new Map<string, string>();
   const faults: Fault[] = [];
   for (const [key, address] of entries) {
     const parsed = parseDnsName(key);
     if (!parsed.ok) {
-      faults.push({ code: 'invalid_approver', message: `${quoteInput(key)} is not one of the order's DNS names.` });
+      faults.push({
+        code: 'invalid_approver',
+        message: `${quoteInput(key)} is not one of the order's DNS names.`,
+      });
     } else if (typeof address !== 'string') {
       faults.push({ code: 'invalid_value', message: `The address of ${parsed.name} must be a string.` });
     } else if ((addresses.get(parsed.name) ?? lowerCase(address)) !== lowerCase(address)) {
-      faults.push({ code: 'invalid_value', message: `${parsed.name} stands there twice, with different addresses.` });
+      faults.push({
+        code: 'invalid_value',
+        message: `${parsed.name} stands there twice, with different addresses.`,
+      });
     } else {
       addresses.set(parsed.name, lowerCase(address));
     }
@@ -110,8 +127,8 @@ function readKeyType(value: unknown): Reading<KeyType> {
   return value === 'rsa' || value === 'ecdsa' ? { value } : invalid('must be "rsa" or "ecdsa"');
 }
 
-function readCsrMember(value: unknown): CsrReading {
-  if (value === null) return { value: null, csr: null };
+function readCsrMember(value: unknown): Reading<OrderCsr | null> {
+  if (value === null) return { value: null };
   if (typeof value !== 'string') return invalid('must be a string or null');
   const decoded = decodeCsrField(value);
   if (!decoded.ok) return decoded;

@@ -98,13 +98,24 @@ class Judgement {
   }
 
   faults(): OrderFault[] {
-    return [...this.name(), ...this.dnsNames(), ...this.productItself(), ...this.approvers(), ...this.cluster(), ...this.csr()];
+    return [
+      ...this.name(),
+      ...this.dnsNames(),
+      ...this.productItself(),
+      ...this.approvers(),
+      ...this.cluster(),
+      ...this.csr(),
+    ];
   }
 
   private *name(): Generator<OrderFault> {
     const { before, order } = this;
     if (before === null || order.name === before.name) return;
-    yield { member: 'name', code: 'immutable_field', message: 'The name of an order cannot change after its creation.' };
+    yield {
+      member: 'name',
+      code: 'immutable_field',
+      message: 'The name of an order cannot change after its creation.',
+    };
   }
 
   private *dnsNames(): Generator<OrderFault> {
@@ -125,7 +136,11 @@ class Judgement {
     if (atFault.has('product')) return;
     if (product === undefined) {
       const known = [...facts.products.keys()].sort().join(', ');
-      yield { member: 'product', code: 'invalid_value', message: `There is no such product; there are: ${known}.` };
+      yield {
+        member: 'product',
+        code: 'invalid_value',
+        message: `There is no such product; there are: ${known}.`,
+      };
     } else if (!product.available && before?.product !== order.product) {
       const message = `${product.name} cannot be ordered at present.`;
       yield { member: 'product', code: 'product_unavailable', message };
@@ -156,7 +171,11 @@ class Judgement {
 
   private *cluster(): Generator<OrderFault> {
     if (this.atFault.has('cluster') || this.facts.clusterExists) return;
-    yield { member: 'cluster', code: 'unknown_cluster', message: 'There is no cluster of this name in the account.' };
+    yield {
+      member: 'cluster',
+      code: 'unknown_cluster',
+      message: 'There is no cluster of this name in the account.',
+    };
   }
 
   private *csr(): Generator<OrderFault> {
@@ -176,7 +195,8 @@ class Judgement {
   /** While the names or the product are in doubt, only the key is looked at. */
   private *givenCsr(csr: Csr): Generator<OrderFault> {
     const { atFault, facts, order, product } = this;
-    const mustNameEveryDnsName = !atFault.has('dnsNames') && order.dnsNames.length > 0 && (product?.csrNamesEveryDnsName ?? false);
+    const mustNameEveryDnsName =
+      !atFault.has('dnsNames') && order.dnsNames.length > 0 && (product?.csrNamesEveryDnsName ?? false);
     const keyType = atFault.has('keyType') ? undefined : order.keyType;
     const expectations = { keyType, dnsNames: order.dnsNames, rule: { mustNameEveryDnsName } };
     for (const { code, message } of judgeCsr(csr, expectations, { keyBlocked: facts.keyBlocked })) {

@@ -1,5 +1,11 @@
 import { baseName } from '@certwright/dns-names';
-import { Certificates, type DelegationLabels, Delegations, Issuances, type Tx } from '@certwright/persistence';
+import {
+  Certificates,
+  type DelegationLabels,
+  Delegations,
+  Issuances,
+  type Tx,
+} from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import type { OrderExpansion } from '../wire/expansion';
 import { orderJson, OrderSurroundings } from '../wire/order-json';

@@ -25,7 +25,12 @@ export class OrdersController {
 
   @Post()
   @DescribesOrders.create
-  async create(@Write() write: WriteRequest, @Body() body: unknown, @Query('expand') expand: unknown, @Res() reply: FastifyReply) {
+  async create(
+    @Write() write: WriteRequest,
+    @Body() body: unknown,
+    @Query('expand') expand: unknown,
+    @Res() reply: FastifyReply,
+  ) {
     sendAnswer(reply, await this.creation.run(write, body, orderExpansion(expand)));
   }
 
@@ -39,7 +44,10 @@ export class OrdersController {
     @Query('expand') expand: unknown,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.update.run(write, { name, body, precondition, expansion: orderExpansion(expand) }));
+    sendAnswer(
+      reply,
+      await this.update.run(write, { name, body, precondition, expansion: orderExpansion(expand) }),
+    );
   }
 
   @Get()

@@ -66,7 +66,12 @@ export class OrdersRepository {
   }
 
   /** The caller holds the rows of `before`. */
-  async modify(tx: Tx, before: StoredOrder, after: Order, terms: Consequences['terms']): Promise<StoredOrder> {
+  async modify(
+    tx: Tx,
+    before: StoredOrder,
+    after: Order,
+    terms: Consequences['terms'],
+  ): Promise<StoredOrder> {
     const { planId, accountId, downloadToken } = before;
     const revision = await this.plans.modify(tx, planId, after);
     await tx.query(
@@ -84,7 +89,12 @@ export class OrdersRepository {
     await this.plans.close(tx, planId);
   }
 
-  private async moveTerms(tx: Tx, before: StoredOrder, after: Order, move: Consequences['terms']): Promise<string | null> {
+  private async moveTerms(
+    tx: Tx,
+    before: StoredOrder,
+    after: Order,
+    move: Consequences['terms'],
+  ): Promise<string | null> {
     const terms = termsOf(after);
     if (move === 'keep') return before.termsId;
     if (terms !== null) return await this.plans.setTerms(tx, before.planId, terms);

@@ -26,7 +26,8 @@ export class RepeatableRequests {
       if (key === null) return await work(tx);
       const identified = { ...request, method: 'POST', key };
       const earlier = await this.records.begin(tx, identified);
-      if (earlier !== null) return { ...earlier, headers: { ...earlier.headers, 'idempotency-replayed': 'true' } };
+      if (earlier !== null)
+        return { ...earlier, headers: { ...earlier.headers, 'idempotency-replayed': 'true' } };
       const answer = await work(tx);
       await this.records.finish(tx, identified, answer);
       return answer;

@@ -41,6 +41,8 @@ export class RetrieveOrders {
     const shown = await this.views.show(orders, orderExpansion(query.expand));
     const last = orders.at(-1);
     if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
-    return jsonAnswer(200, shown, { link: nextPageLink(this.addresses.orders, last.name, limit, query.expand) });
+    return jsonAnswer(200, shown, {
+      link: nextPageLink(this.addresses.orders, last.name, limit, query.expand),
+    });
   }
 }

@@ -39,7 +39,9 @@ export class UpdateOrder {
       const { order, faults } = draftModification(before, request, facts);
       assertNoFaults(faults, request.unknownMembers);
       const stored = await this.changes.modify(tx, before, order);
-      return jsonAnswer(200, await this.views.showWithin(tx, stored, expansion), { etag: entityTag(stored.revision) });
+      return jsonAnswer(200, await this.views.showWithin(tx, stored, expansion), {
+        etag: entityTag(stored.revision),
+      });
     });
   }
 }

@@ -15,8 +15,10 @@ export class RetrievePublication {
   /** @throws Problem `not_found`, also while the built-in CA has not published it yet */
   async run(file: string): Promise<Answer> {
     const publication = publications.get(file);
-    const der = publication === undefined ? null : await this.issuers.publication(publication.issuer, publication.kind);
-    if (publication === undefined || der === null) throw new Problem('not_found', 'Nothing is published at this address.');
+    const der =
+      publication === undefined ? null : await this.issuers.publication(publication.issuer, publication.kind);
+    if (publication === undefined || der === null)
+      throw new Problem('not_found', 'Nothing is published at this address.');
     return {
       status: 200,
       headers: { 'content-type': publication.contentType, 'cache-control': cacheControl },

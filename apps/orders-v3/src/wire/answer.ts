@@ -13,12 +13,19 @@ export interface JsonAnswer extends Answer {
   readonly body: string;
 }
 
-export function jsonAnswer(status: number, value: unknown, headers: Answer["headers"] = {}): JsonAnswer {
-  return { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body: JSON.stringify(value) };
+export function jsonAnswer(status: number, value: unknown, headers: Answer['headers'] = {}): JsonAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body: JSON.stringify(value),
+  };
 }
 
 export const emptyAnswer: Answer = { status: 204, headers: {}, body: '' };
 
 export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): void {
-  void reply.code(status).headers(headers).send(body.length === 0 ? undefined : body);
+  void reply
+    .code(status)
+    .headers(headers)
+    .send(body.length === 0 ? undefined : body);
 }

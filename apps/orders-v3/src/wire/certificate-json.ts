@@ -4,7 +4,11 @@ import type { CertificateExpansion } from './expansion';
 import { timestamp } from './timestamp';
 
 /** A certificate in the words of the API. */
-export function certificateJson(certificate: StoredCertificate, expansion: CertificateExpansion, now: Date): object {
+export function certificateJson(
+  certificate: StoredCertificate,
+  expansion: CertificateExpansion,
+  now: Date,
+): object {
   const state = certificateState(certificate, now);
   return {
     // Ids fit the integers of JSON's numbers: a constraint of the table.

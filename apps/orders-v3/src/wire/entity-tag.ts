@@ -22,9 +22,13 @@ export function readIfMatch(value: string | undefined): Precondition {
   const tags = new Set(value.match(entityTags));
   const isList = tags.size > 0 && /^[ \t,]*$/.test(value.replace(entityTags, ''));
   if (!isList) {
-    throw new Problem('invalid_value', 'If-Match must be * or a list of entity tags, such as "3" with its quotes.', {
-      field: 'If-Match',
-    });
+    throw new Problem(
+      'invalid_value',
+      'If-Match must be * or a list of entity tags, such as "3" with its quotes.',
+      {
+        field: 'If-Match',
+      },
+    );
   }
   return (revision) => tags.has(entityTag(revision));
 }

@@ -4,9 +4,13 @@ import { Problem } from '@certwright/errors';
 export function readIdempotencyKey(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header;
-  throw new Problem('invalid_value', 'An Idempotency-Key has 1 to 255 visible ASCII characters, without spaces.', {
-    field: 'Idempotency-Key',
-  });
+  throw new Problem(
+    'invalid_value',
+    'An Idempotency-Key has 1 to 255 visible ASCII characters, without spaces.',
+    {
+      field: 'Idempotency-Key',
+    },
+  );
 }
 
 /** The same text for the same meaning: members sorted by name. Its depth is bounded where the body is read. */

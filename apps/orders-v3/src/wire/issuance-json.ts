@@ -14,7 +14,10 @@ export interface IssuanceFacts {
 }
 
 /** What happens now, and what the caller can do about it. */
-export function issuanceJson(order: StoredOrder, { latest, labels, approvalZone, now }: IssuanceFacts): object {
+export function issuanceJson(
+  order: StoredOrder,
+  { latest, labels, approvalZone, now }: IssuanceFacts,
+): object {
   const phase = phaseOf(order, latest, now);
   const nextAttempt = nextAttemptAt(phase, latest);
   const approvals = new Map(latest?.approvals.map((approval) => [approval.dnsName, approval]));

@@ -39,8 +39,12 @@ export function orderJson(
     revision: order.revision,
     current_cert_download: addresses.download(order.downloadToken),
     pubkey_sha256: order.csr === null ? null : Buffer.from(order.csr.spkiSha256).toString('hex'),
-    ...(expansion.csr ? { csr: order.csr === null ? null : Buffer.from(order.csr.der).toString('base64') } : {}),
-    ...(expansion.currentCert === null ? {} : { current_cert: currentCertJson(expansion.currentCert, facts) }),
+    ...(expansion.csr
+      ? { csr: order.csr === null ? null : Buffer.from(order.csr.der).toString('base64') }
+      : {}),
+    ...(expansion.currentCert === null
+      ? {}
+      : { current_cert: currentCertJson(expansion.currentCert, facts) }),
     ...(expansion.issuance ? { issuance: issuanceJson(order, { ...facts, approvalZone }) } : {}),
   };
 }

@@ -8,7 +8,8 @@ export function readLimit(limit: unknown): number {
   if (limit === undefined || limit === '') return largestPage;
   const value = typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? Number(limit) : NaN;
   if (Number.isNaN(value)) throw badQuery('limit', 'invalid_value', 'It must be a whole number, once.');
-  if (value < 1 || value > largestPage) throw badQuery('limit', 'out_of_range', `It must be from 1 to ${largestPage}.`);
+  if (value < 1 || value > largestPage)
+    throw badQuery('limit', 'out_of_range', `It must be from 1 to ${largestPage}.`);
   return value;
 }
 
@@ -36,6 +37,7 @@ function badQuery(field: string, code: FieldFault['code'], message: string): Pro
 export function nextPageLink(path: string, after: string, limit: number, expand: unknown): string {
   const query = new URLSearchParams({ after });
   if (limit !== largestPage) query.set('limit', String(limit));
-  for (const name of [expand].flat()) if (typeof name === 'string' && name !== '') query.append('expand', name);
+  for (const name of [expand].flat())
+    if (typeof name === 'string' && name !== '') query.append('expand', name);
   return `<${path}?${query.toString()}>; rel="next"`;
 }

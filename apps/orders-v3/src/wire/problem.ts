@@ -44,7 +44,13 @@ export function renderProblem({ code, message, field, faults }: Problem): Render
     ...(field === undefined ? {} : { field }),
     ...(faults.length === 0
       ? {}
-      : { sub_errors: faults.map((fault) => ({ field: fault.field, code: fault.code, message: fault.message })) }),
+      : {
+          sub_errors: faults.map((fault) => ({
+            field: fault.field,
+            code: fault.code,
+            message: fault.message,
+          })),
+        }),
   };
   return { status: statusOf[code], body };
 }

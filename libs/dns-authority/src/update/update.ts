@@ -118,7 +118,7 @@ export class Draft {
     const kept = held.filter((record) => !matches(record));
     if (name === this.zone.apex) {
       const lost = held.filter((record) => !kept.includes(record));
-      ;
+      kept.push(...recordsOfType(lost, 'SOA'));
       if (recordsOfType(kept, 'NS').length === 0) kept.push(...recordsOfType(lost, 'NS'));
     }
     if (kept.length < held.length) this.#put(name, kept);

@@ -24,7 +24,10 @@ interface Order {
   readonly keyBlocked?: boolean;
 }
 
-function faultsOf(der: Uint8Array, { product = 'free_ca', keyType, dnsNames = ['example.com'], keyBlocked = false }: Order = {}) {
+function faultsOf(
+  der: Uint8Array,
+  { product = 'free_ca', keyType, dnsNames = ['example.com'], keyBlocked = false }: Order = {},
+) {
   const reading = readCsr(der);
   if (!reading.ok) return reading.faults;
   const rule = { mustNameEveryDnsName: product === 'free_ca' };
@@ -37,7 +40,9 @@ const forged = (parts: CsrParts) => forgeCsr(ec, parts);
 describe('what is read from a CSR', () => {
   it('the public key, its digest, the names and the countries', () => {
     const subject = seq(attributeOfName('2.5.4.6', tlv(0x13, Buffer.from('GB'))), commonName('Example.com'));
-    const reading = readCsr(forged({ subject, sans: [dns('a.example.com'), tlv(0x87, fromHex('7f000001'))] }));
+    const reading = readCsr(
+      forged({ subject, sans: [dns('a.example.com'), tlv(0x87, fromHex('7f000001'))] }),
+    );
     expect(reading.ok && reading.csr).toMatchObject({
       commonNames: ['Example.com'],
       countries: ['GB'],
@@ -51,7 +56,7 @@ describe('what is read from a CSR', () => {
 describe('free_ca: the CSR must contain every DNS name', () => {
   const dnsNames = ['example.com', '*.example.com', 'www.example.com'];
 
-  it('accepts exactly the order\'s DNS names, in any order, in any case, and more than once', () => {
+  it("accepts exactly the order's DNS names, in any order, in any case, and more than once", () => {
     const sans = ['WWW.example.com', '*.Example.com', 'example.com', 'EXAMPLE.com'].map(dns);
     expect(codesOf(forged({ sans }), { dnsNames })).toEqual([]);
   });
@@ -60,22 +65,36 @@ describe('free_ca: the CSR must contain every DNS name', () => {
     expect(codesOf(forged({ subject: seq() }))).toEqual([]);
   });
 
-  it('the common name, if present, must equal one of the order\'s DNS names', () => {
+  it("the common name, if present, must equal one of the order's DNS names", () => {
     expect(codesOf(forged({ subject: seq(commonName('EXAMPLE.COM')) }))).toEqual([]);
-    for (const name of ['example.org', 'example.com.', ' example.com', 'www.example.com', '\u212a.example.com', 'example.com\0']) {
+    for (const name of [
+      'example.org',
+      'example.com.',
+      ' example.com',
+      'www.example.com',
+      '\u212a.example.com',
+      'example.com\0',
+    ]) {
       expect(codesOf(forged({ subject: seq(commonName(name)) }))).toEqual(['csr_cn_mismatch']);
     }
   });
 
   it.each([
     ['one name is missing', ['example.com', 'www.example.com'], /lack "\*\.example\.com"/],
-    ['one name is too many', [...dnsNames, 'x.example.com'], /have "x\.example\.com" that the order does not have/],
+    [
+      'one name is too many',
+      [...dnsNames, 'x.example.com'],
+      /have "x\.example\.com" that the order does not have/,
+    ],
     ['a name ends in a dot', ['example.com.', '*.example.com', 'www.example.com'], /lack "example.com"/],
     ['a name has a NUL', [...dnsNames, 'example.com\0.evil.net'], /\\u\{0\}/],
     ['all names are others', ['a.net'], /lack .* and have "a.net"/],
   ])('refuses when %s', (_what, names, message) => {
     const [fault, ...others] = faultsOf(forged({ sans: names.map(dns) }), { dnsNames });
-    expect(fault).toMatchObject({ code: 'csr_san_mismatch', message: expect.stringMatching(message) as string });
+    expect(fault).toMatchObject({
+      code: 'csr_san_mismatch',
+      message: expect.stringMatching(message) as string,
+    });
     expect(others).toEqual([]);
   });
 
@@ -94,7 +113,10 @@ describe('free_ca: the CSR must contain every DNS name', () => {
     ['directory name', tlv(0xa4, seq())],
   ])('refuses an entry that is an %s', (kind, entry) => {
     const [fault] = faultsOf(forged({ sans: [dns('example.com'), entry] }));
-    expect(fault).toMatchObject({ code: 'csr_san_mismatch', message: expect.stringContaining(kind) as string });
+    expect(fault).toMatchObject({
+      code: 'csr_san_mismatch',
+      message: expect.stringContaining(kind) as string,
+    });
   });
 
   it('keeps the message short however many names are wrong', () => {
@@ -105,7 +127,11 @@ describe('free_ca: the CSR must contain every DNS name', () => {
 
 describe('paid_ca: the common name and SANs in the CSR are ignored', () => {
   it('accepts any of them, and none', () => {
-    for (const parts of [{ attributes: [] }, { sans: [dns('other.net'), tlv(0x87, fromHex('01020304'))] }, { subject: seq(commonName('Ü *')) }]) {
+    for (const parts of [
+      { attributes: [] },
+      { sans: [dns('other.net'), tlv(0x87, fromHex('01020304'))] },
+      { subject: seq(commonName('Ü *')) },
+    ]) {
       expect(codesOf(forged(parts), { product: 'paid_ca' })).toEqual([]);
     }
   });
@@ -113,7 +139,11 @@ describe('paid_ca: the common name and SANs in the CSR are ignored', () => {
 
 describe('every fault is told at once', () => {
   it('of the key, of its type, of the block list, of the common name and of the SANs', () => {
-    const der = forgeCsr(rsa, { spki: rsaSpki(1n << 1023n), subject: seq(commonName('a.net')), sans: [dns('b.net')] });
+    const der = forgeCsr(rsa, {
+      spki: rsaSpki(1n << 1023n),
+      subject: seq(commonName('a.net')),
+      sans: [dns('b.net')],
+    });
     expect(codesOf(der, { keyType: 'ecdsa', keyBlocked: true })).toEqual([
       'unsupported_key_size',
       'unsupported_key_type',
@@ -125,11 +155,14 @@ describe('every fault is told at once', () => {
 });
 
 describe('the key', () => {
-  it('must be of the order\'s key_type, and the message names both', () => {
+  it("must be of the order's key_type, and the message names both", () => {
     expect(codesOf(forgeCsr(rsa), { keyType: 'rsa' })).toEqual([]);
     expect(codesOf(forgeCsr(ec), { keyType: 'ecdsa' })).toEqual([]);
     const [fault] = faultsOf(forgeCsr(ec), { keyType: 'rsa' });
-    expect(fault).toEqual({ code: 'unsupported_key_type', message: "The CSR has an ECDSA key, but the order's key_type is rsa (RSA)." });
+    expect(fault).toEqual({
+      code: 'unsupported_key_type',
+      message: "The CSR has an ECDSA key, but the order's key_type is rsa (RSA).",
+    });
   });
 
   it('is refused when the caller finds it blocked', () => {
@@ -149,7 +182,9 @@ describe('the signature', () => {
   it('must be made over this request with the private key that belongs to its public key', () => {
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     expect(codesOf(forgeCsr({ ...ec, privateKey: stranger.privateKey }))).toEqual(['bad_csr_signature']);
-    expect(codesOf(forged({ signature: sign('sha256', Buffer.from('another request'), ec.privateKey) }))).toEqual(['bad_csr_signature']);
+    expect(
+      codesOf(forged({ signature: sign('sha256', Buffer.from('another request'), ec.privateKey) })),
+    ).toEqual(['bad_csr_signature']);
     expect(codesOf(forgeCsr(rsa, { signature: Buffer.alloc(256) }))).toEqual(['bad_csr_signature']);
     expect(codesOf(forgeCsr(rsa, { signature: Buffer.alloc(0) }))).toEqual(['bad_csr_signature']);
   });
@@ -170,7 +205,10 @@ describe('the signature', () => {
     ['sha256', '1.2.840.113549.1.1.10', 'RSASSA-PSS'],
   ])('is refused with %s under %s', (hash, algorithm, name) => {
     const [fault] = faultsOf(forgeCsr(rsa, { hash, algorithm: seq(oid(algorithm), nul()) }));
-    expect(fault).toMatchObject({ code: 'bad_csr_signature', message: expect.stringContaining(name) as string });
+    expect(fault).toMatchObject({
+      code: 'bad_csr_signature',
+      message: expect.stringContaining(name) as string,
+    });
   });
 
   it('has an algorithm identifier with exactly the right parameters', () => {
@@ -189,7 +227,8 @@ describe('the signature', () => {
     if (!info.ok) throw new Error('the forged request is not read');
     const good = sign('sha256', info.csr.infoDer, ec.privateKey);
     const [r, s] = [good.subarray(4, 4 + (good[3] ?? 0)), good.subarray(6 + (good[3] ?? 0))];
-    const wrap = (signature: Uint8Array) => seq(info.csr.infoDer, algorithms.ecdsaWithSha256, tlv(0x03, fromHex('00'), signature));
+    const wrap = (signature: Uint8Array) =>
+      seq(info.csr.infoDer, algorithms.ecdsaWithSha256, tlv(0x03, fromHex('00'), signature));
     expect(codesOf(wrap(seq(tlv(2, r), tlv(2, s))))).toEqual([]);
     const wrong = [
       seq(tlv(2, fromHex('0000'), r), tlv(2, s)),
@@ -209,13 +248,19 @@ describe('a CSR that is malformed for either product', () => {
     ['a version other than 0', { version: int(1) }],
     ['a version that is negative', { version: fromHex('0201ff') }],
     ['two common names', { subject: seq(commonName('example.com'), commonName('www.example.com')) }],
-    ['two common names in one part', { subject: seq(set(seq(oid('2.5.4.3'), utf8('a')), seq(oid('2.5.4.3'), utf8('b')))) }],
+    [
+      'two common names in one part',
+      { subject: seq(set(seq(oid('2.5.4.3'), utf8('a')), seq(oid('2.5.4.3'), utf8('b')))) },
+    ],
     ['an empty common name', { subject: seq(commonName('')) }],
     ['a common name that is no text', { subject: seq(attributeOfName('2.5.4.3', int(1))) }],
     ['a part of the subject without attributes', { subject: seq(set()) }],
     ['a subject that is a SET', { subject: set() }],
     ['two extensionRequest attributes', { attributes: [request, request] }],
-    ['an extensionRequest with two values', { attributes: [seq(oid('1.2.840.113549.1.9.14'), set(seq(san), seq(san)))] }],
+    [
+      'an extensionRequest with two values',
+      { attributes: [seq(oid('1.2.840.113549.1.9.14'), set(seq(san), seq(san)))] },
+    ],
     ['an extensionRequest without a value', { attributes: [seq(oid('1.2.840.113549.1.9.14'), set())] }],
     ['two SAN extensions', { attributes: [extensionRequest(san, san)] }],
     ['an empty SAN extension', { sans: [] }],
@@ -224,19 +269,31 @@ describe('a CSR that is malformed for either product', () => {
     ['a SAN in a constructed encoding', { sans: [tlv(0xa2, tlv(0x16, Buffer.from('example.com')))] }],
     ['a SAN of an unknown kind', { sans: [tlv(0x89, Buffer.from('x'))] }],
     ['a SAN of a universal type', { sans: [tlv(0x16, Buffer.from('example.com'))] }],
-    ['octets after the SAN', { attributes: [extensionRequest(seq(oid('2.5.29.17'), octets(seq(dns('a.com')), nul())))] }],
-    ['a criticality that is its default', { attributes: [extensionRequest(seq(oid('2.5.29.17'), bool(0), octets(seq(dns('a.com')))))] }],
+    [
+      'octets after the SAN',
+      { attributes: [extensionRequest(seq(oid('2.5.29.17'), octets(seq(dns('a.com')), nul())))] },
+    ],
+    [
+      'a criticality that is its default',
+      { attributes: [extensionRequest(seq(oid('2.5.29.17'), bool(0), octets(seq(dns('a.com')))))] },
+    ],
     ['attributes in the wrong order', { attributes: [request, seq(oid('1.2.3'), set(nul()))] }],
     ['an attribute without values', { attributes: [seq(oid('1.2.840.113549.1.9.7'))] }],
     ['a public key of another shape', { spki: seq(int(1)) }],
-    ['an RSA key that is no sequence', { spki: seq(seq(oid('1.2.840.113549.1.1.1'), nul()), tlv(3, fromHex('00'), nul())) }],
+    [
+      'an RSA key that is no sequence',
+      { spki: seq(seq(oid('1.2.840.113549.1.1.1'), nul()), tlv(3, fromHex('00'), nul())) },
+    ],
   ])('%s', (_what, parts) => {
-    for (const product of ['free_ca', 'paid_ca'] as const) expect(codesOf(forged(parts), { product })).toEqual(['malformed_csr']);
+    for (const product of ['free_ca', 'paid_ca'] as const)
+      expect(codesOf(forged(parts), { product })).toEqual(['malformed_csr']);
   });
 
   it('tells what is wrong and where', () => {
     const [fault] = faultsOf(forged({ version: int(1) }));
-    expect(fault?.message).toBe('The CSR is not a PKCS #10 request in DER: a version other than 0 (at octet 7).');
+    expect(fault?.message).toBe(
+      'The CSR is not a PKCS #10 request in DER: a version other than 0 (at octet 6).',
+    );
   });
 });
 
@@ -268,7 +325,9 @@ describe('the csr member of a request', () => {
     const der = ec.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64');
     for (const value of [pem, der, `${'A'.repeat(200_000)}${pem}`]) {
       const message = messageOf(value);
-      expect(message).toMatch(/^malformed_csr: A private key was submitted.*neither stored nor logged.*consider it exposed/);
+      expect(message).toMatch(
+        /^malformed_csr: A private key was submitted.*neither stored nor logged.*consider it exposed/,
+      );
       expect(message).not.toContain(value.slice(-40, -30));
     }
   });

@@ -7,7 +7,7 @@ const fault = (text: string): { readonly fault: string } => ({ fault: text });
 /** Any text that is not empty; `pattern` narrows it. */
 export function string<D extends string | null = string>(
   described: Described<D> & { readonly pattern?: RegExp },
-): Setting<string | D> {
+): Setting<string | NoInfer<D>> {
   const { pattern } = described;
   const read = (text: string): Reading<string> =>
     pattern === undefined || pattern.test(text) ? { value: text } : fault(`does not match ${pattern}`);
@@ -17,7 +17,7 @@ export function string<D extends string | null = string>(
 /** A URL with one of the schemes (without colon). It may hold a password, so it is treated as a secret. */
 export function url<D extends string | null = string>(
   described: Described<D> & { readonly schemes: readonly string[] },
-): Setting<string | D> {
+): Setting<string | NoInfer<D>> {
   const schemes = described.schemes.map((scheme) => `${scheme}://`).join(' or ');
   const read = (text: string): Reading<string> => {
     const parsed = URL.canParse(text) ? new URL(text) : undefined;
@@ -32,7 +32,7 @@ export function url<D extends string | null = string>(
 /** A whole number; the fault and the manual name unit and range. */
 export function integer<D extends number | null = number>(
   described: Described<D> & { readonly unit: string; readonly min: number; readonly max: number },
-): Setting<number | D> {
+): Setting<number | NoInfer<D>> {
   const { unit, min, max } = described;
   const read = (text: string): Reading<number> => {
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
@@ -44,7 +44,7 @@ export function integer<D extends number | null = number>(
 }
 
 /** A TCP or UDP port to listen on; 0 takes any free one. */
-export function port<D extends number | null = number>(described: Described<D>): Setting<number | D> {
+export function port<D extends number | null = number>(described: Described<D>): Setting<number | NoInfer<D>> {
   return integer<D>({ ...described, unit: 'port', min: 0, max: 65_535 });
 }
 
@@ -57,7 +57,7 @@ export interface HostPort {
 /** `name:53`, `192.0.2.1:53` or `[2001:db8::1]:53`. */
 export function hostPort<D extends HostPort | null = HostPort>(
   described: Described<D>,
-): Setting<HostPort | D> {
+): Setting<HostPort | NoInfer<D>> {
   const read = (text: string): Reading<HostPort> => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text);
     const host = match?.[1] ?? match?.[2];
@@ -84,7 +84,7 @@ const msPerUnit: Readonly<Record<string, number>> = {
 /** A length of time: a number with `ms`, `s`, `m`, `h` or `d`, or a bare number of milliseconds. The value is in ms. */
 export function durationMs<D extends number | null = number>(
   described: Described<D> & { readonly minMs?: number; readonly maxMs?: number },
-): Setting<number | D> {
+): Setting<number | NoInfer<D>> {
   const { minMs = 0, maxMs = 365 * 86_400_000 } = described;
   const read = (text: string): Reading<number> => {
     const match = /^(\d{1,12})(ms|s|m|h|d)?$/.exec(text);
@@ -105,7 +105,7 @@ function showDuration(valueMs: number): string {
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false };
 
-export function boolean<D extends boolean | null = boolean>(described: Described<D>): Setting<boolean | D> {
+export function boolean<D extends boolean | null = boolean>(described: Described<D>): Setting<boolean | NoInfer<D>> {
   const read = (text: string): Reading<boolean> => {
     const value = booleans[text.toLowerCase()];
     return value === undefined ? fault('is neither true nor false') : { value };
@@ -156,7 +156,7 @@ export function list<T>(
 }
 
 /** The path of a file; whether it exists, its reader finds out, since it may appear later. */
-export function filePath<D extends string | null = string>(described: Described<D>): Setting<string | D> {
+export function filePath<D extends string | null = string>(described: Described<D>): Setting<string | NoInfer<D>> {
   const read = (text: string): Reading<string> =>
     text.includes('\0') ? fault('is not a path') : { value: text };
   return settingOf<string, D>({ unit: 'path', read }, described);
@@ -165,7 +165,7 @@ export function filePath<D extends string | null = string>(described: Described<
 /** A secret, wrapped so that it cannot be printed by accident. */
 export function secret<D extends Secret | null = Secret>(
   described: Described<D> & { readonly minLength?: number },
-): Setting<Secret | D> {
+): Setting<Secret | NoInfer<D>> {
   const { minLength = 1 } = described;
   const read = (text: string): Reading<Secret> =>
     text.length < minLength ? fault(`is shorter than ${minLength} characters`) : { value: new Secret(text) };

@@ -12,6 +12,7 @@ import { type ProblemAnswering, ProblemFilter, sendProblem } from './problem-fil
 import { registerRequestHooks } from './request-hooks';
 import { requestIdOf } from './request-id';
 import { logWhenAnswered } from './request-log';
+import { closeSilentConnections, watchConnections } from './silent-connections';
 
 /**
  * A name has at most 255 characters; the router counts UTF-16 units after decoding, of which a character has up to
@@ -45,6 +46,7 @@ export async function createHttpApp(
   registerRequestHooks(instance, options);
   registerHealthRoutes(instance, options.readiness, answering);
   answerUnknownExpectation(instance.server as Server, answering);
+  watchConnections(instance.server as Server);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: nestLogger(options.log),
     bodyParser: false,
@@ -99,7 +101,9 @@ export async function closeHttpApp(app: NestFastifyApplication, drainMs: number)
   const server = app.getHttpServer() as Server;
   const cut = setTimeout(() => server.closeAllConnections(), drainMs);
   // Nest runs its own hooks before it stops listening, and they may close what a request under way still needs.
-  await new Promise<void>((resolve) => server.close(() => resolve()));
+  const drained = new Promise<void>((resolve) => server.close(() => resolve()));
+  closeSilentConnections(server);
+  await drained;
   clearTimeout(cut);
   await app.close();
 }

@@ -76,8 +76,25 @@ describe('masking', () => {
     expect(maskSecrets(line)).toBe(masked);
   });
 
+  it('leaves JSON what it was', () => {
+    const members = {
+      a: '-----BEGIN PRIVATE KEY-----\nMIIE',
+      b: 'Bearer abc',
+      c: 'postgres://u:p@h',
+      csr: 'x\\"\\',
+      d: 1,
+    };
+    expect(JSON.parse(maskSecrets(JSON.stringify(members)))).toEqual({
+      a: '[masked PRIVATE KEY]',
+      b: 'Bearer [masked]',
+      c: 'postgres://[masked]@h',
+      csr: '[masked]',
+      d: 1,
+    });
+  });
+
   it('takes time in proportion to the line', () => {
-    const line = `${'a-'.repeat(50_000)}_${'b'.repeat(50_000)} -----BEGIN X-----${'-'.repeat(50_000)}`;
+    const line = `${'a-'.repeat(50_000)}_${'b'.repeat(50_000)} -----BEGIN ${'A'.repeat(50_000)} "csr":"${'\\\\n'.repeat(200_000)}"`;
     const begun = performance.now();
     maskSecrets(line);
     expect(performance.now() - begun).toBeLessThan(500);

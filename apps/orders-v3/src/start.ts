@@ -1,0 +1,50 @@
+import { ApiKeys, claimDeployment, databaseProblem } from '@certwright/persistence';
+import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
+import {
+  ApiKeyCache,
+  Authenticator,
+  closeHttpApp,
+  createHttpApp,
+  FallbackTokenBuckets,
+  MemoryTokenBuckets,
+  requestLimits,
+  type RunningProcess,
+} from '@certwright/service';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
+import { followDisabledKeys } from './api-keys/disabled-keys';
+import { AppModule } from './app.module';
+import type { OrdersConfig } from './config';
+import { renderProblem } from './wire/problem';
+
+/**
+ * Opens everything and listens. Waits for the database for half a minute; Redis may be away, at the start too.
+ *
+ * @returns the application, which listens on `HOST` and `PORT`
+ */
+export async function start(config: OrdersConfig, running: RunningProcess): Promise<NestFastifyApplication> {
+  const { log, metrics, readiness } = running;
+  const redis = connectRedis(config.REDIS_URL, { name: 'orders-v3-limits', log });
+  running.opened('redis', () => redis.close());
+  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+  // Keys are looked up in the application's database, which is there before the first request is.
+  const keys = new ApiKeyCache({ find: async (secretSha256) => await app.get(ApiKeys).find(secretSha256) });
+  const app: NestFastifyApplication = await createHttpApp(AppModule.forRoot(config), {
+    log,
+    metrics,
+    readiness,
+    renderProblem,
+    toProblem: databaseProblem,
+    authenticator: new Authenticator(keys, buckets, requestLimits(config)),
+    trustedProxies: config.TRUSTED_PROXIES,
+  });
+  running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
+  const database = app.get(DataSource);
+  await claimDeployment(database, config.CERTWRIGHT_MODE);
+  readiness.add('database', () => database.query('SELECT 1'));
+  const news = followDisabledKeys(config.REDIS_URL, keys, log);
+  running.opened('disabled keys', () => news.close());
+  await app.listen(config.PORT, config.HOST);
+  log.info({ url: await app.getUrl() }, 'listening');
+  return app;
+}

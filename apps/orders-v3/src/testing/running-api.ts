@@ -1,0 +1,183 @@
+import { createHash, randomInt } from 'node:crypto';
+import { request } from 'node:http';
+import {
+  apiKeySha256,
+  createLogger,
+  Metrics,
+  mintApiKey,
+  Readiness,
+  type RunningProcess,
+} from '@certwright/service';
+import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import { randomBytes } from 'node:crypto';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ordersSettings } from '../config';
+import { start } from '../start';
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The body as JSON; undefined when it is empty or something else. */
+  readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs read whatever came
+}
+
+export interface Sent {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An account that calls the API over real HTTP. */
+export class Tenant {
+  constructor(
+    private readonly api: RunningApi,
+    readonly accountId: string,
+    readonly apiKey: string,
+  ) {}
+
+  get = (path: string, sent: Sent = {}) => this.call('GET', path, sent);
+  post = (path: string, body: unknown, headers: Sent['headers'] = {}) =>
+    this.call('POST', path, { body, headers });
+  delete = (path: string, sent: Sent = {}) => this.call('DELETE', path, sent);
+
+  async call(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
+    const withKey = { authorization: `Bearer ${this.apiKey}`, ...headers };
+    return await this.api.call(method, path, { body, headers: withKey });
+  }
+}
+
+/** The whole API on a real PostgreSQL, a real Redis and a real port. */
+export class RunningApi {
+  private readonly closes: (() => unknown)[] = [];
+  app: NestFastifyApplication;
+  url: string;
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly redis: TestRedis,
+    readonly readiness: Readiness,
+  ) {}
+
+  /** @param settings on top of generous limits */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<RunningApi> {
+    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
+    const config = ordersSettings.read({
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      READS_PER_S: '100000',
+      WRITES_PER_S: '100000',
+      DRAIN_TIME: '0',
+      ...settings,
+    });
+    const running: RunningProcess = {
+      name: 'orders-v3',
+      log: createLogger('orders-v3', config.LOG_LEVEL),
+      metrics: new Metrics('orders-v3'),
+      readiness: api.readiness,
+      opened: (_name, close) => void api.closes.unshift(close),
+    };
+    api.app = await start(config, running);
+    api.readiness.started();
+    api.url = (await api.app.getUrl()).replace('[::1]', '127.0.0.1');
+    return api;
+  }
+
+  async stop(): Promise<void> {
+    for (const close of this.closes) await close();
+    await Promise.all([this.database.dispose(), this.redis.dispose()]);
+  }
+
+  async tenant(...permissions: string[]): Promise<Tenant> {
+    const accountId = String(randomInt(1, 2 ** 47));
+    const apiKey = mintApiKey(accountId, randomBytes);
+    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
+    await this.database.query(
+      `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, $3)`,
+      [
+        accountId,
+        apiKeySha256(apiKey),
+        permissions.length > 0 ? permissions : ['Order and Manage Certificates'],
+      ],
+    );
+    return new Tenant(this, accountId, apiKey);
+  }
+
+  /** The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON. */
+  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const { hostname, port } = new URL(this.url);
+    return await new Promise((resolve, reject) => {
+      const contentType = text === undefined ? {} : { 'content-type': 'application/json' };
+      const sent = request(
+        { hostname, port, method, path, headers: { ...contentType, ...headers } },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('end', () => {
+            const answer = Buffer.concat(chunks).toString();
+            const isJson =
+              answer !== '' && String(response.headers['content-type']).startsWith('application/json');
+            const json = isJson ? JSON.parse(answer) : undefined;
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer, json });
+          });
+        },
+      );
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  }
+}
+
+export interface ForgedCertificate {
+  readonly dnsNames: readonly string[];
+  /** SHA-256 over the SubjectPublicKeyInfo, hex. */
+  readonly pubkeySha256: string;
+  readonly notBefore?: Date;
+  readonly notAfter?: Date;
+  readonly revokedAt?: Date;
+  readonly isCurrent?: boolean;
+}
+
+const day = 86_400_000;
+
+/** A certificate of an order, as the worker would have attached it; its DER is any bytes. @returns its id */
+export async function attachCertificate(
+  { database }: RunningApi,
+  tenant: Tenant,
+  orderName: string,
+  certificate: ForgedCertificate,
+): Promise<number> {
+  const id = randomInt(1, 2 ** 47);
+  const leaf = Buffer.from(`leaf ${id}`);
+  const { notBefore = new Date(Date.now() - day), notAfter = new Date(Date.now() + 90 * day) } = certificate;
+  await database.query(
+    `INSERT INTO certificate_chain (sha256, chain, root) VALUES ('\\x01', ARRAY['\\x02'::bytea], '\\x03') ON CONFLICT DO NOTHING`,
+  );
+  await database.query(
+    `WITH made AS (
+       INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, closed_at)
+       SELECT plan.id, plan.account_id, plan.terms_id, 1000000 + $11, 'issued', '[]', now(), now() FROM plan JOIN order_v3 ON plan_id = plan.id
+       WHERE order_v3.account_id = $1 AND order_v3.name = $2 RETURNING id, plan_id, account_id)
+     INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, revoked_at)
+     SELECT $3, account_id, plan_id, id, $4, $5, 'ecdsa', '01', $6, $7, $8, $9, $10, '\\x01', $12 FROM made`,
+    [
+      tenant.accountId,
+      orderName,
+      id,
+      certificate.isCurrent ?? true,
+      certificate.dnsNames,
+      notBefore,
+      notAfter,
+      createHash('sha256').update(leaf).digest(),
+      Buffer.from(certificate.pubkeySha256, 'hex'),
+      leaf,
+      randomInt(1, 1_000_000),
+      certificate.revokedAt ?? null,
+    ],
+  );
+  return id;
+}

@@ -1,0 +1,95 @@
+import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
+import { exchange, parseAnswer, request } from '../testing/wire';
+
+let api: SampleApi;
+beforeAll(async () => {
+  api = await startSampleApi();
+});
+afterAll(() => api.app.close());
+
+/** After each attack the process lives, and has never answered 5xx nor logged an error. */
+afterEach(async () => {
+  const health = parseAnswer(await exchange(api.port, request('GET /healthz')));
+  expect(health.status).toBe(200);
+  expect(api.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);
+});
+
+const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
+
+/** Status and code of the answer to these bytes, which must be a Problem in the API's dialect. */
+async function refusal(...parts: readonly (string | Buffer)[]): Promise<[number, unknown]> {
+  const raw = await exchange(api.port, ...parts);
+  const { status, headers, body } = parseAnswer(raw);
+  expect(headers['x-request-id']).toMatch(/^[\w.-]{1,128}$/);
+  expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(body, 'latin1')));
+  return [status, (JSON.parse(body) as { code: unknown }).code];
+}
+
+describe('credentials', () => {
+  it.each([
+    ['none', 'X: y'],
+    ['an unknown key', `Authorization: Bearer 1_${'x'.repeat(32)}`],
+    ['an unknown scheme', 'Authorization: Negotiate abc'],
+    ['a password', `Authorization: Basic ${Buffer.from(`${sampleKeys.owner}:x`).toString('base64')}`],
+  ])('%s: 401 with both challenges', async (_what, header) => {
+    const { status, headers, body } = parseAnswer(await exchange(api.port, request('GET /whoami', [header])));
+    expect([status, (JSON.parse(body) as { code: string }).code, headers['www-authenticate']]).toEqual([
+      401,
+      'bad_credentials',
+      'Bearer realm="Certwright"\nBasic realm="Certwright", charset="UTF-8"',
+    ]);
+  });
+
+  it('that work say who calls, as Bearer and as Basic', async () => {
+    const basic = `Authorization: Basic ${Buffer.from(`${sampleKeys.owner}:`).toString('base64')}`;
+    for (const header of [bearer, basic]) {
+      expect(parseAnswer(await exchange(api.port, request('GET /whoami', [header]))).body).toBe(
+        '{"accountId":"42","keyId":"1"}',
+      );
+    }
+  });
+
+  it('that are disabled, or lack the permission, are answered 403', async () => {
+    expect(await refusal(request('GET /orders', [`Authorization: Bearer ${sampleKeys.disabled}`]))).toEqual([
+      403,
+      'disabled_credentials',
+    ]);
+    expect(await refusal(request('GET /orders', [`Authorization: Bearer ${sampleKeys.searcher}`]))).toEqual([
+      403,
+      'unauthorized',
+    ]);
+  });
+
+  it('beyond their rate are answered 429 with Retry-After', async () => {
+    const write = request('DELETE /orders/a', [`Authorization: Bearer ${sampleKeys.busy}`]);
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i += 1) statuses.push(parseAnswer(await exchange(api.port, write)).status);
+    expect(statuses).toEqual([204, 204, 204, 204, 429]);
+    expect(parseAnswer(await exchange(api.port, write)).headers['retry-after']).toBe('1');
+  });
+
+  it('that are wrong are answered 429 after ten from one address, right ones still work', async () => {
+    const own = await startSampleApi({ trustedProxies: ['127.0.0.0/8'] });
+    try {
+      const from = (address: string, key: string): Promise<string> =>
+        exchange(
+          own.port,
+          request('GET /whoami', [
+            `Authorization: Bearer ${key}`,
+            `X-Forwarded-For: 198.51.100.1, ${address}`,
+          ]),
+        );
+      const wrong = `1_${'w'.repeat(32)}`;
+      const statuses: number[] = [];
+      for (let i = 0; i < 11; i += 1)
+        statuses.push(parseAnswer(await from(`2001:db8:0:1::${i}`, wrong)).status);
+      expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
+      expect(parseAnswer(await from('2001:db8:0:1::1', sampleKeys.owner)).status).toBe(200);
+      expect(parseAnswer(await from('2001:db8:0:2::1', wrong)).status).toBe(401);
+      expect(parseAnswer(await from('not an address', wrong)).status).toBe(401);
+    } finally {
+      await own.app.close();
+    }
+  });
+});

@@ -1,0 +1,18 @@
+// `npm run bench -- <name>`: measures one thing beside what it cannot go below, in one run, and writes the table into
+// docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less so.
+import { issuance } from './issuance/issuance.mjs';
+import { writeSection } from './report.mjs';
+
+const benchmarks = { issuance };
+
+const [name, ...args] = process.argv.slice(2);
+const benchmark = benchmarks[name];
+if (benchmark === undefined) {
+  console.error(`Usage: npm run bench -- <${Object.keys(benchmarks).join('|')}> [--help]`);
+  process.exit(2);
+}
+const section = await benchmark(args);
+if (section !== undefined) {
+  console.log(`\n${section.text}`);
+  writeSection(section);
+}

@@ -1,0 +1,120 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Client } from 'pg';
+import { clearPostgres, startPostgres } from './postgres.mjs';
+import { isAlive, processesIn, send } from './process.mjs';
+
+const workspaceRoot = path.resolve(__dirname, '../..');
+/** Each creates a cluster, about a second of work on an idle machine. */
+jest.setTimeout(30_000);
+let folder;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-postgres-'));
+});
+afterEach(async () => {
+  await clearPostgres(folder);
+  rmSync(folder, { recursive: true });
+});
+
+const start = (options) => startPostgres({ workspaceRoot, folder, durable: false, ...options });
+const running = () => processesIn(path.join(folder, 'data'), 'postgres');
+
+async function query(server, text, values) {
+  const client = new Client({ connectionString: server.url() });
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+it('keeps its data and its password over a stop, and leaves no process', async () => {
+  const first = await start();
+  await query(first, 'CREATE TABLE kept AS SELECT 1 AS value');
+  await first.stop();
+  expect(running()).toEqual([]);
+  const second = await start();
+  expect(new URL(second.url()).password).toBe(new URL(first.url()).password);
+  expect(await query(second, 'SELECT value FROM kept')).toEqual([{ value: 1 }]);
+});
+
+it('recovers what was committed before kill -9', async () => {
+  const first = await start({ durable: true });
+  await query(first, 'CREATE TABLE committed AS SELECT 1 AS value');
+  send(first.child.pid, 'SIGKILL');
+  await first.child.ended;
+  const second = await start({ durable: true });
+  expect(await query(second, 'SELECT value FROM committed')).toEqual([{ value: 1 }]);
+});
+
+it('stops a server that still runs on the same folder', async () => {
+  const first = await start();
+  const second = await start();
+  expect(await first.child.ended).toBe('exit code 0');
+  expect(await query(second, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
+});
+
+it('starts although postmaster.pid names a living stranger, as after a reboot, and leaves that one alone', async () => {
+  const first = await start();
+  const lock = path.join(folder, 'data/postmaster.pid');
+  const content = readFileSync(lock, 'utf8');
+  await first.kill();
+  writeFileSync(lock, content.replace(/^\d+/, String(process.pid)));
+  const second = await start();
+  expect(await query(second, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
+  expect(isAlive(process.pid)).toBe(true);
+});
+
+it('listens on loopback alone and asks for the password', async () => {
+  const server = await start();
+  expect(await query(server, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+  expect(await query(server, 'SHOW unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
+  expect(statSync(path.join(folder, 'password')).mode & 0o777).toBe(0o600);
+  const wrong = new URL(server.url());
+  wrong.password = 'wrong';
+  const stranger = new Client({ connectionString: wrong.href });
+  await expect(stranger.connect()).rejects.toHaveProperty('code', '28P01');
+});
+
+it('is durable unless told otherwise', async () => {
+  const durable = await start({ durable: true });
+  expect(await query(durable, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
+  const throwAway = await start({ durable: false });
+  expect(await query(throwAway, 'SHOW fsync')).toEqual([{ fsync: 'off' }]);
+});
+
+it('leaves no process and nothing that looks like a database when the first start is interrupted', async () => {
+  const stop = new AbortController();
+  const starting = start({ signal: stop.signal });
+  setImmediate(() => stop.abort(new Error('interrupted')));
+  await expect(starting).rejects.toThrow('interrupted');
+  expect(running()).toEqual([]);
+  expect(existsSync(path.join(folder, 'data'))).toBe(false);
+  await start();
+});
+
+it('begins again where an interrupted first start left half a database', async () => {
+  mkdirSync(path.join(folder, 'data.unfinished/base'), { recursive: true });
+  const server = await start();
+  expect(await query(server, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
+  expect(readdirSync(folder)).not.toContain('data.unfinished');
+});
+
+it('refuses a folder of another major version and says what to do', async () => {
+  const server = await start();
+  await server.stop();
+  writeFileSync(path.join(folder, 'data/PG_VERSION'), '17\n');
+  await expect(start()).rejects.toThrow(/made by PostgreSQL 17.*DATABASE_URL/s);
+});

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Redis } from 'ioredis';
+import { places } from '../up/home.mjs';
+import { launch, stopChild } from './child.mjs';
+import { processesIn } from './process.mjs';
+import { redisBinary } from './redis-binaries.mjs';
+import { clearRedis, startRedis } from './redis.mjs';
+
+jest.setTimeout(30_000);
+let binary;
+let folder;
+
+beforeAll(async () => {
+  binary = await redisBinary({ cache: places.redisBinaries });
+}, 180_000);
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-redis-'));
+});
+afterEach(async () => {
+  await clearRedis(folder);
+  rmSync(folder, { recursive: true });
+});
+
+async function config(server, name) {
+  const redis = new Redis(server.url);
+  try {
+    return (await redis.config('GET', name))[1];
+  } finally {
+    redis.disconnect();
+  }
+}
+
+it('listens on loopback alone, keeps nothing on disk and evicts nothing', async () => {
+  const server = await startRedis({ binary, folder });
+  expect(await config(server, 'bind')).toBe('127.0.0.1');
+  expect(await config(server, 'protected-mode')).toBe('yes');
+  expect(await config(server, 'save')).toBe('');
+  expect(await config(server, 'appendonly')).toBe('no');
+  expect(await config(server, 'maxmemory-policy')).toBe('noeviction');
+});
+
+it('leaves no process when stopped', async () => {
+  const server = await startRedis({ binary, folder });
+  expect(processesIn(folder, 'redis-server')).toEqual([server.child.pid]);
+  await server.stop();
+  expect(processesIn(folder, 'redis-server')).toEqual([]);
+});
+
+it('stops a server that still runs in the same folder, and nobody else who works there', async () => {
+  const bystander = await launch({
+    command: 'sleep',
+    args: ['60'],
+    cwd: folder,
+    logFile: path.join(folder, 'log'),
+  });
+  const first = await startRedis({ binary, folder });
+  const second = await startRedis({ binary, folder });
+  await first.child.ended;
+  expect(processesIn(folder, 'redis-server')).toEqual([second.child.pid]);
+  expect(bystander.hasEnded()).toBe(false);
+  await stopChild(bystander);
+});
+
+it('says why when its port is taken', async () => {
+  const { port } = await startRedis({ binary, folder });
+  const other = path.join(folder, 'other');
+  await expect(startRedis({ binary, folder: other, port })).rejects.toThrow(
+    /Redis ended.*Address already in use/s,
+  );
+});
+
+it('says what to install or set where Redis is neither installed nor to be had', async () => {
+  const { PATH } = process.env;
+  process.env.PATH = folder;
+  try {
+    const missing = redisBinary({ cache: path.join(folder, 'cache') });
+    await expect(missing).rejects.toThrow(/apt-get install redis-server.*REDIS_URL/s);
+  } finally {
+    process.env.PATH = PATH;
+  }
+});

@@ -1,0 +1,68 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { keepRunning, pauseMs } from './keep-running.mjs';
+
+/** A service whose processes end when the spec says so. */
+function fakeService({ failures = 0 } = {}) {
+  const starts = [];
+  const service = {
+    name: 'app',
+    start: async () => {
+      if (starts.length > 0 && failures-- > 0) throw new Error('not ready');
+      const process = { pid: starts.length + 1 };
+      const ended = new Promise((resolve) => (process.end = resolve));
+      starts.push(process);
+      return { child: { pid: process.pid, ended }, stop: async () => process.end('exit code 0') };
+    },
+  };
+  return { service, starts };
+}
+
+const lines = [];
+const how = { report: (line) => lines.push(line), signal: new AbortController().signal };
+const until = async (word) => {
+  while (!lines.some((line) => line.includes(word))) await pause(5);
+};
+
+beforeEach(() => lines.splice(0));
+
+it('pauses longer with every death in a row, up to half a minute', () => {
+  expect([1, 2, 3, 4, 5, 6, 7, 8, 50].map(pauseMs)).toEqual([
+    500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
+  ]);
+});
+
+it('starts a process again that died, and says so', async () => {
+  const { service, starts } = fakeService();
+  const stop = await keepRunning(service, how);
+  starts[0].end('signal SIGKILL');
+  await until('running again');
+  expect(lines).toEqual([
+    'app ended (signal SIGKILL).',
+    'app starts again in 0.5 s.',
+    'app is running again (pid 2).',
+  ]);
+  await stop();
+});
+
+it('keeps trying when it does not come back at once', async () => {
+  const { service, starts } = fakeService({ failures: 1 });
+  const stop = await keepRunning(service, how);
+  starts[0].end('exit code 1');
+  await until('running again');
+  expect(lines.slice(1, 4)).toEqual(['app starts again in 0.5 s.', 'not ready', 'app starts again in 1 s.']);
+  await stop();
+});
+
+it('does not start anything again once it was told to stop, also in the middle of a pause', async () => {
+  const { service, starts } = fakeService();
+  const stop = await keepRunning(service, how);
+  starts[0].end('exit code 1');
+  await until('starts again');
+  await stop();
+  expect(starts).toHaveLength(1);
+});
+
+it('leaves a failure of the first start to the caller', async () => {
+  const service = { name: 'app', start: () => Promise.reject(new Error('bad setting')) };
+  await expect(keepRunning(service, how)).rejects.toThrow('bad setting');
+});

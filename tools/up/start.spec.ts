@@ -1,0 +1,137 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { type Child, eventually, startChild } from '@certwright/testing';
+
+const root = path.join(__dirname, '../..');
+/** Bundling, initdb, migrations and every app, on a machine that runs other specs at the same time. */
+const startWithinMs = 90_000;
+jest.setTimeout(startWithinMs);
+
+interface State {
+  readonly supervisor: number | null;
+  readonly apis: Readonly<Record<string, string>>;
+  readonly api_key: string;
+  readonly ops: Readonly<Record<string, string>>;
+  readonly pid_files: Readonly<Record<string, string>>;
+  readonly sandbox_root: string;
+}
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(path.join(os.tmpdir(), 'certwright-start-'));
+  // A Redis that this run had to fetch is not fetched again.
+  symlinkSync(path.join(root, '.certwright/redis-binaries'), path.join(home, 'redis-binaries'));
+});
+afterAll(async () => {
+  // Only a failed spec leaves any: the supervisor itself was killed by then.
+  for (const pid of Object.values(pids())) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  await eventually(() => rmSync(home, { recursive: true, force: true }));
+});
+
+const start = () => {
+  // Not as a child of npm, whoever started these specs.
+  const env = { CERTWRIGHT_HOME: home, npm_lifecycle_event: undefined };
+  return startChild(process.execPath, { args: ['tools/up/start.mjs'], cwd: root, env });
+};
+const isReady = (child: Child) => child.says(/Ctrl-C stops everything/, startWithinMs);
+const state = () => JSON.parse(readFileSync(path.join(home, 'start.json'), 'utf8')) as State;
+
+/** Process name → pid, as the pid files tell at this moment. */
+function pids(): Record<string, number> {
+  const folder = path.join(home, 'run');
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  return Object.fromEntries(
+    files.map((file) => [path.basename(file, '.pid'), Number(readFileSync(path.join(folder, file), 'utf8'))]),
+  );
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const orders = async ({ apis, api_key }: State) =>
+  await fetch(`${apis['orders_v3']}/api/v3/orders`, { headers: { authorization: `Bearer ${api_key}` } });
+
+describe('npm start', () => {
+  let child: Child;
+  let first: State;
+
+  beforeAll(async () => {
+    child = await start();
+    await isReady(child);
+    first = state();
+  });
+
+  it('leaves an API key that opens the API, for the owner’s eyes only', async () => {
+    expect((await orders(first)).status).toBe(200);
+    expect(statSync(path.join(home, 'start.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('lists every process with its pid, every app with its health, and the sandbox’s root certificate', async () => {
+    expect(Object.keys(first.pid_files).sort()).toEqual(Object.keys(pids()).sort());
+    expect(Object.values(pids()).every(isAlive)).toBe(true);
+    for (const url of Object.values(first.ops)) expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(readFileSync(first.sandbox_root, 'utf8')).toContain('BEGIN CERTIFICATE');
+  });
+
+  it('refuses a second start of the same folder and changes nothing', async () => {
+    const second = await start();
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.output()).toMatch(`already running from ${home} (pid ${child.pid})`);
+    expect(state()).toEqual(first);
+    expect((await orders(first)).status).toBe(200);
+  });
+
+  it.each(['orders-v3', 'redis', 'postgres'])(
+    'starts %s again when it dies, at the same address',
+    async (name) => {
+      const { [name]: dead = 0 } = pids();
+      process.kill(dead, 'SIGKILL');
+      await child.says(new RegExp(`${name} is running again`), 30_000);
+      expect(pids()[name]).not.toBe(dead);
+      await eventually(async () => expect((await orders(first)).status).toBe(200), { withinMs: 20_000 });
+    },
+  );
+
+  it('clears up after a supervisor that was killed, and keeps data and key', async () => {
+    const orphans = pids();
+    child.signal('SIGKILL');
+    await child.ended;
+    expect(Object.values(orphans).every(isAlive)).toBe(true);
+    child = await start();
+    await isReady(child);
+    expect(Object.values(orphans).filter(isAlive)).toEqual([]);
+    expect(state().api_key).toBe(first.api_key);
+    expect((await orders(state())).status).toBe(200);
+  });
+
+  it('stops everything on SIGTERM and leaves nothing running', async () => {
+    const running = Object.values(pids());
+    child.signal('SIGTERM');
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+    expect(running.filter(isAlive)).toEqual([]);
+    expect(pids()).toEqual({});
+    expect(state().supervisor).toBeNull();
+  });
+
+  it.each(['supervisor.pid', 'run/postgres.pid', 'run/demo-dns.pid', 'run/issuance-worker.pid'])(
+    'stops everything on a Ctrl-C during the start, as soon as there is %s',
+    async (milestone) => {
+      const interrupted = await start();
+      await eventually(() => expect(existsSync(path.join(home, milestone))).toBe(true), {
+        withinMs: 60_000,
+        everyMs: 5,
+      });
+      const running = Object.values(pids());
+      interrupted.signal('SIGINT');
+      expect(await interrupted.ended).toEqual({ code: 0, signal: null });
+      expect([...running, ...Object.values(pids())].filter(isAlive)).toEqual([]);
+      expect(existsSync(path.join(home, 'supervisor.pid'))).toBe(false);
+    },
+  );
+});
