@@ -18,7 +18,9 @@ function stat(pid) {
 
 /** Seconds of a process and all that descend from it. @param {number} pid */
 export function cpuSeconds(pid) {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number);
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   const stats = new Map(all.map((each) => [each, stat(each)]));
   const sum = (own) =>
     (stats.get(own)?.seconds ?? 0) +

@@ -16,7 +16,10 @@ export function writeSection({ name, text }) {
   const old = existsSync(page) ? readFileSync(page, 'utf8') : preface;
   const block = `${begin}\n\n${text.trim()}\n\n${end}`;
   const [start, stop] = [old.indexOf(begin), old.indexOf(end)];
-  const fresh = start === -1 ? `${old.trimEnd()}\n\n${block}\n` : old.slice(0, start) + block + old.slice(stop + end.length);
+  const fresh =
+    start === -1
+      ? `${old.trimEnd()}\n\n${block}\n`
+      : old.slice(0, start) + block + old.slice(stop + end.length);
   writeFileSync(page, fresh);
 }
 

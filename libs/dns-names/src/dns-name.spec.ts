@@ -83,6 +83,8 @@ describe('a name that is refused as invalid', () => {
     ['exa\ud800mple.com'],
     ['ｅｘａｍｐｌｅ.com'],
     ['ⓔxample.com'],
+    ['ⓑücher.com'],
+    ['büｃher.com'],
     ['\u212aelvin.com'],
     ['http://example.com'],
     ['example.com:443'],

@@ -1,6 +1,7 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { coreEntities } from './core-entities';
 import { coreMigrations } from './migrations/core-migrations';
+import { preparingDriver } from './transactions/preparing-client';
 
 export interface CoreDatabase {
   /** `postgres://user:password@host:port/database`. */
@@ -20,6 +21,7 @@ const connectTimeoutMs = 5_000;
 export function coreDataSourceOptions(database: CoreDatabase): DataSourceOptions {
   return {
     type: 'postgres',
+    driver: preparingDriver,
     url: database.url,
     applicationName: database.applicationName,
     poolSize: database.poolSize,

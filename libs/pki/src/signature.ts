@@ -1,10 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { DerElement } from './der/der-element';
-import { parseDer } from './der/der-element';
-import { DerError } from './der/der-error';
 import { tags } from './der/der-primitives';
 import { DerReader } from './der/der-reader';
-import { integerValue, isUniversal, objectIdentifierValue } from './der/der-values';
+import { isUniversal, objectIdentifierValue } from './der/der-values';
 
 interface AcceptedAlgorithm {
   readonly name: string;
@@ -61,7 +59,10 @@ export function readSignatureAlgorithm(element: DerElement): SignatureAlgorithm 
     : { name: `${algorithm.name} with wrong parameters`, accepted: undefined };
 }
 
-/** Whether the signature is the key's over these octets. Never throws: a key that OpenSSL does not take has signed nothing. */
+/**
+ * Whether the signature is the key's over these octets. Never throws: a key that OpenSSL does not take has signed nothing.
+ * Of an ECDSA signature it takes DER only (RFC 3279, section 2.2.3), so that no second encoding of one is accepted.
+ */
 export function verifySignature(
   spkiDer: Uint8Array,
   algorithm: AcceptedAlgorithm,
@@ -70,7 +71,6 @@ export function verifySignature(
 ): boolean {
   const key = importKey(spkiDer);
   if (key === undefined || key.asymmetricKeyType !== algorithm.key) return false;
-  if (algorithm.key === 'ec' && !isEcdsaSignature(signature)) return false;
   try {
     return verify(algorithm.hash, signed, key, signature);
   } catch {
@@ -83,19 +83,5 @@ function importKey(spkiDer: Uint8Array): KeyObject | undefined {
     return createPublicKey({ key: Buffer.from(spkiDer), format: 'der', type: 'spki' });
   } catch {
     return undefined;
-  }
-}
-
-/** RFC 3279, section 2.2.3: two positive integers in DER, so that a signature has one encoding. */
-function isEcdsaSignature(signature: Uint8Array): boolean {
-  try {
-    const reader = DerReader.sequence(parseDer(signature), 'ECDSA-Sig-Value');
-    const r = integerValue(reader.next('r'), 'r');
-    const s = integerValue(reader.next('s'), 's');
-    reader.end();
-    return r > 0n && s > 0n;
-  } catch (error) {
-    if (error instanceof DerError) return false;
-    throw error;
   }
 }

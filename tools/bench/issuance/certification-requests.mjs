@@ -1,7 +1,15 @@
 // CSRs with a key of their own each, made in this process: what a customer's openssl would have made beforehand.
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { BitString, ObjectIdentifier, Sequence } from 'asn1js';
-import { Attribute, CertificationRequest, Extension, Extensions, GeneralName, GeneralNames, PublicKeyInfo } from 'pkijs';
+import {
+  Attribute,
+  CertificationRequest,
+  Extension,
+  Extensions,
+  GeneralName,
+  GeneralNames,
+  PublicKeyInfo,
+} from 'pkijs';
 
 const ecdsaWithSha256 = '1.2.840.10045.4.3.2';
 const extensionRequest = '1.2.840.113549.1.9.14';
@@ -21,6 +29,8 @@ export function certificationRequest(name) {
   const info = request.encodeTBS();
   const signature = sign('sha256', Buffer.from(info.toBER()), privateKey);
   const algorithm = new Sequence({ value: [new ObjectIdentifier({ value: ecdsaWithSha256 })] });
-  const whole = new Sequence({ value: [info, algorithm, new BitString({ valueHex: new Uint8Array(signature).buffer })] });
+  const whole = new Sequence({
+    value: [info, algorithm, new BitString({ valueHex: new Uint8Array(signature).buffer })],
+  });
   return Buffer.from(whole.toBER()).toString('base64');
 }

@@ -32,7 +32,9 @@ export function signatureFloor() {
 /** Durable commits of one row each, 16 connections side by side. @param {string} url @returns {Promise<number>} per second */
 export async function commitFloor(url) {
   const pool = new pg.Pool({ connectionString: url, max: writers });
-  await pool.query('CREATE TABLE IF NOT EXISTS bench_commit (id bigint GENERATED ALWAYS AS IDENTITY, data bytea)');
+  await pool.query(
+    'CREATE TABLE IF NOT EXISTS bench_commit (id bigint GENERATED ALWAYS AS IDENTITY, data bytea)',
+  );
   const data = randomBytes(1_000);
   const start = performance.now();
   let commits = 0;

@@ -34,26 +34,53 @@ export async function startPlatform({ say, concurrency }) {
     const postgres = await startPostgres({ workspaceRoot, folder: path.join(folder, 'postgres') });
     undo.push(() => postgres.stop());
     const cache = path.join(workspaceRoot, '.certwright/redis-binaries');
-    const redis = await startRedis({ binary: await redisBinary({ cache }), folder: path.join(folder, 'redis') });
+    const redis = await startRedis({
+      binary: await redisBinary({ cache }),
+      folder: path.join(folder, 'redis'),
+    });
     undo.push(() => redis.stop());
     const ports = await freePorts(['dns', 'control', 'api', 'apiOps', 'workerOps']);
     const environment = environmentOf(postgres.url(), redis, folder, ports, concurrency);
-    const node = async (program, ...args) =>
-      await run({ command: process.execPath, args: [`${program}/main.js`, ...args], cwd: workspaceRoot, env: environment.common });
-    await node('dist/tools/migrate');
-    const seeded = JSON.parse(await node('dist/tools/admin', 'seed-sandbox', '--json'));
+    const tool = async (program, ...args) =>
+      await run(process.execPath, [`${program}/main.js`, ...args], {
+        cwd: workspaceRoot,
+        env: environment.common,
+      });
+    await tool('dist/tools/migrate');
+    const seeded = JSON.parse((await tool('dist/tools/admin', 'seed-sandbox', '--json')).stdout);
 
     const children = {};
     const start = async (name, program, env, ready) => {
       const logFile = path.join(folder, `${name}.log`);
-      const child = await launch({ command: process.execPath, args: [`${program}/main.js`], cwd: workspaceRoot, env, logFile });
+      const child = await launch({
+        command: process.execPath,
+        args: [`${program}/main.js`],
+        cwd: workspaceRoot,
+        env,
+        logFile,
+      });
       undo.push(() => stopChild(child, { graceMs: 10_000 }));
       await untilReady(httpProbe(ready), { child, what: name, withinMs: readyWithinMs });
       children[name] = child.pid;
     };
-    await start('demo-dns', 'dist/tools/demo-dns', environment.dns, `http://${LOOPBACK}:${ports.control}/healthz`);
-    await start('orders-v3', 'dist/apps/orders-v3', environment.api, `http://${LOOPBACK}:${ports.apiOps}/readyz`);
-    await start('issuance-worker', 'dist/apps/issuance-worker', environment.worker, `http://${LOOPBACK}:${ports.workerOps}/readyz`);
+    await start(
+      'demo-dns',
+      'dist/tools/demo-dns',
+      environment.dns,
+      `http://${LOOPBACK}:${ports.control}/healthz`,
+    );
+    await start(
+      'orders-v3',
+      'dist/apps/orders-v3',
+      environment.api,
+      `http://${LOOPBACK}:${ports.apiOps}/readyz`,
+    );
+    await start(
+      'issuance-worker',
+      'dist/apps/issuance-worker',
+      environment.worker,
+      `http://${LOOPBACK}:${ports.workerOps}/readyz`,
+    );
     return {
       api: `http://${LOOPBACK}:${ports.api}`,
       control: `http://${LOOPBACK}:${ports.control}`,

@@ -180,6 +180,37 @@ describe('ECDSA keys', () => {
     expect(codesOf(ecSpki(p384, point))).toEqual(['malformed_csr']);
   });
 
+  it('are weak when a coordinate of a point on the curve has the field size added to it', () => {
+    const field = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
+    // The point with the smallest x: small enough that x + p still fits into 32 octets.
+    const { x, y } = pointWithSmallX(
+      field,
+      0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn,
+    );
+    const encoded = (value: bigint) => fromHex(value.toString(16).padStart(64, '0'));
+    const spki = (first: bigint) => ecSpki(p256, Buffer.concat([fromHex('04'), encoded(first), encoded(y)]));
+    expect(codesOf(spki(x))).toEqual([]);
+    expect(codesOf(spki(x + field))).toEqual(['weak_key']);
+  });
+
+  function pointWithSmallX(field: bigint, b: bigint): { x: bigint; y: bigint } {
+    for (let x = 1n; ; x++) {
+      const square = ((((x * x - 3n) * x + b) % field) + field) % field;
+      // A square root, if there is one, since the field size is 3 modulo 4.
+      const y = power(square, (field + 1n) / 4n, field);
+      if ((y * y) % field === square) return { x, y };
+    }
+  }
+
+  function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+    let result = 1n;
+    for (const bit of exponent.toString(2)) {
+      result = (result * result) % modulus;
+      if (bit === '1') result = (result * base) % modulus;
+    }
+    return result;
+  }
+
   it('that are compressed, hybrid, at infinity or cut off are malformed', () => {
     const { point } = keyOf(exported(pair('P-256'))) as { point: Uint8Array };
     const wrong = [

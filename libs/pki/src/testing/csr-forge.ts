@@ -8,6 +8,8 @@ export interface CsrParts {
   readonly spki?: Uint8Array;
   /** Content of the [0]; null leaves it out. */
   readonly attributes?: readonly Uint8Array[] | null;
+  /** What stands after the attributes, where nothing may. */
+  readonly afterAttributes?: Uint8Array;
   readonly sans?: readonly Uint8Array[];
   readonly algorithm?: Uint8Array;
   readonly hash?: string;
@@ -59,6 +61,7 @@ export function forgeCsr(pair: KeyPair, parts: CsrParts = {}): Buffer {
     parts.subject ?? seq(commonName('example.com')),
     parts.spki ?? spkiOf(pair.publicKey),
     ...(attributes === null ? [] : [tlv(0xa0, ...attributes)]),
+    ...(parts.afterAttributes === undefined ? [] : [parts.afterAttributes]),
   );
   const rsa = pair.privateKey.asymmetricKeyType === 'rsa';
   const algorithm = parts.algorithm ?? (rsa ? algorithms.sha256WithRsa : algorithms.ecdsaWithSha256);

@@ -1,0 +1,169 @@
+import type { Product } from '@certwright/issuance';
+import { certificateRequest, keyPair } from '../testing/certificate-request';
+import { draftModification, draftOrder, type OrderFacts } from './order-rules';
+import { readOrderRequest } from './order-request';
+
+const ec = keyPair('p256');
+const rsa = keyPair('rsa2048');
+const csrFor = (...dnsNames: string[]) => certificateRequest(ec, { dnsNames });
+
+const product = (name: string, change: Partial<Product> = {}): Product => ({
+  name,
+  available: true,
+  csrNamesEveryDnsName: name === 'free_ca',
+  maxDnsNames: 3,
+  emailApproval: name === 'paid_ca',
+  lifetimeDays: 90,
+  subjectCommonName: false,
+  certificateAuthority: 'built-in',
+  ...change,
+});
+const products = [product('free_ca'), product('paid_ca'), product('gone_ca', { available: false })];
+const facts: OrderFacts = {
+  products: new Map(products.map((each) => [each.name, each])),
+  clusterExists: true,
+  keyBlocked: false,
+};
+
+const draft = (body: object, known: Partial<OrderFacts> = {}) =>
+  draftOrder(readOrderRequest(body), { ...facts, ...known });
+const faultsOf = (body: object, known: Partial<OrderFacts> = {}) => codes(draft(body, known));
+const codes = ({ faults }: ReturnType<typeof draftOrder>) =>
+  faults.map(({ member, code }) => `${member} ${code}`);
+
+const names = { dns_names: ['example.com'] };
+const free = { ...names, csr: csrFor('example.com') };
+const paid = { ...names, product: 'paid_ca', csr: certificateRequest(ec, {}) };
+
+describe('on creation', () => {
+  it('takes the defaults of what is left out', () => {
+    expect(draft(free)).toMatchObject({
+      faults: [],
+      order: {
+        name: 'example.com',
+        product: 'free_ca',
+        keyType: 'ecdsa',
+        cluster: null,
+        autoRenew: true,
+        muted: false,
+        paused: false,
+      },
+    });
+  });
+
+  it('needs DNS names', () => {
+    expect(faultsOf({ csr: free.csr })).toEqual(['dnsNames missing_field']);
+    expect(faultsOf({ ...free, dns_names: [] })).toEqual(['dnsNames invalid_value']);
+    expect(faultsOf({ ...free, dns_names: null })).toEqual(['dnsNames invalid_value']);
+    expect(faultsOf({ ...free, dns_names: { '0': 'example.com' } })).toEqual(['dnsNames invalid_value']);
+  });
+
+  it('refuses more names than the product allows, duplicates not counted', () => {
+    const four = ['a.example.com', 'b.example.com', 'c.example.com', 'd.example.com'];
+    expect(faultsOf({ ...paid, dns_names: four })).toEqual(['dnsNames too_many_names']);
+    expect(faultsOf({ ...paid, dns_names: [...four.slice(1), ...four.slice(1)] })).toEqual([]);
+    expect(faultsOf({ ...paid, dns_names: Array(50_000).fill('x') })).toEqual(['dnsNames too_many_names']);
+  });
+
+  it('needs a CSR for an unmanaged order and refuses one for a managed order', () => {
+    expect(faultsOf(names)).toEqual(['csr csr_required']);
+    expect(faultsOf({ ...names, csr: null })).toEqual(['csr csr_required']);
+    expect(faultsOf({ ...free, cluster: 'web' })).toEqual(['csr csr_not_allowed']);
+    expect(faultsOf({ ...names, csr: null, cluster: 'web' })).toEqual([]);
+  });
+
+  it('refuses an unknown product, and one that is not available', () => {
+    expect(faultsOf({ ...free, product: '__proto__' })).toEqual(['product invalid_value']);
+    expect(faultsOf({ ...paid, product: 'gone_ca' })).toEqual(['product product_unavailable']);
+  });
+
+  it('refuses a cluster that the account does not have', () => {
+    expect(faultsOf({ ...names, cluster: 'web' }, { clusterExists: false })).toEqual([
+      'cluster unknown_cluster',
+    ]);
+  });
+
+  it('judges the CSR against names, key type and product', () => {
+    expect(faultsOf({ ...free, dns_names: ['www.example.com'] })).toEqual(['csr csr_san_mismatch']);
+    expect(faultsOf({ ...free, key_type: 'rsa' })).toEqual(['csr unsupported_key_type']);
+    const otherName = { commonName: 'www.example.com', dnsNames: ['example.com'] };
+    expect(faultsOf({ ...names, csr: certificateRequest(rsa, otherName) })).toEqual(['csr csr_cn_mismatch']);
+    expect(faultsOf(paid)).toEqual([]);
+    const ed25519 = certificateRequest(keyPair('ed25519'), { dnsNames: ['example.com'] });
+    expect(faultsOf({ ...names, csr: ed25519 })).toEqual(['csr unsupported_key_type']);
+  });
+
+  it('looks at nothing but the key of the CSR while the names are in doubt', () => {
+    expect(faultsOf({ ...free, dns_names: ['localhost'] })).toEqual(['dnsNames not_public_domain']);
+  });
+
+  it('takes approvers for names of the order, at constructed addresses, with paid_ca alone', () => {
+    const by = (approver_emails: unknown) => faultsOf({ ...paid, approver_emails });
+    expect(by({ 'Example.COM.': 'Hostmaster@example.com' })).toEqual([]);
+    expect(by({ 'other.example.com': 'admin@example.com' })).toEqual(['approverEmails invalid_approver']);
+    expect(by({ constructor: 'admin@example.com' })).toEqual(['approverEmails invalid_approver']);
+    expect(by({ 'example.com': 'ceo@example.com' })).toEqual(['approverEmails invalid_approver']);
+    expect(by({ 'example.com': null })).toEqual(['approverEmails invalid_value']);
+    expect(by({ 'example.com': 'admin@example.com', 'EXAMPLE.com': 'webmaster@example.com' })).toEqual([
+      'approverEmails invalid_value',
+    ]);
+    expect(by(['admin@example.com'])).toEqual(['approverEmails invalid_value']);
+    expect(faultsOf({ ...free, approver_emails: { 'example.com': 'admin@example.com' } })).toEqual([
+      'approverEmails email_not_supported',
+    ]);
+    expect(faultsOf({ ...free, approver_emails: {} })).toEqual([]);
+  });
+});
+
+describe('on modification', () => {
+  const before = draft({ ...free, name: 'mine' }).order;
+  const modified = (body: object, order = before, known: Partial<OrderFacts> = {}) =>
+    draftModification(order, readOrderRequest(body), { ...facts, ...known });
+
+  it('refuses another name and ignores the same one', () => {
+    expect(codes(modified({ name: 'yours' }))).toEqual(['name immutable_field']);
+    expect(codes(modified({ name: 'mine' }))).toEqual([]);
+  });
+
+  it('keeps the key type, so that a CSR of the other type is refused without one', () => {
+    const csr = certificateRequest(rsa, { dnsNames: ['example.com'] });
+    expect(codes(modified({ csr }))).toEqual(['csr unsupported_key_type']);
+    expect(modified({ csr, key_type: 'rsa' })).toMatchObject({ faults: [], order: { keyType: 'rsa' } });
+  });
+
+  it('judges a CSR against the names that result', () => {
+    const dns_names = ['a.example.com'];
+    expect(codes(modified({ dns_names, csr: csrFor('a.example.com') }))).toEqual([]);
+    expect(codes(modified({ dns_names, csr: free.csr }))).toEqual(['csr csr_san_mismatch']);
+  });
+
+  it('takes null as CSR when the result is null anyway', () => {
+    expect(codes(modified({ csr: null }))).toEqual(['csr csr_required']);
+    expect(modified({ csr: null, key_type: 'rsa' })).toMatchObject({ faults: [], order: { csr: null } });
+    expect(codes(modified({ csr: null }, { ...before, csr: null }))).toEqual([]);
+  });
+
+  it('judges the existing CSR when the product changes', () => {
+    const paidOrder = draft(paid).order;
+    expect(modified({ product: 'free_ca' }, paidOrder).order.csr).toBeNull();
+    expect(modified({ product: 'paid_ca' }).order.csr).not.toBeNull();
+    const named = draft({ ...paid, csr: free.csr }).order;
+    expect(modified({ product: 'free_ca' }, named).order.csr).not.toBeNull();
+    expect(
+      modified({ product: 'free_ca', dns_names: ['example.com', 'a.example.com'] }, named).order.csr,
+    ).toBeNull();
+  });
+
+  it('keeps a product that is not available any more, but does not change to one', () => {
+    expect(codes(modified({ muted: true }, { ...before, product: 'gone_ca' }))).toEqual([]);
+    expect(codes(modified({ product: 'gone_ca' }))).toEqual(['product product_unavailable']);
+  });
+
+  it('refuses kept names that are too many for a new product', () => {
+    const small = new Map([...facts.products, ['free_ca', product('free_ca', { maxDnsNames: 1 })]]);
+    const two = draft({ ...paid, dns_names: ['example.com', 'a.example.com'] }).order;
+    expect(codes(modified({ product: 'free_ca' }, two, { products: small }))).toEqual([
+      'dnsNames too_many_names',
+    ]);
+  });
+});

@@ -1,0 +1,119 @@
+import { fieldFaultCodes, Problem, problemCodes } from '@certwright/errors';
+import fc from 'fast-check';
+import { delegationLabel } from '../orders/delegation-label';
+import { Addresses } from './addresses';
+import { readIfMatch } from './entity-tag';
+import { certificateExpansion, orderExpansion } from './expansion';
+import { canonicalJson, readIdempotencyKey } from './idempotency-key';
+import { renderProblem } from './problem';
+import { timestamp } from './timestamp';
+
+describe('expand', () => {
+  const nothing = { csr: false, currentCert: null, issuance: false };
+
+  it('is repeatable', () => {
+    expect(orderExpansion(['csr', 'issuance'])).toEqual({ ...nothing, csr: true, issuance: true });
+  });
+
+  it('yields the parent of a nested name with its base fields too', () => {
+    const currentCert = { leaf: true, chain: false, root: false };
+    expect(orderExpansion('current_cert.leaf')).toEqual({ ...nothing, currentCert });
+  });
+
+  it.each([
+    undefined,
+    '',
+    'nothing',
+    '__proto__',
+    ['constructor', 'current_cert.__proto__'],
+    'csr,issuance',
+    {},
+  ])('ignores %j', (expand) => expect(orderExpansion(expand)).toEqual(nothing));
+
+  it('names members of a certificate without a prefix there', () => {
+    expect(certificateExpansion(['leaf', 'root', 'current_cert.chain'])).toEqual({
+      leaf: true,
+      chain: false,
+      root: true,
+    });
+  });
+});
+
+describe('If-Match', () => {
+  it.each<[string | undefined, boolean]>([
+    [undefined, true],
+    ['*', true],
+    ['"3"', true],
+    ['"2", "3"', true],
+    [' "2" ,, "3" ', true],
+    ['"2"', false],
+    ['W/"3"', false],
+    ['"03"', false],
+    ['"a,b"', false],
+  ])('%s matches revision 3: %s', (header, matches) => {
+    expect(readIfMatch(header)(3)).toBe(matches);
+  });
+
+  it.each(['', '3', '"3', "'3'", '*, "3"', 'W/3', ','])('is refused as %j', (header) => {
+    expect(() => readIfMatch(header)).toThrow(
+      expect.objectContaining({ code: 'invalid_value', field: 'If-Match' }),
+    );
+  });
+});
+
+describe('Idempotency-Key', () => {
+  it('has 1 to 255 visible ASCII characters', () => {
+    expect(readIdempotencyKey(undefined)).toBeNull();
+    expect(readIdempotencyKey('~'.repeat(255))).toBe('~'.repeat(255));
+    for (const key of ['', 'a b', 'ü', 'x'.repeat(256), ['a', 'b']])
+      expect(() => readIdempotencyKey(key)).toThrow(Problem);
+  });
+
+  it('compares bodies by their meaning', () => {
+    expect(canonicalJson({ b: [1, { d: null, c: 'x' }], a: true })).toBe(
+      '{"a":true,"b":[1,{"c":"x","d":null}]}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('errors', () => {
+  it('have a status of their class for every code', () => {
+    for (const code of problemCodes)
+      expect(renderProblem(new Problem(code, 'why')).status).toBeGreaterThanOrEqual(400);
+  });
+
+  it('carry field and sub_errors only where there are any', () => {
+    expect(renderProblem(new Problem('not_found', 'why')).body).toEqual({
+      code: 'not_found',
+      message: 'why',
+    });
+    const fault = { field: 'csr', code: fieldFaultCodes[0], message: 'why' };
+    expect(renderProblem(Problem.ofFields([fault])).body).toMatchObject({
+      code: 'bad_request',
+      sub_errors: [fault],
+    });
+  });
+});
+
+it('writes times as RFC 3339 in UTC without fractions', () => {
+  expect(timestamp(new Date(1_795_132_800_999))).toBe('2026-11-20T00:00:00Z');
+});
+
+it('puts the path of the public URL in front of every path', () => {
+  const addresses = new Addresses('https://example.com/certs');
+  expect(addresses.order('*.a/b')).toBe('/certs/api/v3/orders/*.a%2Fb');
+  expect(addresses.download('t')).toBe('https://example.com/certs/download/t');
+});
+
+it('writes 20 random bytes as 32 characters of base32 (RFC 4648, section 10)', () => {
+  expect(delegationLabel(Buffer.from('foobar'.repeat(3) + 'fo'))).toMatch(
+    /^mzxw6ytbojtg633cmfzgm33pmjqxeztp$/,
+  );
+  expect(delegationLabel(Buffer.from('fooba'))).toBe('mzxw6ytb');
+});

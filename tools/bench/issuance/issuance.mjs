@@ -1,0 +1,182 @@
+// Orders in, certificates out: how many a second, and what one costs.
+import { randomBytes } from 'node:crypto';
+import os from 'node:os';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { cpuSeconds } from '../cpu-time.mjs';
+import { table } from '../report.mjs';
+import { certificationRequest } from './certification-requests.mjs';
+import { commitFloor, signatureFloor } from './floor.mjs';
+import { startPlatform } from './platform.mjs';
+
+const usage = `npm run bench -- issuance [--orders N] [--clients N] [--jobs N]
+
+  --orders N    how many orders to create and issue (default 3000)
+  --clients N   how many clients post orders side by side (default 16)
+  --jobs N      JOB_CONCURRENCY of the worker (default 16)`;
+
+/** The whole run is bounded, whatever hangs. */
+const boundMs = 5 * 60_000;
+const publishers = 16;
+
+/** @param {readonly string[]} args */
+export async function issuance(args) {
+  if (args.includes('--help')) return void console.log(usage);
+  const option = (name, fallback) => Number(args[args.indexOf(`--${name}`) + 1] || NaN) || fallback;
+  const orders = option('orders', 3_000);
+  const clients = option('clients', 16);
+  const jobs = option('jobs', 16);
+  const say = (line) => console.log(`- ${line}`);
+  const platform = await startPlatform({ say, concurrency: String(jobs) });
+  const stop = () => void platform.stop().then(() => process.exit(1));
+  process.once('SIGINT', stop);
+  const database = new pg.Pool({ connectionString: platform.databaseUrl, max: 2 });
+  try {
+    say('measuring the floor of this machine');
+    const floor = { ...signatureFloor(), commits: await commitFloor(platform.databaseUrl) };
+    say(`making ${orders} keys and CSRs, and publishing their standing records`);
+    const bodies = await prepare(platform, database, orders);
+    say('posting orders with the worker stopped');
+    const half = Math.floor(orders / 2);
+    process.kill(platform.pids['issuance-worker'], 'SIGSTOP');
+    const created = await measure(platform, async () => await post(platform, bodies.slice(0, half), clients));
+    process.kill(platform.pids['issuance-worker'], 'SIGCONT');
+    say('letting the worker issue them');
+    const drained = await measure(platform, async () => await issued(database, half));
+    say('posting the rest while they are issued: end to end');
+    const whole = await measure(platform, async () => {
+      await post(platform, bodies.slice(half), clients);
+      await issued(database, orders);
+    });
+    return section({ floor, half, rest: orders - half, created, drained, whole, clients, jobs });
+  } finally {
+    process.removeListener('SIGINT', stop);
+    await database.end();
+    await platform.stop();
+  }
+}
+
+/** The standing records of the customers, published before anything is ordered, as they stand for years. */
+async function prepare({ control, accountId, approvalZone }, database, orders) {
+  const agent = new Agent({ keepAlive: true, maxSockets: publishers });
+  const names = Array.from({ length: orders }, (_, index) => `www${index}.bench.example.com`);
+  const labels = names.map(() => randomBytes(20).toString('hex'));
+  await database.query(
+    `INSERT INTO delegation (account_id, dns_name, label) SELECT $1, * FROM unnest($2::text[], $3::text[])`,
+    [accountId, names, labels],
+  );
+  await sideBySide(publishers, names, async (name, index) => {
+    const record = {
+      name: `_acme-challenge.${name}`,
+      type: 'CNAME',
+      value: `${labels[index]}.${approvalZone}`,
+    };
+    await send(agent, `${control}/records`, {}, record);
+  });
+  agent.destroy();
+  return names.map((name) => ({ dns_names: [name], csr: certificationRequest(name) }));
+}
+
+async function post({ api, apiKey }, bodies, clients) {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const headers = { authorization: `Bearer ${apiKey}` };
+  await sideBySide(clients, bodies, async (body) => await send(agent, `${api}/api/v3/orders`, headers, body));
+  agent.destroy();
+}
+
+async function issued(database, count) {
+  const deadline = performance.now() + boundMs;
+  for (;;) {
+    const { rows } = await database.query('SELECT count(*)::int AS count FROM certificate');
+    if (rows[0].count >= count) return;
+    if (performance.now() > deadline)
+      throw new Error(`only ${rows[0].count} of ${count} certificates after ${boundMs} ms`);
+    await delay(50);
+  }
+}
+
+async function sideBySide(width, items, work) {
+  let next = 0;
+  const one = async () => {
+    for (let index = next++; index < items.length; index = next++) await work(items[index], index);
+  };
+  await Promise.all(Array.from({ length: width }, one));
+}
+
+async function send(agent, url, headers, body) {
+  const payload = JSON.stringify(body);
+  await new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      { agent, method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
+      (answer) => {
+        const chunks = [];
+        answer.on('data', (chunk) => chunks.push(chunk));
+        answer.on('end', () => {
+          if (answer.statusCode === 200 || answer.statusCode === 201) return resolve(undefined);
+          reject(new Error(`${url}: ${answer.statusCode} ${Buffer.concat(chunks).toString()}`));
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end(payload);
+  });
+}
+
+/** Wall-clock seconds of some work, and the CPU seconds that each process spent on it. */
+async function measure({ pids }, work) {
+  const before = Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)]));
+  const own = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const seconds = (performance.now() - start) / 1_000;
+  const spent = process.cpuUsage(own);
+  const cpu = Object.fromEntries(
+    Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid) - before[name]]),
+  );
+  return { seconds, cpu, clientCpu: (spent.user + spent.system) / 1e6 };
+}
+
+function section({ floor, half, rest, created, drained, whole, clients, jobs }) {
+  const perSecond = (count, { seconds }) => count / seconds;
+  const end = perSecond(rest, whole);
+  const total = Object.values(whole.cpu).reduce((sum, seconds) => sum + seconds, 0);
+  const ms = (seconds) => ((seconds * 1_000) / rest).toFixed(2);
+  const ratio = (rate, bare) => `1 : ${(bare / rate).toFixed(1)}`;
+  const rates = table([
+    ['what', 'per second', 'beside the floor'],
+    [
+      '**certificates, end to end** (posted, approved by DNS, signed, attached)',
+      `**${end.toFixed(0)}**`,
+      `${ratio(end, floor.commits)} commits`,
+    ],
+    [
+      'orders created (worker stopped)',
+      perSecond(half, created).toFixed(0),
+      `${ratio(perSecond(half, created), floor.ecdsaVerifications)} verifications`,
+    ],
+    [
+      'certificates issued from a backlog (nobody posts)',
+      perSecond(half, drained).toFixed(0),
+      `${ratio(perSecond(half, drained), floor.rsaSignatures)} signatures`,
+    ],
+    ['floor: durable commits of one 1 kB row, 16 writers', floor.commits.toFixed(0), ''],
+    ['floor: RSA-2048 signatures, one core', floor.rsaSignatures.toFixed(0), ''],
+    ['floor: P-256 verifications, one core', floor.ecdsaVerifications.toFixed(0), ''],
+  ]);
+  const costs = table([
+    ['CPU per certificate, end to end', 'ms', 'share'],
+    ...Object.entries(whole.cpu).map(([name, seconds]) => [
+      name,
+      ms(seconds),
+      `${((100 * seconds) / total).toFixed(0)} %`,
+    ]),
+    ['**all of the platform**', `**${ms(total)}**`, '100 %'],
+    ['the client that posts (not part of it)', ms(whole.clientCpu), ''],
+  ]);
+  const [{ model }] = os.cpus();
+  const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${clients} clients, ${jobs} jobs side by side, fsync on`;
+  const text = `## Issuance\n\n${machine}.\n\n${rates}\n\n${costs}`;
+  return { name: 'issuance', text };
+}
