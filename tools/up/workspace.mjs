@@ -33,7 +33,8 @@ export function nodeBinary() {
 }
 
 /**
- * Runs `npm ci` unless node_modules holds what package-lock.json asks for.
+ * Runs `npm ci` unless node_modules holds what package-lock.json asks for. When interrupted it is killed, since npm goes on
+ * to its end after SIGTERM; half an installation is recognised and made anew by the next start.
  * @param {{ signal?: AbortSignal }} [how]
  */
 export async function installPackages({ signal } = {}) {
@@ -47,7 +48,7 @@ export async function installPackages({ signal } = {}) {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  const end = () => child.pid && send(-child.pid, 'SIGTERM');
+  const end = () => child.pid && send(-child.pid, 'SIGKILL');
   signal?.addEventListener('abort', end, { once: true });
   const outcome = await new Promise((resolve, reject) => {
     child.once('error', reject);

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { request } from 'node:http';
 import {
   apiKeySha256,
@@ -9,8 +9,8 @@ import {
   type RunningProcess,
 } from '@certwright/service';
 import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
-import { randomBytes } from 'node:crypto';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Client } from 'pg';
 import { ordersSettings } from '../config';
 import { start } from '../start';
 
@@ -46,6 +46,8 @@ export class Tenant {
   }
 }
 
+type Settings = Readonly<Record<string, string>>;
+
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
 export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
@@ -58,9 +60,12 @@ export class RunningApi {
     readonly readiness: Readiness,
   ) {}
 
-  /** @param settings on top of generous limits */
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<RunningApi> {
+  /** @param settings on top of generous limits; may depend on where the database is */
+  static async start(
+    settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
+  ): Promise<RunningApi> {
     const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    const special = typeof settings === 'function' ? await settings(database.url) : settings;
     const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
     const config = ordersSettings.read({
       DATABASE_URL: database.url,
@@ -70,7 +75,7 @@ export class RunningApi {
       READS_PER_S: '100000',
       WRITES_PER_S: '100000',
       DRAIN_TIME: '0',
-      ...settings,
+      ...special,
     });
     const running: RunningProcess = {
       name: 'orders-v3',
@@ -103,6 +108,18 @@ export class RunningApi {
       ],
     );
     return new Tenant(this, accountId, apiKey);
+  }
+
+  /** The texts of the statements that the API sends to the database for what `work` asks. */
+  async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+    const statements: string[] = [];
+    const query = jest.spyOn(Client.prototype, 'query');
+    await work();
+    for (const [statement] of query.mock.calls as unknown[][]) {
+      statements.push(typeof statement === 'string' ? statement : (statement as { text: string }).text);
+    }
+    query.mockRestore();
+    return statements;
   }
 
   /** The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON. */

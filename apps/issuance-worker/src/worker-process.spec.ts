@@ -1,0 +1,181 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { coreDataSource, Delegations, Issuances, Outbox, Plans, Transactions } from '@certwright/persistence';
+import { type DnsName, DnsServer, parseName, type RecordSource } from '@certwright/dns-authority';
+import {
+  type Child,
+  eventually,
+  startChild,
+  testDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
+import type { DataSource } from 'typeorm';
+import { openIssuance, opensslCsr } from './fixtures/opened-issuance';
+
+const workspaceRoot = path.join(__dirname, '../../..');
+const approvalZone = 'approval.example.net';
+const dnsNames = ['a.example.com'];
+
+let database: DataSource;
+let redis: TestRedis;
+let resolver: DnsServer;
+let environment: Record<string, string>;
+let csr: Buffer;
+const undo: (() => Promise<unknown> | void)[] = [];
+
+beforeAll(async () => {
+  execFileSync(process.execPath, ['tools/build/build.mjs', 'apps/issuance-worker'], { cwd: workspaceRoot });
+  const test = await testDatabase();
+  undo.push(test.dispose);
+  redis = await testRedis();
+  undo.push(redis.dispose);
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 5,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+  undo.push(async () => await database.destroy());
+  resolver = new DnsServer({ host: '127.0.0.1', port: 0, source: standingRecords() });
+  const { host, port } = await resolver.listen();
+  undo.push(async () => await resolver.close());
+  const folder = mkdtempSync(path.join(tmpdir(), 'certwright-worker-'));
+  undo.push(() => rmSync(folder, { recursive: true }));
+  environment = {
+    CERTWRIGHT_MODE: 'sandbox',
+    DATABASE_URL: test.url,
+    REDIS_URL: redis.url,
+    DNS_RESOLVER: `${host}:${port}`,
+    APPROVAL_ZONE: approvalZone,
+    BUILT_IN_CA_DIR: path.join(folder, 'ca'),
+    CA_PUBLICATION_URL: 'http://127.0.0.1:4310/ca',
+    OPS_PORT: '0',
+  };
+  csr = opensslCsr(dnsNames);
+}, 60_000);
+
+afterAll(async () => {
+  for (const step of undo.reverse()) await step();
+});
+
+/** A resolver that finds the standing record of whatever label was last given to a.example.com. */
+function standingRecords(): RecordSource {
+  const apex = parseName('example.com') as DnsName;
+  return {
+    read: async () => {
+      const [row] = await database.query<{ label: string }[]>(`SELECT label FROM delegation LIMIT 1`);
+      const target = parseName(`${row?.label}.${approvalZone}`) as DnsName;
+      const name = parseName('_acme-challenge.a.example.com') as DnsName;
+      return {
+        apex,
+        recordsAt: (at) => (at === name ? [{ name, type: 'CNAME', ttl: 1, data: target }] : []),
+      };
+    },
+  };
+}
+
+async function startWorker(): Promise<Child> {
+  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')];
+  const child = await startChild(process.execPath, { args, env: environment });
+  await child.says(/"started"/, 30_000);
+  return child;
+}
+
+async function openIssuances(count: number): Promise<string[]> {
+  const repositories = {
+    transactions: new Transactions(database),
+    plans: new Plans(),
+    issuances: new Issuances(database, new Outbox(database)),
+    delegations: new Delegations(database),
+  };
+  const plans: string[] = [];
+  for (let opened = 0; opened < count; opened += 1) {
+    plans.push((await openIssuance(repositories, dnsNames, csr)).planId);
+  }
+  return plans;
+}
+
+/** Leases of dead workers end with time; the clock is moved instead of waited for. */
+const endLeases = async () =>
+  await database.query(
+    `UPDATE issuance SET leased_until = now(), due_at = least(due_at, now()) WHERE state = 'open'`,
+  );
+
+async function certificateCounts(planIds: readonly string[]): Promise<number[]> {
+  const rows = await database.query<{ count: number }[]>(
+    `SELECT count(certificate.id)::int AS count FROM unnest($1::bigint[]) AS plan (id)
+     LEFT JOIN certificate ON certificate.plan_id = plan.id GROUP BY plan.id`,
+    [planIds],
+  );
+  return rows.map(({ count }) => count);
+}
+
+const once = (planIds: readonly string[]) => planIds.map(() => 1);
+
+describe('the worker as a process', () => {
+  it('issues one certificate per issuance, however often it is killed in the middle', async () => {
+    const plans = await openIssuances(60);
+    for (let kill = 0; kill < 6; kill += 1) {
+      const worker = await startWorker();
+      const before = (await certificateCounts(plans)).filter((count) => count > 0).length;
+      await endLeases();
+      await eventually(async () => {
+        const now = (await certificateCounts(plans)).filter((count) => count > 0).length;
+        expect(now === plans.length || now > before + kill).toBe(true);
+      });
+      worker.signal('SIGKILL');
+      await worker.ended;
+    }
+    const last = await startWorker();
+    await eventually(
+      async () => {
+        await endLeases();
+        expect(await certificateCounts(plans)).toEqual(once(plans));
+      },
+      { withinMs: 30_000, everyMs: 500 },
+    );
+    expect((await last.stop()).code).toBe(0);
+  }, 120_000);
+
+  it('loses nothing when Redis forgets everything', async () => {
+    const plans = await openIssuances(30);
+    await database.query('DELETE FROM outbox');
+    await redis.flush();
+    const worker = await startWorker();
+    await redis.flush();
+    await eventually(async () => expect(await certificateCounts(plans)).toEqual(once(plans)), {
+      withinMs: 15_000,
+    });
+    await worker.stop();
+  }, 60_000);
+
+  it('writes nothing when it was frozen past its lease and another worker went on', async () => {
+    const frozen = await startWorker();
+    const plans = await openIssuances(40);
+    await eventually(async () => expect(Math.max(...(await certificateCounts(plans)))).toBe(1), {
+      everyMs: 2,
+    });
+    frozen.signal('SIGSTOP');
+    const other = await startWorker();
+    await eventually(
+      async () => {
+        await endLeases();
+        expect(await certificateCounts(plans)).toEqual(once(plans));
+      },
+      { withinMs: 30_000, everyMs: 500 },
+    );
+    frozen.signal('SIGCONT');
+    expect((await frozen.stop()).code).toBe(0);
+    expect(await certificateCounts(plans)).toEqual(once(plans));
+    const states = await database.query<{ state: string }[]>(
+      `SELECT DISTINCT state FROM issuance WHERE plan_id = ANY($1::bigint[])`,
+      [plans],
+    );
+    expect(states).toEqual([{ state: 'issued' }]);
+    await other.stop();
+  }, 90_000);
+});

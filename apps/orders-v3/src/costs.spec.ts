@@ -1,0 +1,44 @@
+import { certificateRequest, keyPair } from './testing/certificate-request';
+import { RunningApi, type Tenant } from './testing/running-api';
+
+const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+  tenant = await api.tenant();
+  await tenant.post('/api/v3/orders', { name: 'warm', dns_names: ['example.com'], csr });
+});
+afterAll(() => api.stop());
+
+/** BEGIN and COMMIT are no work. */
+const workOf = async (work: () => Promise<unknown>) =>
+  (await api.statementsOf(work)).filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement));
+
+it('creates an order with at most 10 statements', async () => {
+  const work = await workOf(() =>
+    tenant.post('/api/v3/orders', { name: 'new', dns_names: ['example.com'], csr }),
+  );
+  expect(work.length).toBeGreaterThan(3);
+  expect(work.length).toBeLessThanOrEqual(10);
+});
+
+it('retrieves an order with at most 3 statements, and one without expansion', async () => {
+  expect(await workOf(() => tenant.get('/api/v3/orders/warm'))).toHaveLength(1);
+  expect(
+    await workOf(() => tenant.get('/api/v3/orders/warm?expand=current_cert.chain&expand=csr')),
+  ).toHaveLength(2);
+  expect(await workOf(() => tenant.get('/api/v3/orders/warm?expand=issuance'))).toHaveLength(3);
+});
+
+it('lists orders with a number of statements that does not grow with theirs', async () => {
+  const list = () => tenant.get('/api/v3/orders?expand=issuance&expand=current_cert&expand=csr');
+  const few = await workOf(list);
+  for (let count = 0; count < 10; count += 1) {
+    await tenant.post('/api/v3/orders', { name: `n${count}`, dns_names: ['example.com'], csr });
+  }
+  expect(await workOf(list)).toEqual(few);
+  expect(few).toHaveLength(4);
+});

@@ -1,0 +1,40 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { RunningApi } from '../testing/running-api';
+import { openApiDocument } from './openapi-document';
+
+const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
+
+it('keeps openapi.json as the code says', async () => {
+  expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
+});
+
+describe('GET /api/v3/docs', () => {
+  let api: RunningApi;
+  beforeAll(async () => {
+    api = await RunningApi.start();
+  });
+  afterAll(() => api.stop());
+
+  it('shows Swagger UI, with every file from here', async () => {
+    const page = await api.call('GET', '/api/v3/docs');
+    expect(page.status).toBe(200);
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => String(file));
+    expect(files).toHaveLength(4);
+    for (const file of files) {
+      expect(file).toMatch(/^\/api\/v3\/docs\//);
+      expect((await api.call('GET', file)).status).toBe(200);
+    }
+  });
+
+  it('serves the document', async () => {
+    const { json } = await api.call('GET', '/api/v3/docs/openapi.json');
+    expect(json).toEqual(kept);
+  });
+
+  it.each(['package.json', '..%2fpackage.json', 'constructor'])('has no file %s', async (file) => {
+    expect((await api.call('GET', `/api/v3/docs/${file}`)).status).toBe(404);
+  });
+});

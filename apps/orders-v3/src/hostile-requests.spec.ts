@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import { certificateRequest, keyPair } from './testing/certificate-request';
+import { RunningApi, type Tenant } from './testing/running-api';
+
+const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+  tenant = await api.tenant();
+});
+afterAll(() => api.stop());
+
+it('answers 4xx with an error object to every body that is no order', async () => {
+  const bodies = fc.oneof(
+    fc.json({ maxDepth: 6 }),
+    fc.string(),
+    fc
+      .record({
+        name: fc.jsonValue(),
+        dns_names: fc.array(fc.jsonValue()),
+        csr: fc.jsonValue(),
+        cluster: fc.string(),
+      })
+      .map((value) => JSON.stringify(value)),
+  );
+  await fc.assert(
+    fc.asyncProperty(bodies, async (body) => {
+      const { status, json } = await tenant.post('/api/v3/orders', body);
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(status).toBeLessThan(500);
+      expect(json).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    }),
+    { numRuns: 150 },
+  );
+});
+
+it.each([
+  ['a NUL in a name', '{"name":"a\\u0000b","dns_names":["example.com"]}'],
+  ['a NUL in a cluster', '{"cluster":"\\u0000","dns_names":["example.com"]}'],
+  ['a lone surrogate in a name', '{"name":"\\ud800","dns_names":["example.com"]}'],
+  ['a lone surrogate in a member name', '{"\\udfff":1}'],
+  ['deep nesting', `${'['.repeat(50_000)}${']'.repeat(50_000)}`],
+  ['a member __proto__', '{"__proto__":{"muted":true},"dns_names":["example.com"]}'],
+  ['half a body', '{"name":'],
+  ['nothing', ''],
+])('answers 400 to %s', async (_what, body) => {
+  const answer = await tenant.post('/api/v3/orders', body, { 'idempotency-key': 'hostile' });
+  expect(answer.status).toBe(400);
+  expect(answer.json.message).not.toMatch(/SQL|syntax|at .*\.ts|Error:/);
+});
+
+it.each([
+  [
+    'a body of 300 KiB',
+    'POST',
+    '/api/v3/orders',
+    { body: JSON.stringify({ name: 'x'.repeat(300_000) }) },
+    413,
+  ],
+  [
+    'a form',
+    'POST',
+    '/api/v3/orders',
+    { body: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    415,
+  ],
+  ['another method', 'PUT', '/api/v3/orders/a', { body: {} }, 405],
+  ['an unknown path', 'GET', '/api/v3/order', {}, 404],
+  ['broken percent-encoding', 'GET', '/api/v3/orders/%zz', {}, 400],
+  ['an encoded byte that is not UTF-8', 'GET', '/api/v3/orders/%ff', {}, 400],
+  ['an encoded lone surrogate', 'GET', '/api/v3/orders/%ED%A0%80', {}, 400],
+  ['an encoded NUL', 'GET', '/api/v3/orders/%00', {}, 400],
+  ['an encoded dot', 'GET', '/api/v3/orders/%2e%2e', {}, 404],
+  ['a name of 256 characters', 'GET', `/api/v3/orders/${'x'.repeat(256)}`, {}, 404],
+  ['SQL', 'GET', "/api/v3/orders/'%3B%20DROP%20TABLE%20plan--", {}, 404],
+])('answers %s: %s %s', async (_what, method, path, sent, status) => {
+  const answer = await tenant.call(method, path, sent);
+  expect(answer.status).toBe(status);
+  expect(answer.json.code).toEqual(expect.any(String));
+});
+
+it('answers 405 with Allow', async () => {
+  const answer = await tenant.call('PATCH', '/api/v3/orders/a', { body: {} });
+  expect(answer.headers.allow).toBe('DELETE, GET, HEAD, OPTIONS, POST');
+});
+
+it('never fails on a path, whatever the name', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1 }), async (name) => {
+      const path = `/api/v3/orders/${encodeURIComponent(name.toWellFormed())}`;
+      const { status } = await tenant.get(path);
+      expect([200, 400, 404]).toContain(status);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it('takes expand values of any sort and number', async () => {
+  await tenant.post('/api/v3/orders', { dns_names: ['example.com'], csr });
+  const values = [
+    '__proto__',
+    'constructor.prototype',
+    'current_cert.leaf.x',
+    '%00',
+    '...',
+    '[]',
+    ...Array(700).fill('csr'),
+  ];
+  const query = values
+    .filter((value) => value !== '%00')
+    .map((value) => `expand=${encodeURIComponent(value)}`);
+  const answer = await tenant.get(`/api/v3/orders/example.com?${query.join('&')}&expand[x]=csr`);
+  expect(answer.status).toBe(200);
+  expect(answer.json.csr).toBe(csr);
+  expect(answer.json).not.toHaveProperty('current_cert');
+});
+
+it('tolerates a trailing slash and doubled slashes', async () => {
+  expect((await tenant.get('/api/v3/orders/')).status).toBe(200);
+  expect((await tenant.get('//api//v3/orders/example.com/')).status).toBe(200);
+});

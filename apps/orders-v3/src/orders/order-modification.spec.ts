@@ -1,0 +1,208 @@
+import { certificateRequest, keyPair } from '../testing/certificate-request';
+import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+
+const keys = keyPair('p256');
+const csrFor = (...dnsNames: string[]) => certificateRequest(keys, { dnsNames });
+
+const path = '/api/v3/orders/mine';
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+});
+beforeEach(async () => {
+  tenant = await api.tenant();
+  const body = { name: 'mine', dns_names: ['example.com', 'www.example.com'] };
+  await tenant.post('/api/v3/orders', { ...body, csr: csrFor(...body.dns_names) });
+});
+afterAll(() => api.stop());
+
+describe('POST /api/v3/orders/{ORDER_NAME}', () => {
+  it('keeps what is left out, raises the revision and opens an issuance after the settling window', async () => {
+    const answer = await tenant.post(`${path}?expand=issuance`, { muted: true });
+
+    expect(answer.status).toBe(200);
+    expect(answer.headers.etag).toBe('"2"');
+    expect(answer.json).toMatchObject({
+      name: 'mine',
+      muted: true,
+      auto_renew: true,
+      revision: 2,
+      key_type: 'ecdsa',
+    });
+    expect(await issuances()).toMatchObject([
+      { state: 'superseded', revision: 1 },
+      { state: 'open', revision: 2 },
+    ]);
+  });
+
+  it('makes one certificate of several modifications within the settling window', async () => {
+    await tenant.post(path, { auto_renew: false });
+    const [, first] = await issuances();
+    await tenant.post(path, { auto_renew: true });
+    await tenant.post(path, { auto_renew: false });
+    const all = await issuances();
+
+    expect(all.filter(({ state }) => state === 'open')).toHaveLength(1);
+    expect(all.at(-1)).toMatchObject({ revision: 4, due_at: first?.due_at });
+  });
+
+  it('does nothing when nothing changes, whatever was sent back', async () => {
+    const { json: order } = await tenant.get(`${path}?expand=csr&expand=current_cert&expand=issuance`);
+    const answer = await tenant.post(path, {
+      ...order,
+      dns_names: ['WWW.example.com', 'example.com', 'example.com.'],
+    });
+
+    expect(answer.status).toBe(200);
+    expect(answer.headers.etag).toBe('"1"');
+    expect(answer.json.dns_names).toEqual(['example.com', 'www.example.com']);
+    expect(await issuances()).toMatchObject([{ state: 'open', revision: 1 }]);
+  });
+
+  it('has a waiting approval looked at when nothing changes', async () => {
+    await api.database.query(
+      `UPDATE issuance SET due_at = now() + interval '1 hour', opened_at = now() - interval '1 minute' WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    await tenant.post(path, {});
+    const [{ due } = { due: false }] = await api.database.query<{ due: boolean }>(
+      `SELECT due_at <= now() AS due FROM issuance WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    expect(due).toBe(true);
+  });
+
+  it('resets csr to null when a name is removed and the product is free_ca, and ends what is under way', async () => {
+    const answer = await tenant.post(`${path}?expand=csr&expand=issuance`, { dns_names: ['example.com'] });
+
+    expect(answer.json).toMatchObject({ csr: null, pubkey_sha256: null, revision: 2 });
+    expect(answer.json.issuance).toMatchObject({ phase: 'awaiting_csr', next_attempt_at: null });
+    expect(await issuances()).toMatchObject([{ state: 'superseded' }]);
+    const [plan] = await api.database.query(`SELECT terms_id FROM plan WHERE account_id = $1`, [
+      tenant.accountId,
+    ]);
+    expect(plan).toEqual({ terms_id: null });
+  });
+
+  it('issues again from the new CSR that follows a reset', async () => {
+    await tenant.post(path, { dns_names: ['new.example.com'] });
+    const answer = await tenant.post(`${path}?expand=issuance`, { csr: csrFor('new.example.com') });
+
+    expect(answer.json).toMatchObject({ revision: 3, pubkey_sha256: expect.any(String) });
+    expect(answer.json.issuance.names[0].record.options).toHaveLength(2);
+    expect((await issuances()).at(-1)).toMatchObject({ state: 'open', revision: 3 });
+  });
+
+  it('resets csr to null when the cluster, the key type or the product changes', async () => {
+    await api.database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web')`, [tenant.accountId]);
+    expect((await tenant.post(`${path}?expand=csr`, { cluster: 'web' })).json.csr).toBeNull();
+    expect(
+      (await tenant.post(path, { cluster: null, csr: csrFor('example.com', 'www.example.com') })).status,
+    ).toBe(200);
+    expect((await tenant.post(`${path}?expand=csr`, { key_type: 'rsa' })).json.csr).toBeNull();
+    const paid = { product: 'paid_ca', key_type: 'ecdsa', csr: certificateRequest(keys, {}) };
+    expect((await tenant.post(`${path}?expand=csr`, paid)).json.csr).toBe(paid.csr);
+    expect((await tenant.post(`${path}?expand=csr`, { product: 'free_ca' })).json.csr).toBeNull();
+  });
+
+  it('issues nothing while the order is paused, and one certificate when the pause ends', async () => {
+    await tenant.post(path, { paused: true });
+    await tenant.post(path, { csr: csrFor('www.example.com', 'example.com') });
+    expect((await issuances()).map(({ state }) => state)).toEqual(['superseded']);
+
+    await tenant.post(path, { paused: false });
+    expect((await issuances()).at(-1)).toMatchObject({ state: 'open', revision: 4 });
+  });
+
+  it('selects the current certificate again when names or key change', async () => {
+    const { json: order } = await tenant.get(path);
+    const older = {
+      pubkeySha256: 'ab'.repeat(32),
+      isCurrent: false,
+      notAfter: new Date(Date.now() + 200 * 86_400_000),
+    };
+    const long = await attachCertificate(api, tenant, 'mine', { dnsNames: ['example.com'], ...older });
+    await attachCertificate(api, tenant, 'mine', {
+      dnsNames: order.dns_names,
+      pubkeySha256: order.pubkey_sha256,
+    });
+    const answer = await tenant.post(`${path}?expand=current_cert`, { dns_names: ['example.com'] });
+    expect(answer.json.current_cert.id).toBe(long);
+  });
+
+  it('tells everything that is wrong at once, and changes nothing', async () => {
+    const answer = await tenant.post(path, {
+      name: 'other',
+      cluster: 'nowhere',
+      muted: 1,
+      dns_names: ['com'],
+    });
+
+    expect(answer.status).toBe(400);
+    const faults = answer.json.sub_errors.map(
+      ({ field, code }: Record<string, string>) => `${field} ${code}`,
+    );
+    expect(faults.sort()).toEqual([
+      'cluster unknown_cluster',
+      'dns_names not_public_domain',
+      'muted invalid_value',
+      'name immutable_field',
+    ]);
+    expect((await tenant.get(path)).headers.etag).toBe('"1"');
+  });
+
+  it('answers 404 for a name that no order has', async () => {
+    expect((await tenant.post('/api/v3/orders/yours', { muted: true })).status).toBe(404);
+  });
+});
+
+describe('If-Match', () => {
+  it('answers 412 revision_mismatch and does nothing', async () => {
+    const refused = await tenant.post(path, { muted: true }, { 'if-match': '"2", W/"1"' });
+    expect(refused.status).toBe(412);
+    expect(refused.json.code).toBe('revision_mismatch');
+    expect((await tenant.delete(path, { headers: { 'if-match': '"2"' } })).status).toBe(412);
+    expect((await tenant.get(path)).json).toMatchObject({ revision: 1, muted: false });
+  });
+
+  it('lets exactly one of many concurrent modifications of one revision pass', async () => {
+    const attempts = Array.from({ length: 8 }, (_, index) =>
+      tenant.post(
+        path,
+        { approver_emails: {}, muted: true, auto_renew: index % 2 === 0 },
+        { 'if-match': '"1"' },
+      ),
+    );
+    const statuses = (await Promise.all(attempts)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, ...Array<number>(7).fill(412)]);
+    expect((await tenant.get(path)).json.revision).toBe(2);
+  });
+
+  it('is refused when it is malformed', async () => {
+    const answer = await tenant.post(path, { muted: true }, { 'if-match': '1' });
+    expect(answer).toMatchObject({ status: 400, json: { code: 'invalid_value', field: 'If-Match' } });
+  });
+});
+
+it('loses none of many concurrent modifications', async () => {
+  const members = ['muted', 'paused'] as const;
+  await Promise.all(members.map((member) => tenant.post(path, { [member]: true })));
+  await Promise.all([tenant.post(path, { auto_renew: false }), tenant.post(path, { product: 'paid_ca' })]);
+  const { json } = await tenant.get(path);
+  expect(json).toMatchObject({
+    muted: true,
+    paused: true,
+    auto_renew: false,
+    product: 'paid_ca',
+    revision: 5,
+  });
+});
+
+async function issuances() {
+  return await api.database.query<{ state: string; revision: number; due_at: Date }>(
+    `SELECT state, revision, due_at FROM issuance WHERE account_id = $1 ORDER BY id`,
+    [tenant.accountId],
+  );
+}

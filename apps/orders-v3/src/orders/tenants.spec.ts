@@ -1,0 +1,87 @@
+import { certificateRequest, keyPair } from '../testing/certificate-request';
+import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+
+const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
+
+let api: RunningApi;
+let owner: Tenant;
+let other: Tenant;
+let certificateId: number;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+  [owner, other] = await Promise.all([api.tenant(), api.tenant()]);
+  const { json } = await owner.post('/api/v3/orders', { dns_names: ['example.com'], csr });
+  const certificate = { dnsNames: ['example.com'], pubkeySha256: json.pubkey_sha256 };
+  certificateId = await attachCertificate(api, owner, 'example.com', certificate);
+});
+afterAll(() => api.stop());
+
+const probes: readonly [string, (name: string) => Promise<Answered>][] = [
+  ['GET an order', (name) => other.get(`/api/v3/orders/${name}?expand=current_cert.leaf&expand=issuance`)],
+  ['POST an order', (name) => other.post(`/api/v3/orders/${name}`, { muted: true }, { 'if-match': '"1"' })],
+  ['DELETE an order', (name) => other.delete(`/api/v3/orders/${name}`, { headers: { 'if-match': '"9"' } })],
+  ['GET the certificates', (name) => other.get(`/api/v3/orders/${name}/certs`)],
+  ['GET a certificate', (name) => other.get(`/api/v3/orders/${name}/certs/${certificateId}`)],
+];
+
+it.each(probes)('answers %s of another account exactly as one that nobody has', async (_what, probe) => {
+  const [theirs, nobodys] = [await probe('example.com'), await probe('example.org')];
+  const telling = ({ status, headers, text }: Answered) => {
+    const { date: _date, 'x-request-id': _id, ...rest } = headers;
+    return { status, text, headers: rest };
+  };
+  expect(theirs.status).toBe(404);
+  expect(telling(theirs)).toEqual(telling(nobodys));
+});
+
+it('asks the database the same for a name of another account and for one that nobody has', async () => {
+  const countOf = async (name: string) => {
+    await other.get(`/api/v3/orders/${name}`);
+    return await api.statementsOf(() => other.get(`/api/v3/orders/${name}?expand=issuance`));
+  };
+  expect(await countOf('example.com')).toEqual(await countOf('example.org'));
+});
+
+it('lets two accounts have an order of the same name and DNS names, each with a record of its own', async () => {
+  const created = await other.post('/api/v3/orders?expand=issuance', { dns_names: ['example.com'], csr });
+  expect(created.status).toBe(201);
+  const mine = await owner.get('/api/v3/orders/example.com?expand=issuance');
+  const label = ({ json }: Answered) => json.issuance.names[0].record.options[0].value;
+  expect(label(created)).not.toBe(label(mine));
+  expect((await other.get('/api/v3/orders')).json).toHaveLength(1);
+  expect((await other.get(`/api/v3/orders/example.com/certs/${certificateId}`)).status).toBe(404);
+  await other.delete('/api/v3/orders/example.com');
+  expect((await owner.get('/api/v3/orders/example.com')).status).toBe(200);
+});
+
+it('does not know a cluster of another account', async () => {
+  await api.database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web')`, [owner.accountId]);
+  const answer = await other.post('/api/v3/orders', { dns_names: ['example.com'], cluster: 'web' });
+  expect(answer.json.sub_errors).toMatchObject([{ field: 'cluster', code: 'unknown_cluster' }]);
+});
+
+describe('authentication', () => {
+  const path = '/api/v3/orders';
+
+  it('takes the API key as Bearer token, or as user name of Basic authentication', async () => {
+    const basic = Buffer.from(`${owner.apiKey}:`).toString('base64');
+    expect((await api.call('GET', path, { headers: { authorization: `Basic ${basic}` } })).status).toBe(200);
+    expect((await owner.get(path)).status).toBe(200);
+  });
+
+  it('answers 401 with a challenge without a key or with a wrong one', async () => {
+    for (const headers of [{}, { authorization: `Bearer ${owner.accountId}_${'x'.repeat(32)}` }]) {
+      const answer = await api.call('GET', path, { headers: headers as Record<string, string> });
+      expect(answer).toMatchObject({ status: 401, json: { code: 'bad_credentials' } });
+      expect(answer.headers['www-authenticate']).toContain('Bearer');
+    }
+  });
+
+  it('needs the permission Order and Manage Certificates, or Full Access', async () => {
+    const full = await api.tenant('Full Access');
+    const none = await api.tenant('Manage Monitored Domains');
+    expect((await full.get(path)).status).toBe(200);
+    expect(await none.get(path)).toMatchObject({ status: 403, json: { code: 'unauthorized' } });
+  });
+});

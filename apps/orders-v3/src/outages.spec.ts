@@ -1,0 +1,121 @@
+import { apiKeySha256 } from '@certwright/service';
+import { eventually, freePort } from '@certwright/testing';
+import { Redis } from 'ioredis';
+import { DataSource } from 'typeorm';
+import { claimDeployment } from '@certwright/persistence';
+import { disabledKeysChannel } from './api-keys/disabled-keys';
+import { certificateRequest, keyPair } from './testing/certificate-request';
+import { RunningApi } from './testing/running-api';
+import { type SeverableLink, severableLink } from './testing/severable-link';
+
+const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
+const order = (name: string) => ({ name, dns_names: ['example.com'], csr });
+
+describe('while the database is away', () => {
+  let link: SeverableLink;
+  let api: RunningApi;
+
+  beforeAll(async () => {
+    api = await RunningApi.start(async (databaseUrl) => {
+      const url = new URL(databaseUrl);
+      link = await severableLink({ host: url.hostname, port: Number(url.port) });
+      url.port = String(link.port);
+      return { DATABASE_URL: url.href };
+    });
+  });
+  afterAll(async () => {
+    await api.stop();
+    await link.close();
+  });
+
+  it('answers 503 service_outage with Retry-After, is not ready, and recovers by itself', async () => {
+    const tenant = await api.tenant();
+    expect((await tenant.post('/api/v3/orders', order('before'))).status).toBe(201);
+    expect((await api.readiness.report()).ready).toBe(true);
+
+    link.cut();
+    for (const answer of [
+      await tenant.post('/api/v3/orders', order('during')),
+      await tenant.get('/api/v3/orders/before'),
+      await tenant.delete('/api/v3/orders/before'),
+      await api.call('GET', `/download/${'A'.repeat(27)}`),
+    ]) {
+      expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    expect(await api.readiness.report()).toMatchObject({ ready: false, checks: { database: 'failed' } });
+    expect((await api.call('GET', '/readyz')).status).toBe(503);
+
+    link.mend();
+    await eventually(async () =>
+      expect((await tenant.post('/api/v3/orders', order('after'))).status).toBe(201),
+    );
+    expect((await api.call('GET', '/readyz')).status).toBe(200);
+    expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
+  });
+});
+
+describe('while Redis is away', () => {
+  it('starts and serves, limits included', async () => {
+    const port = await freePort();
+    const api = await RunningApi.start({ REDIS_URL: `redis://127.0.0.1:${port}`, WRITES_PER_S: '1' });
+    const tenant = await api.tenant();
+    const statuses = new Set<number>();
+    for (let count = 0; count < 6; count += 1) {
+      statuses.add((await tenant.post('/api/v3/orders', order(`order ${count}`))).status);
+    }
+    expect([...statuses]).toEqual([201, 429]);
+    expect((await tenant.get('/api/v3/orders')).json).toHaveLength(4);
+    await api.stop();
+  });
+});
+
+describe('limits', () => {
+  it('count reads and writes of each API key apart', async () => {
+    const api = await RunningApi.start({ WRITES_PER_S: '1', READS_PER_S: '1' });
+    const [one, other] = [await api.tenant(), await api.tenant()];
+    const reads: number[] = [];
+    for (let count = 0; count < 4; count += 1) reads.push((await one.get('/api/v3/orders')).status);
+    const refused = await one.get('/api/v3/orders');
+
+    expect(reads.slice(0, 2)).toEqual([200, 200]);
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await one.post('/api/v3/orders', order('mine'))).status).toBe(201);
+    expect((await other.get('/api/v3/orders')).status).toBe(200);
+    await api.stop();
+  });
+});
+
+describe('a disabled API key', () => {
+  it('stops working as soon as its news arrives', async () => {
+    const api = await RunningApi.start();
+    const tenant = await api.tenant();
+    const publisher = new Redis(api.redis.url);
+    expect((await tenant.get('/api/v3/orders')).status).toBe(200);
+    await api.database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [
+      tenant.accountId,
+    ]);
+    const secretSha256 = apiKeySha256(tenant.apiKey).toString('hex');
+    const news = JSON.stringify({ pattern: disabledKeysChannel, data: { secretSha256 } });
+
+    await eventually(async () => {
+      await publisher.publish(disabledKeysChannel, news);
+      expect((await tenant.get('/api/v3/orders')).json).toMatchObject({ code: 'disabled_credentials' });
+    });
+    publisher.disconnect();
+    await api.stop();
+  });
+});
+
+describe('CERTWRIGHT_MODE', () => {
+  it('refuses to start on a database of the other mode', async () => {
+    const elsewhere = RunningApi.start(async (databaseUrl) => {
+      const database = await new DataSource({ type: 'postgres', url: databaseUrl }).initialize();
+      await claimDeployment(database, 'production');
+      await database.destroy();
+      return { CERTWRIGHT_MODE: 'sandbox' };
+    });
+    await expect(elsewhere).rejects.toThrow(/belongs to a production deployment/);
+  });
+});
