@@ -46,9 +46,10 @@ function pids(): Record<string, number> {
   );
 }
 
+/** A zombie, which nobody may be there to reap, has no command line any more. */
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
   } catch {
     return false;
   }

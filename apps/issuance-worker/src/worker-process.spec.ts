@@ -13,7 +13,7 @@ import {
   type TestRedis,
 } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
-import { openIssuance, opensslCsr } from './fixtures/opened-issuance';
+import { openIssuance, opensslCsr } from './testing/opened-issuance';
 
 const workspaceRoot = path.join(__dirname, '../../..');
 const approvalZone = 'approval.example.net';

@@ -42,7 +42,7 @@ function aLabelOf(input: string): string | undefined {
   return isALabel(aLabel) && decodePunycode(aLabel.slice(4)) === uLabel ? aLabel : undefined;
 }
 
-/** RFC 5891, section 5.4: an A-label is what its own U-label encodes to. */
+/** RFC 5891, section 5.3: an A-label is what its own U-label encodes to. */
 function isALabel(label: string): boolean {
   const uLabel = decodePunycode(label.slice(4));
   if (uLabel === undefined || !/[^\0-\x7f]/.test(uLabel)) return false;

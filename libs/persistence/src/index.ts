@@ -25,14 +25,8 @@ export {
 } from './idempotency/idempotency-records';
 export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/issuance-statistics';
 export { Issuances, type OpenIssuance } from './issuances/issuances';
-export {
-  type DueIssuance,
-  type IssuanceProgress,
-  type Lease,
-  type LeasedWork,
-  LeasedIssuances,
-  LeaseLost,
-} from './issuances/leased-issuances';
+export { type Lease, type LeasedWork, LeaseLost } from './issuances/lease';
+export { type DueIssuance, type IssuanceProgress, LeasedIssuances } from './issuances/leased-issuances';
 export { OrderV3Entity } from './orders-v3/order-v3.entity';
 export { Outbox } from './outbox/outbox';
 export { type NewPlan, type NewTerms, type PlanChange, Plans } from './plans/plans';

@@ -20,7 +20,7 @@ export function encodePem(label: string, der: Uint8Array): string {
 
 /**
  * Reads a sequence of PEM blocks and nothing between them but empty lines (RFC 7468, the strict form of figure 3, save that
- * any line width and any kind of line end is taken: RFC 8555, section 7.4.2 leaves both to the CA). At most `maxBlocks`.
+ * any line width and any kind of line end is taken, since CAs differ in both). At most `maxBlocks`.
  */
 export function decodePem(text: string, maxBlocks: number): DecodedPem {
   if (text.length > 2 * maxBlockBytes * maxBlocks) return refused('The PEM text is too long.');

@@ -24,14 +24,9 @@ import type {
   CertificateAuthority,
   CertificateRequest,
 } from '../certificate-authorities/certificate-authority';
-import {
-  openIssuance,
-  type OpenedIssuance,
-  opensslCsr,
-  type Repositories,
-} from '../fixtures/opened-issuance';
+import { openIssuance, type OpenedIssuance, opensslCsr, type Repositories } from '../testing/opened-issuance';
 import { AdvanceIssuance } from './advance-issuance';
-import { FaultyDatabase } from '../fixtures/faulty-database';
+import { FaultyDatabase } from '../testing/faulty-database';
 
 const dnsNames = ['a.example.com', 'b.example.com'];
 

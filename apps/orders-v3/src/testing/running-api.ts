@@ -84,7 +84,12 @@ export class RunningApi {
       readiness: api.readiness,
       opened: (_name, close) => void api.closes.unshift(close),
     };
-    api.app = await start(config, running);
+    try {
+      api.app = await start(config, running);
+    } catch (error) {
+      await api.stop();
+      throw error;
+    }
     api.readiness.started();
     api.url = (await api.app.getUrl()).replace('[::1]', '127.0.0.1');
     return api;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
-import { type Lease, saveProgress } from '../issuances/leased-issuances';
+import type { Lease } from '../issuances/lease';
+import { saveProgress } from '../issuances/leased-issuances';
 import { type Tx, Transactions } from '../transactions/transactions';
 import { moveCurrent, validCertificates } from './certificates';
 

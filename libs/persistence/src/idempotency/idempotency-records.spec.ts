@@ -1,4 +1,4 @@
-import { CoreDatabaseFixture } from '../fixtures/core-database';
+import { CoreDatabaseFixture } from '../testing/core-database';
 import { type IdempotentRequest, IdempotencyRecords } from './idempotency-records';
 
 let core: CoreDatabaseFixture;

@@ -1,5 +1,5 @@
-import { CoreDatabaseFixture } from '../fixtures/core-database';
-import { LeaseLost } from './leased-issuances';
+import { CoreDatabaseFixture } from '../testing/core-database';
+import { LeaseLost } from './lease';
 
 let core: CoreDatabaseFixture;
 const accountId = '1000000000001';

@@ -1,5 +1,5 @@
 import type { Issuance, KeyType, NameApproval } from '@certwright/issuance';
-import type { LeasedWork } from './leased-issuances';
+import type { LeasedWork } from './lease';
 
 /** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
 export interface LeaseRow {

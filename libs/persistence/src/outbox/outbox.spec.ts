@@ -1,5 +1,5 @@
 import { advanceIssuance, type Job } from '@certwright/jobs';
-import { CoreDatabaseFixture } from '../fixtures/core-database';
+import { CoreDatabaseFixture } from '../testing/core-database';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { CoreDatabaseFixture } from '../fixtures/core-database';
+import { CoreDatabaseFixture } from '../testing/core-database';
 import { coreDataSource } from '../core-data-source';
 import { databaseProblem, isUniqueViolation } from './database-error';
 

@@ -1,4 +1,4 @@
-import { CoreDatabaseFixture } from '../fixtures/core-database';
+import { CoreDatabaseFixture } from '../testing/core-database';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {

@@ -3,12 +3,15 @@ import { hasRocaFingerprint } from './roca';
 import { isBaseTwoFermatProbablePrime } from './fermat-test';
 import { integerSquareRoot, isSquare } from './square-root';
 
-/** Baseline Requirements, section 6.1.6, allow any odd exponent from 2^16 + 1; every CA and library agrees on this one. */
+/**
+ * 2^16 + 1. Baseline Requirements, section 6.1.6, allow any odd exponent from 3 and advise this one or more; it is the one
+ * that every CA takes and every library makes.
+ */
 export const requiredExponent = 65537n;
 
 /**
- * Rounds of Fermat's factorization (Baseline Requirements, section 6.1.1.3, item 3: "at least 100 rounds"). One round more
- * finds primes that lie a little farther apart; honest ones differ in their first hundred bits.
+ * Rounds of Fermat's factorization that a key must withstand (Baseline Requirements, section 6.1.1.3). More rounds find
+ * primes that lie a little farther apart; honest ones differ in their first hundred bits.
  */
 const fermatRounds = 100;
 

@@ -1,7 +1,10 @@
 /** Digits of a double that an estimate starts from. */
 const trustedBits = 52;
 
-/** The largest integer whose square is not above the value. Newton's method from a 52-bit estimate: each step doubles the correct bits. */
+/**
+ * The largest integer whose square is not above the value. Newton's method from a 52-bit estimate: each step doubles the
+ * bits that are correct.
+ */
 export function integerSquareRoot(value: bigint): bigint {
   if (value < 2n) return value;
   let root = estimateAbove(value);

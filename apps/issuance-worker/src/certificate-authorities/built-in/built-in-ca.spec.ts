@@ -18,7 +18,7 @@ import {
 import { encodePem } from '@certwright/pki';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
-import { openIssuance, opensslCsr } from '../../fixtures/opened-issuance';
+import { openIssuance, opensslCsr } from '../../testing/opened-issuance';
 import type { CertificateRequest, IssuedChain } from '../certificate-authority';
 import { BuiltInCa } from './built-in-ca';
 import { KeyFiles } from './key-files';
