@@ -36,7 +36,9 @@ describe('certificateState', () => {
 describe('bestCertificate', () => {
   it('is none where there is none that is valid', () => {
     expect(best()).toBeNull();
-    expect(best(certificate('1', { notAfter: days(-1) }), certificate('2', { revokedAt: days(-1) }))).toBeNull();
+    expect(
+      best(certificate('1', { notAfter: days(-1) }), certificate('2', { revokedAt: days(-1) })),
+    ).toBeNull();
   });
 
   it('is the newest that matches names and key, in any order of names', () => {
@@ -45,7 +47,9 @@ describe('bestCertificate', () => {
   });
 
   it('prefers one that matches to one that expires later', () => {
-    expect(best(certificate('longer', { spkiSha256: otherKey, notAfter: days(300) }), certificate('matching'))).toBe('matching');
+    expect(
+      best(certificate('longer', { spkiSha256: otherKey, notAfter: days(300) }), certificate('matching')),
+    ).toBe('matching');
   });
 
   it('is the one that expires last when none matches', () => {

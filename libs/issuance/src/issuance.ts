@@ -28,6 +28,7 @@ export interface IssuanceError {
 export const issuanceErrorCodes = [
   'approval_timeout',
   'certificate_mismatch',
+  'key_compromised',
   'product_unavailable',
   'ca_unavailable',
   'ca_rejected',

@@ -9,7 +9,13 @@ const approved: NameApproval = {
   problem: null,
   checkedAt: '2026-11-20T11:59:59Z',
 };
-const pending: NameApproval = { ...approved, dnsName: 'b.example.com', status: 'pending', method: null, checkedAt: null };
+const pending: NameApproval = {
+  ...approved,
+  dnsName: 'b.example.com',
+  status: 'pending',
+  method: null,
+  checkedAt: null,
+};
 const open: Issuance = {
   id: '1',
   planId: '2',
@@ -24,16 +30,28 @@ const open: Issuance = {
   openedAt: new Date('2026-11-20T11:00:00Z'),
   dueAt: now,
 };
-const facts: Facts = { paused: false, planClosed: false, productAvailable: true, certificateFaults: null };
+const facts: Facts = {
+  paused: false,
+  planClosed: false,
+  productAvailable: true,
+  keyBlocked: false,
+  certificateFaults: null,
+};
 
 describe('nextStep', () => {
-  it.each(['issued', 'superseded', 'canceled', 'failed'] as const)('does nothing for an issuance that is %s', (state) => {
-    expect(nextStep({ ...open, state }, facts, now)).toEqual({ kind: 'done' });
-  });
+  it.each(['issued', 'superseded', 'canceled', 'failed'] as const)(
+    'does nothing for an issuance that is %s',
+    (state) => {
+      expect(nextStep({ ...open, state }, facts, now)).toEqual({ kind: 'done' });
+    },
+  );
 
   it('issues nothing while the plan is paused, whatever is ready', () => {
     const ready = { ...open, caReference: 'x' };
-    expect(nextStep(ready, { ...facts, paused: true, certificateFaults: [] }, now)).toEqual({ kind: 'cancel', error: null });
+    expect(nextStep(ready, { ...facts, paused: true, certificateFaults: [] }, now)).toEqual({
+      kind: 'cancel',
+      error: null,
+    });
   });
 
   it('issues nothing for a plan that was closed', () => {
@@ -62,6 +80,15 @@ describe('nextStep', () => {
     expect(step).toMatchObject({ error: { message: expect.stringContaining('b.example.com') as string } });
   });
 
+  it('never certifies a key that was blocked since the order came', () => {
+    const step = nextStep(
+      { ...open, caReference: 'x' },
+      { ...facts, keyBlocked: true, certificateFaults: [] },
+      now,
+    );
+    expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'key_compromised' } });
+  });
+
   it('submits once everything is approved', () => {
     expect(nextStep(open, facts, now).kind).toBe('submit-to-ca');
   });
@@ -76,7 +103,9 @@ describe('nextStep', () => {
   });
 
   it('attaches a certificate without faults', () => {
-    expect(nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: [] }, now).kind).toBe('attach');
+    expect(nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: [] }, now).kind).toBe(
+      'attach',
+    );
   });
 
   it('never attaches a certificate that does not match its terms', () => {

@@ -6,6 +6,8 @@ export interface Facts {
   readonly paused: boolean;
   readonly planClosed: boolean;
   readonly productAvailable: boolean;
+  /** The key was put on the list of blocked keys since the order came. */
+  readonly keyBlocked: boolean;
   /** Whether the CA has handed over a certificate, and what is wrong with it, each in words; `null` before it did. */
   readonly certificateFaults: readonly string[] | null;
 }
@@ -27,6 +29,7 @@ export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
   if (facts.planClosed || facts.paused) return { kind: 'cancel', error: null };
   if (issuance.dueAt.getTime() > now.getTime()) return { kind: 'wait', until: issuance.dueAt };
 
+  if (facts.keyBlocked) return keyCompromised;
   const pending = issuance.approvals
     .filter(({ status }) => status === 'pending')
     .map(({ dnsName }) => dnsName);
@@ -37,6 +40,17 @@ export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
   if (facts.certificateFaults.length > 0) return mismatch(facts.certificateFaults);
   return { kind: 'attach' };
 }
+
+/** Baseline Requirements 6.1.1.3: a CA refuses a key that is known to be compromised. */
+const keyCompromised: Step = {
+  kind: 'fail',
+  final: true,
+  error: {
+    code: 'key_compromised',
+    message:
+      'The key of the CSR is known to be compromised. Make a new key, and modify the order with a CSR for it.',
+  },
+};
 
 const unavailable: Step = {
   kind: 'fail',

@@ -4,7 +4,13 @@ import { nextAttemptAt, phaseOf } from './phase';
 const now = new Date('2026-11-20T12:00:00Z');
 const later = new Date(now.getTime() + 1_000);
 const plan = { paused: false, termsId: '1' };
-const name: NameApproval = { dnsName: 'a.example.com', status: 'approved', method: 'dns', problem: null, checkedAt: null };
+const name: NameApproval = {
+  dnsName: 'a.example.com',
+  status: 'approved',
+  method: 'dns',
+  problem: null,
+  checkedAt: null,
+};
 const open = { state: 'open' as const, termsId: '1', approvals: [name], failures: 0, dueAt: now };
 
 describe('phaseOf', () => {
@@ -22,7 +28,9 @@ describe('phaseOf', () => {
   });
 
   it('is awaiting_approval while a name is pending', () => {
-    expect(phaseOf(plan, { ...open, approvals: [name, { ...name, status: 'pending' }] }, now)).toBe('awaiting_approval');
+    expect(phaseOf(plan, { ...open, approvals: [name, { ...name, status: 'pending' }] }, now)).toBe(
+      'awaiting_approval',
+    );
   });
 
   it('is issuing once all names are approved', () => {

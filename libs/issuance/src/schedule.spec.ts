@@ -59,6 +59,8 @@ describe('dueAfterModification', () => {
   });
 
   it('does not wait for the far-off next check of what it takes the place of', () => {
-    expect(ahead(dueAfterModification(now, settlingMs, { dueAt: new Date(now.getTime() + hour) }))).toBe(settlingMs);
+    expect(ahead(dueAfterModification(now, settlingMs, { dueAt: new Date(now.getTime() + hour) }))).toBe(
+      settlingMs,
+    );
   });
 });

@@ -188,6 +188,22 @@ describe('a plan that is paused before the certificate is attached', () => {
   });
 });
 
+describe('a key that was blocked since the order came', () => {
+  it('gets no certificate, and the order says why', async () => {
+    const names = ['blocked.example.com'];
+    const opened = await openIssuance(repositories, names, opensslCsr(names));
+    await database.query(`INSERT INTO blocked_key SELECT spki_sha256, 'spec' FROM terms WHERE plan_id = $1`, [
+      opened.planId,
+    ]);
+    await worker(database).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toEqual([]);
+    expect(await issuanceState(opened)).toMatchObject({
+      state: 'failed',
+      last_error: { code: 'key_compromised' },
+    });
+  });
+});
+
 describe('a CA that returns what nobody asked for', () => {
   it('leads to no certificate and a final failure', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);

@@ -64,6 +64,7 @@ export class AdvanceIssuance {
       planClosed: walk.plan.closedAt !== null,
       productAvailable:
         walk.product.available && this.ports.authorityOf(walk.product.certificateAuthority) !== null,
+      keyBlocked: walk.keyBlocked,
       certificateFaults: walk.faults,
     };
     const step = nextStep(walk.issuance, facts, now);

@@ -35,6 +35,7 @@ export interface LeaseRow {
     readonly subject_common_name: boolean;
     readonly certificate_authority: string;
   };
+  readonly key_blocked: boolean;
   readonly valid_until: Date | null;
   readonly delegation_labels: Record<string, string> | null;
 }
@@ -80,6 +81,7 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       certificateAuthority: product.certificate_authority,
     },
     delegationLabels: new Map(Object.entries(row.delegation_labels ?? {})),
+    keyBlocked: row.key_blocked,
     validUntil: row.valid_until,
     now: row.now,
   };

@@ -14,6 +14,8 @@ export interface LeasedWork {
   readonly terms: Terms;
   readonly plan: Pick<Plan, 'paused' | 'closedAt'>;
   readonly product: Product;
+  /** The key of the terms stands on the list of blocked keys. */
+  readonly keyBlocked: boolean;
   /** Name without `*.` → the label its standing record points to. */
   readonly delegationLabels: ReadonlyMap<string, string>;
   /** End of the valid certificate in use, if there is one. */

@@ -112,6 +112,7 @@ const leaseStatement = `
     plan.paused, plan.closed_at,
     terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails,
     to_jsonb(sold) AS product,
+    EXISTS (SELECT 1 FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256) AS key_blocked,
     (SELECT max(not_after) FROM certificate
      WHERE certificate.plan_id = leased.plan_id AND is_current AND revoked_at IS NULL) AS valid_until,
     (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation

@@ -44,7 +44,9 @@ export function integer<D extends number | null = number>(
 }
 
 /** A TCP or UDP port to listen on; 0 takes any free one. */
-export function port<D extends number | null = number>(described: Described<D>): Setting<number | NoInfer<D>> {
+export function port<D extends number | null = number>(
+  described: Described<D>,
+): Setting<number | NoInfer<D>> {
   return integer<D>({ ...described, unit: 'port', min: 0, max: 65_535 });
 }
 
@@ -105,7 +107,9 @@ function showDuration(valueMs: number): string {
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false };
 
-export function boolean<D extends boolean | null = boolean>(described: Described<D>): Setting<boolean | NoInfer<D>> {
+export function boolean<D extends boolean | null = boolean>(
+  described: Described<D>,
+): Setting<boolean | NoInfer<D>> {
   const read = (text: string): Reading<boolean> => {
     const value = booleans[text.toLowerCase()];
     return value === undefined ? fault('is neither true nor false') : { value };
@@ -156,7 +160,9 @@ export function list<T>(
 }
 
 /** The path of a file; whether it exists, its reader finds out, since it may appear later. */
-export function filePath<D extends string | null = string>(described: Described<D>): Setting<string | NoInfer<D>> {
+export function filePath<D extends string | null = string>(
+  described: Described<D>,
+): Setting<string | NoInfer<D>> {
   const read = (text: string): Reading<string> =>
     text.includes('\0') ? fault('is not a path') : { value: text };
   return settingOf<string, D>({ unit: 'path', read }, described);
