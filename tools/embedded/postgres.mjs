@@ -17,8 +17,14 @@ const SHUTDOWN_WITHIN_MS = 30_000;
 /** Another program may take a free port between our look and the server's bind. */
 const PORT_ATTEMPTS = 3;
 
-/** What a database that is thrown away does without; each of these loses data when the machine stops. */
-const WITHOUT_DURABILITY = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+/** What a database that is thrown away does without; each of the first three loses data when the machine stops. */
+const THROWN_AWAY = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  // In the data folder instead of /dev/shm, where a killed server's segments would outlive the folder.
+  'dynamic_shared_memory_type=mmap',
+];
 
 /**
  * @typedef {object} Postgres
@@ -138,7 +144,7 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
     'max_connections=200',
     'timezone=UTC',
     'log_timezone=UTC',
-    ...(durable ? [] : WITHOUT_DURABILITY),
+    ...(durable ? [] : THROWN_AWAY),
   ];
   const words = [...identity.prefix, binary, '-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   const child = await launch({

@@ -8,7 +8,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { clearPostgres, startPostgres } from './postgres.mjs';
@@ -20,7 +19,7 @@ jest.setTimeout(30_000);
 let folder;
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-postgres-'));
+  folder = mkdtempSync(path.join(process.env.CERTWRIGHT_TEST_RUN, 'postgres-'));
 });
 afterEach(async () => {
   await clearPostgres(folder);

@@ -64,20 +64,31 @@ export function readPid(file) {
 }
 
 /**
- * Everyone who runs this program with this folder as working directory. PostgreSQL (every backend too) and Redis change
- * to their data folder, so this finds what a killed supervisor left behind, whatever a stale pid file says. The
- * program's name keeps a person's shell or pager in that folder out of it. Linux only.
+ * Everyone who runs this program with this folder, or one below it, as working directory. PostgreSQL (every backend too)
+ * and Redis change to their data folder, so this finds what a killed supervisor left behind, whatever a stale pid file
+ * says. The program's name keeps a person's shell or pager in that folder out of it. Linux only.
  * @param {string} folder
  * @param {string} program file name of the executable
  * @returns {number[]}
  */
 export function processesIn(folder, program) {
-  if (process.platform !== 'linux' || !existsSync(folder)) return [];
-  const real = realpathSync(folder);
-  const numbers = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
-  return numbers
-    .map(Number)
-    .filter((pid) => workingDirectory(pid) === real && programOf(pid) === program && isAlive(pid));
+  const real = existsSync(folder) ? realpathSync(folder) : path.resolve(folder);
+  const isWithin = (/** @type {string} */ place) => place === real || place.startsWith(real + path.sep);
+  return everyone().filter(
+    (pid) => isWithin(workingDirectory(pid)) && programOf(pid) === program && isAlive(pid),
+  );
+}
+
+/**
+ * Everyone, except us, who was started with this setting or by somebody who was: the whole offspring, whatever groups
+ * and sessions it made for itself. Servers that rewrite their title lose it (those, `processesIn` finds). Linux only.
+ * @param {string} name
+ * @param {string} value
+ * @returns {number[]}
+ */
+export function processesToldOf(name, value) {
+  const entry = `${name}=${value}`;
+  return everyone().filter((pid) => pid !== process.pid && environment(pid).includes(entry) && isAlive(pid));
 }
 
 /**
@@ -131,12 +142,29 @@ function programOf(pid) {
   return path.basename(commandLine(pid).split(' ')[0] ?? '').replace(/:$/, '');
 }
 
-/** @param {number} pid */
+function everyone() {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
+}
+
+/** @param {number} pid empty when it may not be seen */
 function workingDirectory(pid) {
   try {
-    return path.resolve(readlinkSync(`/proc/${pid}/cwd`));
+    // The kernel's mark on a folder that was removed under its user (proc(5)).
+    return readlinkSync(`/proc/${pid}/cwd`).replace(/ \(deleted\)$/, '');
   } catch {
-    return undefined;
+    return '';
+  }
+}
+
+/** @param {number} pid the settings that it was started with; empty when they may not be seen */
+function environment(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return [];
   }
 }
 

@@ -1,7 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { launch, run, untilReady } from './child.mjs';
 import { freePort, isFree, preferredPort } from './ports.mjs';
@@ -9,7 +8,7 @@ import { isGone, isOurs, readPid, send, stopProcess } from './process.mjs';
 
 let folder;
 beforeEach(() => {
-  folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-process-'));
+  folder = mkdtempSync(path.join(process.env.CERTWRIGHT_TEST_RUN, 'process-'));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

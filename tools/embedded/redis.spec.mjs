@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { places } from '../up/home.mjs';
@@ -16,7 +15,7 @@ beforeAll(async () => {
   binary = await redisBinary({ cache: places.redisBinaries });
 }, 180_000);
 beforeEach(() => {
-  folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-redis-'));
+  folder = mkdtempSync(path.join(process.env.CERTWRIGHT_TEST_RUN, 'redis-'));
 });
 afterEach(async () => {
   await clearRedis(folder);

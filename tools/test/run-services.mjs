@@ -1,15 +1,15 @@
 // @ts-check
 // The real PostgreSQL and Redis of one test run, and the migrated database from which every spec's own is copied.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { bundle } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
-import { clearPostgres, startPostgres } from '../embedded/postgres.mjs';
-import { commandLine, isAlive, isOurs, send } from '../embedded/process.mjs';
+import { startPostgres } from '../embedded/postgres.mjs';
+import { commandLine, isAlive, processesIn, processesToldOf, stopProcess } from '../embedded/process.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
-import { clearRedis, startRedis } from '../embedded/redis.mjs';
+import { startRedis } from '../embedded/redis.mjs';
 import { places } from '../up/home.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
@@ -17,6 +17,9 @@ import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 const RUNS = path.join(workspaceRoot, '.certwright', 'test');
 /** Each spec that asks for Redis takes one logical database; more than there are spec files. */
 const REDIS_DATABASES = 1024;
+/** Each ends a whole generation; nothing here starts that many. */
+const CLEARING_ROUNDS = 10;
+const END_WITHIN_MS = 3_000;
 
 /**
  * What specs find in their environment; `@certwright/testing` reads it.
@@ -24,7 +27,7 @@ const REDIS_DATABASES = 1024;
  * @property {string} CERTWRIGHT_TEST_DATABASE_URL a database in which specs create and drop their own
  * @property {string} CERTWRIGHT_TEST_TEMPLATE name of the migrated database
  * @property {string} CERTWRIGHT_TEST_REDIS_URL
- * @property {string} CERTWRIGHT_TEST_RUN folder of this run, for files that end with it
+ * @property {string} CERTWRIGHT_TEST_RUN folder of this run, for files that end with it; also the mark of its processes
  */
 
 /** @param {number} pid */
@@ -40,9 +43,17 @@ export async function startServices(folder) {
   mkdirSync(folder, { recursive: true });
   await clearAbandonedRuns();
   const template = `certwright_test_${randomBytes(4).toString('hex')}_template`;
+  const { DATABASE_URL_TEST, REDIS_URL_TEST } = process.env;
+  /** @type {(() => Promise<void>)[]} */
+  const undo = [];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+    rmSync(folder, { recursive: true, force: true });
+  };
   try {
-    const databaseUrl = process.env.DATABASE_URL_TEST ?? (await throwAwayPostgres(folder));
-    const redisUrl = process.env.REDIS_URL_TEST ?? (await throwAwayRedis(folder));
+    const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
+    const redisUrl = REDIS_URL_TEST ?? (await throwAwayRedis(folder, undo));
+    if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
     await makeTemplate({ databaseUrl, template, folder });
     const services = {
       CERTWRIGHT_TEST_DATABASE_URL: databaseUrl,
@@ -50,30 +61,37 @@ export async function startServices(folder) {
       CERTWRIGHT_TEST_REDIS_URL: redisUrl,
       CERTWRIGHT_TEST_RUN: folder,
     };
-    const stop = async () => {
-      if (process.env.DATABASE_URL_TEST) await dropDatabases(databaseUrl, template);
-      await clearRun(folder);
-    };
     return { services, stop };
   } catch (error) {
-    await clearRun(folder);
+    await stop();
     throw error;
   }
 }
 
 /**
- * Ends whatever still runs for this run, by the folders that it works in, and removes them. Does nothing the second time.
+ * Ends whatever still runs for this run, in whichever group it is, and removes its files. Not from within the run itself.
  * @param {string} folder
  */
 export async function clearRun(folder) {
-  const children = path.join(folder, 'children');
-  for (const file of readFolder(children)) {
-    const [pid, words] = readFileSync(path.join(children, file), 'utf8').split('\n');
-    if (words && isOurs(Number(pid), words)) send(-Number(pid), 'SIGKILL');
+  // Again until nobody is found: one of them may have started another while we looked.
+  for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
+    const offspring = processesToldOf('CERTWRIGHT_TEST_RUN', folder);
+    await endAll(offspring, 'SIGKILL');
+    const servers = [processesIn(folder, 'postgres'), processesIn(folder, 'redis-server')].flat();
+    // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.
+    await endAll(servers, 'SIGQUIT');
+    if (offspring.length + servers.length === 0) break;
   }
-  await clearPostgres(path.join(folder, 'postgres'));
-  await clearRedis(path.join(folder, 'redis'));
-  rmSync(folder, { recursive: true, force: true });
+  // A killed initdb's own children may still be writing.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
+
+/**
+ * @param {readonly number[]} pids
+ * @param {NodeJS.Signals} signal
+ */
+async function endAll(pids, signal) {
+  await Promise.all(pids.map((pid) => stopProcess(pid, { signal, graceMs: END_WITHIN_MS })));
 }
 
 /** What a test run leaves that was killed together with everybody who could have cleared up after it. */
@@ -85,17 +103,25 @@ async function clearAbandonedRuns() {
   }
 }
 
-/** @param {string} folder */
-async function throwAwayPostgres(folder) {
+/**
+ * @param {string} folder
+ * @param {(() => Promise<void>)[]} undo
+ */
+async function throwAwayPostgres(folder, undo) {
   const own = path.join(folder, 'postgres');
   const server = await startPostgres({ workspaceRoot, folder: own, databases: [], durable: false });
+  undo.push(server.stop);
   return server.url('postgres');
 }
 
-/** @param {string} folder */
-async function throwAwayRedis(folder) {
+/**
+ * @param {string} folder
+ * @param {(() => Promise<void>)[]} undo
+ */
+async function throwAwayRedis(folder, undo) {
   const binary = await redisBinary({ cache: places.redisBinaries, report: (line) => console.log(line) });
   const server = await startRedis({ binary, folder: path.join(folder, 'redis'), databases: REDIS_DATABASES });
+  undo.push(server.stop);
   return server.url;
 }
 

@@ -1,5 +1,4 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { type Child, eventually, startChild } from '@certwright/testing';
 
@@ -19,7 +18,7 @@ interface State {
 
 let home: string;
 beforeAll(() => {
-  home = mkdtempSync(path.join(os.tmpdir(), 'certwright-start-'));
+  home = mkdtempSync(path.join(process.env['CERTWRIGHT_TEST_RUN'] ?? '', 'start-'));
   // A Redis that this run had to fetch is not fetched again.
   symlinkSync(path.join(root, '.certwright/redis-binaries'), path.join(home, 'redis-binaries'));
 });

@@ -4,6 +4,14 @@ import type { QueueName } from './queues';
 export interface JobPayloads {
   /** Take the next steps of one issuance. */
   'advance-issuance': { readonly issuanceId: string };
+  /** Another certificate, or none, is the current one: its owner tells whoever wants to know. */
+  'current-certificate-changed': { readonly planId: string };
+  /** Try one delivery. */
+  'deliver-webhook': { readonly deliveryId: string };
+  /** Write and send one mail. */
+  'send-mail': { readonly mailId: string };
+  /** Have the CA revoke a certificate that is revoked here. */
+  'revoke-certificate': { readonly certificateId: string };
 }
 
 export type JobName = keyof JobPayloads;
@@ -11,6 +19,10 @@ export type JobName = keyof JobPayloads;
 /** Which queue carries which job. */
 export const queueOf = {
   'advance-issuance': 'issuance',
+  'current-certificate-changed': 'orders-v3-events',
+  'deliver-webhook': 'webhooks',
+  'send-mail': 'mail',
+  'revoke-certificate': 'revocations',
 } as const satisfies Record<JobName, QueueName>;
 
 export const jobNames = Object.keys(queueOf) as JobName[];
@@ -28,5 +40,43 @@ export function advanceIssuance(issuanceId: string, revision: string | number): 
     name: 'advance-issuance',
     id: `advance-issuance-${issuanceId}-${revision}`,
     payload: { issuanceId },
+  };
+}
+
+/** @param revision the plan's current_version */
+export function currentCertificateChanged(
+  planId: string,
+  revision: string | number,
+): Job<'current-certificate-changed'> {
+  return {
+    name: 'current-certificate-changed',
+    id: `current-certificate-changed-${planId}-${revision}`,
+    payload: { planId },
+  };
+}
+
+/** @param revision how often the delivery was leased so far */
+export function deliverWebhook(deliveryId: string, revision: string | number): Job<'deliver-webhook'> {
+  return {
+    name: 'deliver-webhook',
+    id: `deliver-webhook-${deliveryId}-${revision}`,
+    payload: { deliveryId },
+  };
+}
+
+/** @param revision how often the mail was leased so far */
+export function sendMail(mailId: string, revision: string | number): Job<'send-mail'> {
+  return { name: 'send-mail', id: `send-mail-${mailId}-${revision}`, payload: { mailId } };
+}
+
+/** @param revision which try it is */
+export function revokeCertificate(
+  certificateId: string,
+  revision: string | number,
+): Job<'revoke-certificate'> {
+  return {
+    name: 'revoke-certificate',
+    id: `revoke-certificate-${certificateId}-${revision}`,
+    payload: { certificateId },
   };
 }

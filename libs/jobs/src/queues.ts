@@ -24,6 +24,35 @@ export const queues = {
     maxStalledCount: 1,
     removeFinished: true,
   },
+  'orders-v3-events': {
+    concurrency: 8,
+    attempts: 1,
+    lockDurationMs: 30_000,
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
+  webhooks: {
+    // Deliveries mostly wait for the other side, up to 15 s each: many dead endpoints must not fill every place.
+    concurrency: 64,
+    attempts: 1,
+    lockDurationMs: 30_000,
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
+  mail: {
+    concurrency: 4,
+    attempts: 1,
+    lockDurationMs: 60_000,
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
+  revocations: {
+    concurrency: 4,
+    attempts: 1,
+    lockDurationMs: 30_000,
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
 } as const satisfies Record<string, QueueOptions>;
 
 export type QueueName = keyof typeof queues;

@@ -9,13 +9,22 @@ import { CertificateChainEntity } from './certificates/certificate-chain.entity'
 import { CertificateEntity } from './certificates/certificate.entity';
 import { DelegationEntity } from './delegations/delegation.entity';
 import { DeploymentEntity } from './deployment/deployment.entity';
+import { EmailApprovalTokenEntity } from './email-approvals/email-approval-token.entity';
+import { EmailApprovalEntity } from './email-approvals/email-approval.entity';
 import { IdempotencyRecordEntity } from './idempotency/idempotency-record.entity';
 import { IssuanceEntity } from './issuances/issuance.entity';
+import { MailEntity } from './mail/mail.entity';
+import { ExpirationNoticeEntity } from './notices/expiration-notice.entity';
 import { OrderV3Entity } from './orders-v3/order-v3.entity';
 import { OutboxEntity } from './outbox/outbox.entity';
 import { PlanEntity } from './plans/plan.entity';
 import { TermsEntity } from './plans/terms.entity';
 import { ProductEntity } from './products/product.entity';
+import { HttpChallengeEntity } from './web-rules/http-challenge.entity';
+import { WebRuleEntity } from './web-rules/web-rule.entity';
+import { WebhookAttemptEntity } from './webhooks/webhook-attempt.entity';
+import { WebhookDeliveryEntity } from './webhooks/webhook-delivery.entity';
+import { WebhookEndpointEntity } from './webhooks/webhook-endpoint.entity';
 
 /** Every table of the `core` database. */
 export const coreEntities = [
@@ -37,4 +46,13 @@ export const coreEntities = [
   IdempotencyRecordEntity,
   CaIssuerEntity,
   CaSigningEntity,
+  WebhookEndpointEntity,
+  WebhookDeliveryEntity,
+  WebhookAttemptEntity,
+  MailEntity,
+  ExpirationNoticeEntity,
+  EmailApprovalEntity,
+  EmailApprovalTokenEntity,
+  WebRuleEntity,
+  HttpChallengeEntity,
 ];

@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { eventually } from './eventually';
-import { testRun } from './run';
 
 export interface ChildOptions {
   readonly args?: readonly string[];
@@ -37,7 +34,7 @@ const running = new Set<Child>();
 
 /**
  * Starts a real process that a spec may kill or freeze. Whatever it still does when the spec file is over is killed, and
- * what even that misses (the worker itself was killed) is killed with the end of the run.
+ * what even that misses, since the worker itself was killed, is killed at the end of the run.
  *
  * @throws Error when there is no such program
  */
@@ -58,7 +55,6 @@ export async function startChild(
   });
   await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
   const pid = Number(child.pid);
-  const forget = note(pid, [command, ...args]);
   const handle: Child = {
     pid,
     ended,
@@ -81,20 +77,8 @@ export async function startChild(
     },
   };
   running.add(handle);
-  void ended.then(() => {
-    running.delete(handle);
-    forget();
-  });
+  void ended.then(() => running.delete(handle));
   return handle;
-}
-
-/** For the end of the run, should this worker not live to see it: the number, and the words that prove whose it is. */
-function note(pid: number, words: readonly string[]): () => void {
-  const folder = path.join(testRun().folder, 'children');
-  const file = path.join(folder, String(pid));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(file, `${pid}\n${words.join(' ')}\n`);
-  return () => rmSync(file, { force: true });
 }
 
 function killGroup(pid: number): void {

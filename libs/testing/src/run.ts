@@ -5,8 +5,6 @@ export interface TestRun {
   /** Name of the migrated database from which every spec's own is copied. */
   readonly template: string;
   readonly redisUrl: string;
-  /** Folder that is removed when the run is over; processes noted in its `children` are killed then. */
-  readonly folder: string;
 }
 
 /** @throws Error when specs run without the run's global setup */
@@ -15,7 +13,6 @@ export function testRun(): TestRun {
     databaseUrl: told('CERTWRIGHT_TEST_DATABASE_URL'),
     template: told('CERTWRIGHT_TEST_TEMPLATE'),
     redisUrl: told('CERTWRIGHT_TEST_REDIS_URL'),
-    folder: told('CERTWRIGHT_TEST_RUN'),
   };
 }
 

@@ -9,7 +9,7 @@ import { assertNoFaults } from './faults';
 import { OrderChanges } from './order-changes';
 import { OrderFactsReader } from './order-facts';
 import { readOrderRequest } from './order-request';
-import { draftOrder } from './order-rules';
+import { draftOrder } from './order-draft';
 import { OrderViews } from './order-views';
 import { RepeatableRequests, type WriteRequest } from './repeatable-requests';
 

@@ -207,6 +207,22 @@ describe('GET /api/v3/orders', () => {
     expect(seen).toEqual(['*.x', 'a', 'b & c', 'd/e', 'ö']);
   });
 
+  it('has 100 orders on a page unless fewer are asked for', async () => {
+    await api.database.query(
+      `WITH made AS (
+         INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
+         SELECT $1, 1, true, false, false, gen_random_uuid() FROM generate_series(1, 101) RETURNING id, account_id)
+       INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, product, key_type)
+       SELECT id, account_id, 'order ' || id, '{example.com}', '{}', 'free_ca', 'rsa' FROM made`,
+      [tenant.accountId],
+    );
+    const first = await tenant.get('/api/v3/orders');
+    expect(first.json).toHaveLength(100);
+    const after = encodeURIComponent(first.json[99].name).replaceAll('%20', '+');
+    expect(first.headers.link).toBe(`</api/v3/orders?after=${after}>; rel="next"`);
+    expect((await tenant.get(`/api/v3/orders?after=${after}`)).json).toHaveLength(1);
+  });
+
   it('answers an empty array for an account without orders, and no Link', async () => {
     const page = await tenant.get('/api/v3/orders');
     expect(page).toMatchObject({ status: 200, json: [] });

@@ -1,3 +1,5 @@
+import { eventually } from '@certwright/testing';
+import { Client } from 'pg';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 
@@ -186,18 +188,31 @@ describe('If-Match', () => {
   });
 });
 
-it('loses none of many concurrent modifications', async () => {
-  const members = ['muted', 'paused'] as const;
-  await Promise.all(members.map((member) => tenant.post(path, { [member]: true })));
-  await Promise.all([tenant.post(path, { auto_renew: false }), tenant.post(path, { product: 'paid_ca' })]);
-  const { json } = await tenant.get(path);
-  expect(json).toMatchObject({
-    muted: true,
-    paused: true,
-    auto_renew: false,
-    product: 'paid_ca',
-    revision: 5,
+it('loses none of several modifications that wait for each other', async () => {
+  await api.database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web')`, [tenant.accountId]);
+  const holder = new Client({ connectionString: api.database.url });
+  await holder.connect();
+  await holder.query(`BEGIN; SELECT 1 FROM plan WHERE account_id = ${tenant.accountId} FOR UPDATE`);
+  const changes = [
+    { muted: true },
+    { cluster: 'web' },
+    { product: 'paid_ca' },
+    { key_type: 'rsa' },
+    { auto_renew: false },
+  ];
+  const answers = changes.map((change) => tenant.post(path, change));
+  await eventually(async () => {
+    const waiting = await api.database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    expect(waiting).toHaveLength(changes.length);
   });
+  await holder.query('COMMIT');
+  await holder.end();
+
+  expect((await Promise.all(answers)).map(({ json }) => json.revision).sort()).toEqual([2, 3, 4, 5, 6]);
+  const { json } = await tenant.get(path);
+  expect(json).toMatchObject({ ...Object.assign({}, ...changes), revision: 6 });
 });
 
 async function issuances() {

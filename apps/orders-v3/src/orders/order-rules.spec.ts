@@ -1,6 +1,7 @@
 import type { Product } from '@certwright/issuance';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { draftModification, draftOrder, type OrderFacts } from './order-rules';
+import { draftModification, draftOrder } from './order-draft';
+import type { OrderFacts } from './order-rules';
 import { readOrderRequest } from './order-request';
 
 const ec = keyPair('p256');

@@ -1,11 +1,8 @@
 import { isConstructedApproverAddress, quoteInput } from '@certwright/dns-names';
 import type { FieldFaultCode } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
-import { type Csr, judgeCsr, readCsr } from '@certwright/pki';
-import { modifiedOrder, type Order, type OrderWishes } from './order';
-
-/** Nothing is charged by omission. */
-export const defaultProduct = 'free_ca';
+import { type Csr, judgeCsr } from '@certwright/pki';
+import type { Order, OrderWishes } from './order';
 
 export interface OrderFault {
   readonly member: keyof Order;
@@ -30,59 +27,11 @@ export interface OrderFacts {
   readonly keyBlocked: boolean;
 }
 
-/** `order` counts only when there is no fault. */
-export interface OrderDraft {
-  readonly order: Order;
-  /** Everything that is wrong, at once. */
-  readonly faults: readonly OrderFault[];
-}
-
-/** A new order: what was left out gets its default. */
-export function draftOrder(reading: OrderReading, facts: OrderFacts): OrderDraft {
-  const { wishes, csr } = reading;
-  const { dnsNames = [] } = wishes;
-  const order: Order = {
-    name: dnsNames[0] ?? '',
-    dnsNames,
-    approverEmails: {},
-    cluster: null,
-    autoRenew: true,
-    muted: false,
-    paused: false,
-    product: defaultProduct,
-    keyType: csr?.keyType ?? 'rsa',
-    csr: null,
-    ...wishes,
-  };
-  return { order, faults: [...reading.faults, ...new Judgement(reading, facts, order, null).faults()] };
-}
-
-/** A modified order: what was left out keeps its value, unless a rule resets it. */
-export function draftModification(before: Order, reading: OrderReading, facts: OrderFacts): OrderDraft {
-  const { wishes } = reading;
-  const product = facts.products.get(wishes.product ?? before.product);
-  const order = modifiedOrder(before, wishes, {
-    namesEveryDnsName: product?.csrNamesEveryDnsName ?? false,
-    emailApproval: product?.emailApproval ?? true,
-    existingCsr: (after) => before.csr === null || fitsProduct(before.csr.der, after, product),
-  });
-  return { order, faults: [...reading.faults, ...new Judgement(reading, facts, order, before).faults()] };
-}
-
-/** That its key is compromised is no matter of the product: the order keeps such a CSR, and nothing is issued from it. */
-function fitsProduct(der: Uint8Array, after: Omit<Order, 'csr'>, product: Product | undefined): boolean {
-  if (product === undefined) return true;
-  const { keyType, dnsNames } = after;
-  const reading = readCsr(der);
-  const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName };
-  return reading.ok && judgeCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked: false }).length === 0;
-}
-
 /**
  * The rules that need more than one member, or a fact. A rule whose members are at fault already stays silent: each
  * mistake is told once.
  */
-class Judgement {
+export class Judgement {
   private readonly atFault: ReadonlySet<keyof Order>;
   /** Undefined: there is no such product. */
   private readonly product: Product | undefined;

@@ -6,7 +6,7 @@ import { assertNoFaults, noSuchOrder } from './faults';
 import { OrderChanges } from './order-changes';
 import { OrderFactsReader } from './order-facts';
 import { readOrderRequest } from './order-request';
-import { draftModification } from './order-rules';
+import { draftModification } from './order-draft';
 import { OrderViews } from './order-views';
 import { OrdersRepository } from './orders.repository';
 import { RepeatableRequests, type WriteRequest } from './repeatable-requests';

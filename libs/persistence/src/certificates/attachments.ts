@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { Lease } from '../issuances/lease';
 import { saveProgress } from '../issuances/leased-issuances';
 import { type Tx, Transactions } from '../transactions/transactions';
-import { moveCurrent, validCertificates } from './certificates';
+import { announceCurrent, moveCurrent, validCertificates } from './certificates';
 
 /** A certificate that was checked against its terms and is to become the plan's. */
 export interface Attachment {
@@ -62,6 +62,7 @@ export class Attachments {
       if (becomesCurrent && candidates.some(({ isCurrent }) => isCurrent))
         await moveCurrent(tx, attachment.planId, null);
       await insert(tx, lease, attachment, chainSha256, becomesCurrent);
+      if (becomesCurrent) await announceCurrent(tx, attachment.planId);
       return true;
     });
     if (attached) this.knownChains.add(chainSha256.toString('hex'));

@@ -11,6 +11,7 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Check('certificate_dns_names_not_empty', `cardinality(dns_names) > 0`)
 @Check('certificate_id_is_a_json_number', `id BETWEEN 1 AND 9007199254740991`)
 @Index('certificate_one_current_per_plan', ['planId'], { unique: true, where: 'is_current' })
+@Index('certificate_to_revoke', ['revokedAt'], { where: 'revoked_at IS NOT NULL AND ca_revoked_at IS NULL' })
 @Index('certificate_current_expiry', ['notAfter'], { where: 'is_current' })
 @Index('certificate_plan', ['planId', 'createdAt', 'id'])
 export class CertificateEntity implements Certificate {
@@ -69,6 +70,14 @@ export class CertificateEntity implements Certificate {
 
   @Column('integer', { name: 'revocation_reason', nullable: true, comment: 'CRLReason, RFC 5280, 5.3.1' })
   revocationReason!: number | null;
+
+  /** The CA's own handle, with which it can be revoked. */
+  @Column('text', { name: 'ca_reference', nullable: true })
+  caReference!: string | null;
+
+  /** When the CA confirmed the revocation; null while it has not, or there is none. */
+  @Column('timestamptz', { name: 'ca_revoked_at', nullable: true })
+  caRevokedAt!: Date | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

@@ -1,6 +1,8 @@
 import { bestCertificate, type Certificate, type KeyType, type Wanted } from '@certwright/issuance';
+import { currentCertificateChanged } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { addToOutbox } from '../outbox/outbox';
 import type { Tx } from '../transactions/transactions';
 
 export interface StoredCertificate extends Certificate {
@@ -83,7 +85,7 @@ export class Certificates {
   async reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
     const { candidates, now } = await validCertificates(tx, planId);
     const best = bestCertificate(candidates, wanted, now);
-    await moveCurrent(tx, planId, best?.id ?? null);
+    if (await moveCurrent(tx, planId, best?.id ?? null)) await announceCurrent(tx, planId);
   }
 
   /**
@@ -135,14 +137,29 @@ export async function validCertificates(
   return { candidates: rows.filter(({ id }) => id !== null), now: first.now };
 }
 
-/** Two statements: the index that allows one current certificate per plan looks at each row as it changes. */
-export async function moveCurrent(tx: Tx, planId: string, certificateId: string | null): Promise<void> {
-  await tx.query(
+/**
+ * Two statements: the index that allows one current certificate per plan looks at each row as it changes.
+ *
+ * @returns whether anything changed
+ */
+export async function moveCurrent(tx: Tx, planId: string, certificateId: string | null): Promise<boolean> {
+  const [, cleared] = await tx.query<[unknown, number]>(
     `UPDATE certificate SET is_current = false WHERE plan_id = $1 AND is_current AND id IS DISTINCT FROM $2`,
     [planId, certificateId],
   );
-  if (certificateId === null) return;
-  await tx.query(`UPDATE certificate SET is_current = true WHERE id = $1 AND NOT is_current`, [
-    certificateId,
-  ]);
+  if (certificateId === null) return cleared > 0;
+  const [, set] = await tx.query<[unknown, number]>(
+    `UPDATE certificate SET is_current = true WHERE id = $1 AND NOT is_current`,
+    [certificateId],
+  );
+  return cleared + set > 0;
+}
+
+/** Tells the plan's owner, in the same transaction, that another certificate (or none) is the current one. */
+export async function announceCurrent(tx: Tx, planId: string): Promise<void> {
+  const [rows] = await tx.query<[{ version: number }[], number]>(
+    `UPDATE plan SET current_version = current_version + 1 WHERE id = $1 RETURNING current_version AS version`,
+    [planId],
+  );
+  for (const { version } of rows) await addToOutbox(tx, currentCertificateChanged(planId, version));
 }

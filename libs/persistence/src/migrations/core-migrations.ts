@@ -1,4 +1,5 @@
 import { Core1795132800000 } from './1795132800000-core';
+import { OrderLife1795219200000 } from './1795219200000-order-life';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
-export const coreMigrations = [Core1795132800000];
+export const coreMigrations = [Core1795132800000, OrderLife1795219200000];

@@ -13,12 +13,8 @@ interface OutboxRow {
 export class Outbox {
   constructor(private readonly database: DataSource) {}
 
-  async add(tx: Tx, { name, id, payload }: Job): Promise<void> {
-    await tx.query(`INSERT INTO outbox (job, job_id, payload) VALUES ($1, $2, $3)`, [
-      name,
-      id,
-      JSON.stringify(payload),
-    ]);
+  async add(tx: Tx, job: Job): Promise<void> {
+    await addToOutbox(tx, job);
   }
 
   /**
@@ -47,4 +43,13 @@ export class Outbox {
     );
     return { rows: row.rows, oldestS: row.oldest };
   }
+}
+
+/** Part of the transaction that gives reason to the nudge. */
+export async function addToOutbox(tx: Tx, { name, id, payload }: Job): Promise<void> {
+  await tx.query(`INSERT INTO outbox (job, job_id, payload) VALUES ($1, $2, $3)`, [
+    name,
+    id,
+    JSON.stringify(payload),
+  ]);
 }

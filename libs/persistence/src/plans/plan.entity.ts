@@ -4,6 +4,8 @@ import { AccountEntity } from '../accounts/account.entity';
 
 @Entity('plan')
 @Check('plan_revision_positive', `revision > 0`)
+@Index('plan_unannounced', ['id'], { where: 'current_version > announced_version' })
+@Index('plan_renewal', ['renewAt'], { where: 'auto_renew AND NOT paused AND closed_at IS NULL' })
 export class PlanEntity implements Plan {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;
@@ -33,6 +35,18 @@ export class PlanEntity implements Plan {
   @Index('plan_download_token', { unique: true })
   @Column({ type: 'text', name: 'download_token', collation: 'C', comment: '160 random bits, base64url' })
   downloadToken!: string;
+
+  /** Grows whenever another certificate, or none, becomes the current one. */
+  @Column('integer', { name: 'current_version', default: 0 })
+  currentVersion!: number;
+
+  /** What the owner's API has told its webhooks of; behind `currentVersion` there is something to tell. */
+  @Column('integer', { name: 'announced_version', default: 0 })
+  announcedVersion!: number;
+
+  /** When the current certificate is to be replaced; null without one. */
+  @Column('timestamptz', { name: 'renew_at', nullable: true })
+  renewAt!: Date | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

@@ -1,0 +1,51 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+
+export const mailKinds = ['expiration-notice', 'approval-request', 'webhook-disabled'] as const;
+export type MailKind = (typeof mailKinds)[number];
+
+/** A mail that is to be sent: what it is about, not its words; the notifier writes those. */
+@Entity('mail')
+@Check('mail_state', `state IN ('pending', 'sent', 'failed', 'canceled')`)
+@Check('mail_finished_when_not_pending', `(state = 'pending') = (finished_at IS NULL)`)
+@Index('mail_due', ['dueAt'], { where: `state = 'pending'` })
+@Index('mail_recipient', ['recipient', 'createdAt'])
+export class MailEntity {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+  id!: string;
+
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @Column('text')
+  kind!: MailKind;
+
+  @Column('text')
+  recipient!: string;
+
+  /** Ids and facts of the kind; never a token or another secret. */
+  @Column('jsonb')
+  facts!: object;
+
+  @Column('text')
+  state!: 'pending' | 'sent' | 'failed' | 'canceled';
+
+  @Column('integer', { default: 0 })
+  attempts!: number;
+
+  @Column('timestamptz', { name: 'due_at' })
+  dueAt!: Date;
+
+  @Column('bigint', { name: 'lease_token', default: 0, comment: 'fencing token' })
+  leaseToken!: string;
+
+  @Column('timestamptz', { name: 'leased_until', nullable: true, comment: 'by the clock of the database' })
+  leasedUntil!: Date | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+
+  @Column('timestamptz', { name: 'finished_at', nullable: true })
+  finishedAt!: Date | null;
+}

@@ -1,0 +1,24 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+
+/** What is to be answered below /.well-known/ for a token, to requests that come through the rule of this account. */
+@Entity('http_challenge')
+export class HttpChallengeEntity {
+  @PrimaryColumn('text', { collation: 'C', comment: 'base64url, at least 128 random bits' })
+  token!: string;
+
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @Column({ type: 'text', name: 'dns_name', collation: 'C' })
+  dnsName!: string;
+
+  /** The body of the answer; not secret. */
+  @Column('text')
+  content!: string;
+
+  @Index('http_challenge_expires')
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+}

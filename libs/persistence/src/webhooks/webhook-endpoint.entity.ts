@@ -1,0 +1,53 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+
+/** Where an account wants to be told of changes. */
+@Entity('webhook_endpoint')
+@Check('webhook_endpoint_id_is_a_json_number', `id BETWEEN 1 AND 9007199254740991`)
+@Check(
+  'webhook_endpoint_previous_secret',
+  `(previous_secret_sealed IS NULL) = (previous_secret_until IS NULL)`,
+)
+export class WebhookEndpointEntity {
+  @PrimaryColumn('bigint', { comment: 'random 48-bit integer' })
+  id!: string;
+
+  @Index('webhook_endpoint_account')
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  /** Without user and password. */
+  @Column('text')
+  url!: string;
+
+  @Column('bytea', {
+    name: 'credentials_sealed',
+    nullable: true,
+    comment: 'sealed "user:password" for Basic authentication',
+  })
+  credentialsSealed!: Buffer | null;
+
+  @Column('bytea', { name: 'secret_sealed', comment: 'sealed signing secret (Standard Webhooks)' })
+  secretSealed!: Buffer;
+
+  /** After a rotation both secrets sign, for 24 h. */
+  @Column('bytea', { name: 'previous_secret_sealed', nullable: true })
+  previousSecretSealed!: Buffer | null;
+
+  @Column('timestamptz', { name: 'previous_secret_until', nullable: true })
+  previousSecretUntil!: Date | null;
+
+  @Column('text')
+  description!: string;
+
+  @Column('boolean')
+  enabled!: boolean;
+
+  /** Why the platform switched it off, in words; null when it did not. */
+  @Column('text', { name: 'disabled_reason', nullable: true })
+  disabledReason!: string | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}

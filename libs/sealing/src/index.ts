@@ -1,0 +1,1 @@
+export { SealBroken, SealingKeys } from './sealing-keys';

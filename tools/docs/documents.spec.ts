@@ -1,0 +1,68 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fieldFaultCodes, problemCodes } from '@certwright/errors';
+import { issuanceErrorCodes } from '@certwright/issuance';
+
+const root = path.join(__dirname, '../..');
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+const scripts = (JSON.parse(read('package.json')) as { scripts: Record<string, string> }).scripts;
+
+/** The first column of the table below a heading, where it is code. */
+function firstColumn(markdown: string, heading: string): string[] {
+  const [, section = ''] = markdown.split(`\n## ${heading}\n`);
+  const [own = ''] = section.split('\n## ');
+  return [...own.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code = '']) => code);
+}
+
+describe('docs/errors.md', () => {
+  const errors = read('docs/errors.md');
+
+  it.each([
+    ['Codes', problemCodes],
+    ['Sub-errors of an order', fieldFaultCodes],
+    ['What an issuance says', issuanceErrorCodes],
+  ])('"%s" lists exactly the codes of the catalogue', (heading, codes) => {
+    expect(firstColumn(errors, heading).sort()).toEqual([...codes].sort());
+  });
+});
+
+describe('paths in the documents', () => {
+  const documents = [
+    'README.md',
+    ...readdirSync(path.join(root, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ];
+
+  it.each(documents)('%s names only files that exist', (document) => {
+    const paths = [...read(document).matchAll(/`((?:apps|libs|tools)\/[\w./-]+\.[a-z]+)`/g)].map(
+      ([, file = '']) => file,
+    );
+    expect(paths.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
+  });
+
+  it.each(documents)('%s links only to what exists', (document) => {
+    const links = [...read(document).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
+    const missing = links.filter((link) => !existsSync(path.join(root, path.dirname(document), link)));
+    expect(missing).toEqual([]);
+  });
+
+  it.each(documents)('%s runs only scripts that exist', (document) => {
+    const run = [...read(document).matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, script = '']) => script);
+    expect(run.filter((script) => !(script in scripts))).toEqual([]);
+  });
+});
+
+describe('docs/walkthrough.md', () => {
+  it('walks through every step of the worker', () => {
+    const walkthrough = read('docs/walkthrough.md');
+    for (const place of [
+      'orders.controller.ts',
+      'next-step.ts',
+      'attachments.ts',
+      'download.controller.ts',
+    ]) {
+      expect(walkthrough).toContain(place);
+    }
+  });
+});
