@@ -11,7 +11,7 @@ const scripts = (JSON.parse(read('package.json')) as { scripts: Record<string, s
 function firstColumn(markdown: string, heading: string): string[] {
   const [, section = ''] = markdown.split(`\n## ${heading}\n`);
   const [own = ''] = section.split('\n## ');
-  return [...own.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code = '']) => code);
+  return [...own.matchAll(/^\| `([a-z_]+)` +\|/gm)].map(([, code = '']) => code);
 }
 
 describe('docs/errors.md', () => {

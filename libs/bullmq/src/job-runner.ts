@@ -57,7 +57,21 @@ export function runJobs<Q extends QueueName>(
   );
   worker.on('error', events.error);
   worker.on('failed', (job, error) => events.failed(job?.name ?? 'unknown', error));
-  return { close: async () => await worker.close() };
+  return { close: async () => await closeWorker(worker) };
+}
+
+/** How long running jobs may take to finish; beyond it, and while Redis is away, the connection is cut. */
+const closingMs = 4_000;
+
+/** A job that is cut off is no loss: its row brings it back. */
+async function closeWorker(worker: Worker): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, closingMs, 'late');
+  });
+  const outcome = await Promise.race([worker.close(), late]);
+  clearTimeout(timer);
+  if (outcome === 'late') void worker.disconnect().catch(() => undefined);
 }
 
 /** What the compiler holds for typed callers is held again at start: each declared job has exactly one handler. */

@@ -27,20 +27,26 @@ export class Delegations {
     names: readonly string[],
     freshLabel: () => string,
   ): Promise<DelegationLabels> {
+    const standing = await this.ofNames(accountId, names, tx);
     // Sorted, so that two transactions of one account never wait for each other in a circle.
-    const sorted = [...names].sort();
+    const missing = names.filter((name) => !standing.has(name)).sort();
+    if (missing.length === 0) return standing;
     const rows: DelegationRow[] = await tx.query(
       `INSERT INTO delegation (account_id, dns_name, label)
        SELECT $1, * FROM unnest($2::text[], $3::text[])
        ON CONFLICT (account_id, dns_name) DO UPDATE SET dns_name = excluded.dns_name
        RETURNING dns_name, label`,
-      [accountId, sorted, sorted.map(() => freshLabel())],
+      [accountId, missing, missing.map(() => freshLabel())],
     );
-    return labels(rows);
+    return new Map([...standing, ...labels(rows)]);
   }
 
-  async ofNames(accountId: string, names: readonly string[]): Promise<DelegationLabels> {
-    const rows: DelegationRow[] = await this.database.query(
+  async ofNames(
+    accountId: string,
+    names: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<DelegationLabels> {
+    const rows: DelegationRow[] = await reader.query(
       `SELECT dns_name, label FROM delegation WHERE account_id = $1 AND dns_name = ANY($2::text[])`,
       [accountId, names],
     );

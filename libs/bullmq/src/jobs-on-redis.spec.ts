@@ -1,0 +1,91 @@
+import { advanceIssuance } from '@certwright/jobs';
+import { eventually, testRedis, type TestRedis } from '@certwright/testing';
+import { JobQueues } from './job-queues';
+import { type Handlers, type RunnerEvents, runJobs } from './job-runner';
+
+let redis: TestRedis;
+let queues: JobQueues;
+const events: RunnerEvents = { failed: () => undefined, error: () => undefined };
+
+beforeAll(async () => {
+  redis = await testRedis();
+  queues = new JobQueues(redis.url, () => undefined);
+});
+beforeEach(async () => await redis.flush());
+afterAll(async () => {
+  await queues.close();
+  await redis.dispose();
+});
+
+function collecting(): { readonly seen: string[]; readonly handlers: Handlers<'issuance'> } {
+  const seen: string[] = [];
+  const handlers: Handlers<'issuance'> = {
+    'advance-issuance': async ({ issuanceId }) => await Promise.resolve(void seen.push(issuanceId)),
+  };
+  return { seen, handlers };
+}
+
+describe('jobs', () => {
+  it('reach their handler with their payload', async () => {
+    const { seen, handlers } = collecting();
+    const runner = runJobs(redis.url, 'issuance', handlers, events);
+    await queues.addAll([advanceIssuance('1', 0), advanceIssuance('2', 0)]);
+    await eventually(() => expect([...seen].sort()).toEqual(['1', '2']));
+    await runner.close();
+  });
+
+  it('of one id are one job while it waits', async () => {
+    await queues.addAll([advanceIssuance('1', 0), advanceIssuance('1', 0)]);
+    await queues.addAll([advanceIssuance('1', 0), advanceIssuance('1', 1)]);
+    expect((await queues.lengths()).get('issuance')).toBe(2);
+  });
+
+  it('can be added again under the same id once they are done, also after a failure', async () => {
+    let runs = 0;
+    const failing: Handlers<'issuance'> = {
+      'advance-issuance': async () => {
+        runs += 1;
+        await Promise.reject(new Error('fails'));
+      },
+    };
+    const runner = runJobs(redis.url, 'issuance', failing, events);
+    for (let nth = 1; nth <= 3; nth += 1) {
+      await queues.addAll([advanceIssuance('1', 0)]);
+      await eventually(async () => {
+        expect(runs).toBe(nth);
+        expect((await queues.lengths()).get('issuance')).toBe(0);
+      });
+    }
+    await runner.close();
+  });
+
+  it('come again after Redis forgot everything', async () => {
+    const { seen, handlers } = collecting();
+    const runner = runJobs(redis.url, 'issuance', handlers, events);
+    await redis.flush();
+    await eventually(async () => {
+      await queues.addAll([advanceIssuance('9', 0)]);
+      expect(seen).toContain('9');
+    });
+    await runner.close();
+  });
+});
+
+describe('a runner', () => {
+  it('refuses to start when a declared job has no handler, or a handler no job', () => {
+    expect(() => runJobs(redis.url, 'issuance', {} as Handlers<'issuance'>, events)).toThrow(
+      'without handler: advance-issuance',
+    );
+    const { handlers } = collecting();
+    const many = { ...handlers, 'unheard-of': async () => await Promise.resolve() };
+    expect(() => runJobs(redis.url, 'issuance', many, events)).toThrow('unheard-of');
+  });
+
+  it('closes in bounded time while Redis is away', async () => {
+    const { handlers } = collecting();
+    const runner = runJobs('redis://127.0.0.1:1', 'issuance', handlers, events);
+    const start = performance.now();
+    await runner.close();
+    expect(performance.now() - start).toBeLessThan(8_000);
+  }, 20_000);
+});
