@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { lastValueFrom, timeout } from 'rxjs';
 import { startedPlatform } from './started-platform';
@@ -9,6 +10,8 @@ const announcementTimeoutMs = 3_000;
 export async function announceDisabledKey(secretSha256: Buffer): Promise<void> {
   const url = process.env['REDIS_URL'] ?? (await startedPlatform())?.redis_url;
   if (url === undefined) return;
+  // Its connection is no news for the person at the terminal.
+  Logger.overrideLogger(false);
   const { hostname, port, username, password } = new URL(url);
   const client = ClientProxyFactory.create({
     transport: Transport.REDIS,
