@@ -36,7 +36,9 @@ export const apps = [
     peer: true,
     ports: { dns: { preferred: 4353, udp: true }, control: { preferred: 4354 } },
     health: { port: 'control', path: '/healthz' },
-    environment: ({ port }) => ({
+    environment: ({ home, port }) => ({
+      // Standing records stand over a restart, as a customer's do.
+      DATA_FILE: path.join(home, 'demo-dns.json'),
       DNS_HOST: LOOPBACK,
       DNS_PORT: String(port('demo-dns', 'dns')),
       CONTROL_PORT: String(port('demo-dns', 'control')),
