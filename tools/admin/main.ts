@@ -7,6 +7,7 @@ import { clusterCommands } from './clusters';
 import { productCommands } from './products';
 import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
+import { webhookCommands } from './webhooks';
 import { withDatabase } from './with-database';
 
 const program = new Command('admin')
@@ -35,6 +36,7 @@ for (const commands of [
   clusterCommands,
   productCommands,
   blockedKeyCommands,
+  webhookCommands,
   seedSandboxCommand,
 ]) {
   program.addCommand(commands(withDatabase));

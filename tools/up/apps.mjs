@@ -6,6 +6,9 @@ import { LOOPBACK } from '../embedded/ports.mjs';
 
 /** The zone to which customers would delegate approvals; in the sandbox the demo DNS answers for it. */
 const APPROVAL_ZONE = 'approval.example.net';
+/** The sandbox's world is this machine: its web servers and webhook receivers are allowed to be on loopback. */
+const ALLOWED_NETWORKS = '127.0.0.0/8,::1/128';
+const MAILBOX_HEALTH = '/api/healthz';
 /** The zones that the demo DNS holds and that the demo orders certificates for. */
 export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', 'example.org']);
 
@@ -14,6 +17,7 @@ export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', '
  * @property {string} home data folder, absolute
  * @property {string} databaseUrl
  * @property {string} redisUrl
+ * @property {string} sealingKeysFile file with the keys that seal secrets at rest
  * @property {string} logLevel
  * @property {(app: string, port: string) => number} port the port that an app really got
  *
@@ -46,6 +50,19 @@ export const apps = [
     }),
   },
   {
+    // The inbox of everybody in the sandbox: what the platform mails can be read in a browser.
+    name: 'mailbox',
+    source: 'tools/mailbox/main.ts',
+    peer: true,
+    ports: { web: { preferred: 4360 }, smtp: { preferred: 4361 } },
+    health: { port: 'web', path: MAILBOX_HEALTH },
+    environment: ({ home, port }) => ({
+      MAILBOX_DIR: path.join(home, 'mailbox'),
+      MAILBOX_WEB_PORT: String(port('mailbox', 'web')),
+      MAILBOX_SMTP_PORT: String(port('mailbox', 'smtp')),
+    }),
+  },
+  {
     name: 'orders-v3',
     source: 'apps/orders-v3/src/main.ts',
     api: 'orders_v3',
@@ -57,6 +74,9 @@ export const apps = [
       PORT: String(deployment.port('orders-v3', 'http')),
       PUBLIC_URL: publicUrl(deployment),
       APPROVAL_ZONE,
+      APPROVAL_URL: approvalUrl(deployment),
+      SEALING_KEYS_FILE: deployment.sealingKeysFile,
+      ALLOWED_NETWORKS,
     }),
   },
   {
@@ -71,6 +91,47 @@ export const apps = [
       BUILT_IN_CA_DIR: caFolder(deployment.home),
       // Where relying parties would find the CA's certificate and revocation list: orders-v3 publishes them.
       CA_PUBLICATION_URL: `${publicUrl(deployment)}/ca`,
+    }),
+  },
+  {
+    name: 'approval-responder',
+    source: 'apps/approval-responder/src/main.ts',
+    ports: { http: { preferred: 4330 }, ops: { preferred: 4331 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'approval-responder'),
+      HOST: LOOPBACK,
+      PORT: String(deployment.port('approval-responder', 'http')),
+      APPROVAL_URL: approvalUrl(deployment),
+    }),
+  },
+  {
+    name: 'notifier',
+    source: 'apps/notifier/src/main.ts',
+    ports: { ops: { preferred: 4341 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'notifier'),
+      APPROVAL_URL: approvalUrl(deployment),
+      SEALING_KEYS_FILE: deployment.sealingKeysFile,
+      ALLOWED_NETWORKS,
+      SMTP_URL: `smtp://${LOOPBACK}:${deployment.port('mailbox', 'smtp')}`,
+      SMTP_REQUIRE_TLS: 'false',
+      SMTP_FROM: 'Certwright Sandbox <certwright@example.net>',
+    }),
+  },
+  {
+    name: 'prober',
+    source: 'apps/prober/src/main.ts',
+    ports: { ops: { preferred: 4351 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'prober'),
+      DNS_RESOLVERS: resolver(deployment),
+      ALLOWED_NETWORKS,
+      // Port 80 needs privileges on most machines: PROBE_HTTP_PORT says where the web servers of the demo zone listen.
+      HTTP_PORT: process.env.PROBE_HTTP_PORT ?? '80',
+      REDIRECT_PORTS: `80,443,${deployment.port('approval-responder', 'http')}`,
     }),
   },
 ];
@@ -96,6 +157,11 @@ export function bundleFolder(source) {
 /** @param {Deployment} deployment */
 function publicUrl({ port }) {
   return `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
+}
+
+/** @param {Deployment} deployment */
+function approvalUrl({ port }) {
+  return `http://${LOOPBACK}:${port('approval-responder', 'http')}`;
 }
 
 /**

@@ -1,7 +1,9 @@
 // @ts-check
 // The data folder of `npm start`: its places, the one supervisor that may use it, and start.json for everybody else.
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -27,7 +29,7 @@ const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
  * @property {string} resolver address and port of the demo DNS
  * @property {string} demo_zone
  * @property {string} dns_control base URL
- * @property {string | null} mailbox where the sandbox's mail is read; null while nothing sends any
+ * @property {string} mailbox base URL of the page where the sandbox's mail is read
  * @property {string} sandbox_root file with the root certificate of the sandbox's CA, PEM
  * @property {string} database_url
  * @property {string} redis_url
@@ -42,6 +44,7 @@ export const places = {
   postgres: path.join(home, 'postgres'),
   redis: path.join(home, 'redis'),
   redisBinaries: path.join(home, 'redis-binaries'),
+  sealingKeys: path.join(home, 'sealing.keys'),
   state: path.join(home, 'start.json'),
   lock: path.join(home, 'supervisor.pid'),
   /** @param {string} name */
@@ -49,6 +52,17 @@ export const places = {
   /** @param {string} name */
   log: (name) => path.join(home, 'logs', `${name}.log`),
 };
+
+/**
+ * The keys that seal secrets at rest: made once, readable by their owner alone.
+ * @returns {string} the file
+ */
+export function sealingKeysFile() {
+  if (!existsSync(places.sealingKeys)) {
+    writeFileSync(places.sealingKeys, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
+  }
+  return places.sealingKeys;
+}
 
 /**
  * Makes the folder and takes it for this process. Throws when another supervisor has it or it is somebody else's.

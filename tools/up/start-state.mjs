@@ -27,7 +27,7 @@ export function describe({ deployment, embedded, account }) {
     resolver: resolver(deployment),
     demo_zone: DEMO_ZONES[0],
     dns_control: url('demo-dns', 'control'),
-    mailbox: null,
+    mailbox: url('mailbox', 'web'),
     sandbox_root: path.join(caFolder(home), 'root.pem'),
     database_url: databaseUrl,
     redis_url: redisUrl,
@@ -43,10 +43,11 @@ export function describe({ deployment, embedded, account }) {
  * @param {import('./home.mjs').StartState} state
  * @returns {string}
  */
-export function announcement({ apis, api_key }) {
+export function announcement({ apis, api_key, mailbox }) {
   const rows = [
     ...Object.entries(apis),
     ['API key', api_key],
+    ['mailbox', mailbox],
     ['data', path.relative(process.cwd(), home) || '.'],
   ];
   return [

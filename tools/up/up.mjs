@@ -8,7 +8,7 @@ import { LOOPBACK } from '../embedded/ports.mjs';
 import { clearPostgres } from '../embedded/postgres.mjs';
 import { clearRedis } from '../embedded/redis.mjs';
 import { apps, bundleFolder } from './apps.mjs';
-import { home, places, readState, stopOrphans, takeHome, writeState } from './home.mjs';
+import { home, places, readState, sealingKeysFile, stopOrphans, takeHome, writeState } from './home.mjs';
 import { keepRunning } from './keep-running.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
 import { appService, assignPorts, postgresService, redisService } from './services.mjs';
@@ -78,7 +78,13 @@ async function startAll(signal, undo) {
   await migrate(node, stores.databaseUrl, signal);
 
   const port = await assignPorts(apps, taken);
-  const deployment = { home, ...stores, logLevel: process.env.LOG_LEVEL ?? 'info', port };
+  const deployment = {
+    home,
+    ...stores,
+    sealingKeysFile: sealingKeysFile(),
+    logLevel: process.env.LOG_LEVEL ?? 'info',
+    port,
+  };
   const service = (/** @type {import('./apps.mjs').App} */ app) => appService(app, deployment, node);
   await startTogether(apps.filter(({ peer }) => peer).map(service), signal, undo);
   await startTogether(apps.filter(({ peer }) => !peer).map(service), signal, undo);

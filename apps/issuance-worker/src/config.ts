@@ -1,6 +1,7 @@
 import {
   boolean,
   defineSettings,
+  durationMs,
   filePath,
   hostPort,
   integer,
@@ -44,6 +45,21 @@ export const settings = defineSettings({
   APPROVAL_ZONE: string({
     meaning: 'The zone in which the targets of standing approval records lie; the same for every process',
     pattern: /^(?=.{1,200}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/,
+  }),
+  PROBE_TIMEOUT: durationMs({
+    meaning:
+      'How long the prober may take to look at one web server, redirects included; then the name counts as not approved for now',
+    minMs: 100,
+    maxMs: 3_500,
+    default: 3_000,
+  }),
+  APPROVAL_REUSE_DAYS: integer({
+    meaning:
+      'How long an approval counts. Public CAs are bound to 200 days since 2026-03-15, 100 from 2027-03-15, 10 from 2029-03-15',
+    unit: 'days',
+    min: 1,
+    max: 200,
+    default: 200,
   }),
   BUILT_IN_CA: boolean({
     meaning:

@@ -10,12 +10,13 @@ import {
   Outbox,
   RevocationLists,
 } from '@certwright/persistence';
-import { nestLogger, type RunningProcess } from '@certwright/service';
+import { ProbeQuestions } from '@certwright/redis';
+import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { AppModule } from './app.module';
-import { DnsApprover } from './approvals/dns-approver';
+import { approvalReuseMs, approversOf, forgetExpiredApprovals } from './approvals/approvers';
 import { BuiltInCa } from './certificate-authorities/built-in/built-in-ca';
 import { KeyFiles } from './certificate-authorities/built-in/key-files';
 import type { CertificateAuthority } from './certificate-authorities/certificate-authority';
@@ -24,7 +25,6 @@ import { DnsClient } from './dns-lookup/dns-client';
 import { housekeeping } from './housekeeping/housekeeping';
 import { AdvanceIssuance } from './issuance/advance-issuance';
 import { observeIssuances } from './issuance/observe-issuances';
-import { repeat } from './nudges/repeating';
 import { relayOnce } from './nudges/relay';
 import { sweepOnce } from './nudges/sweep';
 
@@ -43,11 +43,19 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   readiness.add('redis', async () => await jobs.ping());
   const dns = new DnsClient({ server: await addressOf(config.DNS_RESOLVER) });
   running.opened('resolver', () => dns.close());
+  const probes = new ProbeQuestions(config.REDIS_URL, { name: 'issuance-worker-probes', log });
+  running.opened('probes', async () => await probes.close());
 
   const advance = new AdvanceIssuance({
     leasedIssuances: context.get(LeasedIssuances),
     attachments: context.get(Attachments),
-    approver: new DnsApprover(dns.lookUp, config.APPROVAL_ZONE),
+    approvers: approversOf(
+      config,
+      context,
+      dns.lookUp,
+      async (question) => await probes.ask(question, config.PROBE_TIMEOUT),
+    ),
+    approvalReuseMs: approvalReuseMs(config),
     authorityOf: authorities(config, builtInCa),
     events: observeIssuances(running, context, jobs),
     certificateId: () => String(randomInt(certificateIds.least, certificateIds.below)),
@@ -70,6 +78,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     relay: async () => await relayOnce(outbox, jobs),
     sweep: async () => await sweepOnce(issuances, jobs),
     ...housekeeping(context, builtInCa),
+    approvals: forgetExpiredApprovals(context),
   };
   for (const [name, round] of Object.entries(rounds)) {
     const onError = (error: unknown) => log.warn({ round: name, err: error }, 'round failed; it is repeated');

@@ -1,5 +1,9 @@
 import { CorePersistenceModule } from '@certwright/persistence';
+import { AddressGuard } from '@certwright/outbound';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AnnounceCurrentCertificate } from './announcements/announce-current-certificate.use-case';
+import { AnnouncementSweep } from './announcements/announcement-sweep';
+import { AnnouncementsRepository } from './announcements/announcements.repository';
 import { CertificatesController } from './certificates/certificates.controller';
 import { RetrieveCertificates } from './certificates/retrieve-certificates.use-case';
 import { OrdersConfig } from './config';
@@ -9,6 +13,7 @@ import { DownloadController } from './download/download.controller';
 import { DownloadCurrentCertificate } from './download/download-current-certificate.use-case';
 import { CreateOrder } from './orders/create-order.use-case';
 import { DeleteOrder } from './orders/delete-order.use-case';
+import { IssuanceFactsReader } from './orders/issuance-facts';
 import { OrderChanges } from './orders/order-changes';
 import { OrderFactsReader } from './orders/order-facts';
 import { OrdersController } from './orders/orders.controller';
@@ -19,6 +24,19 @@ import { RetrieveOrders } from './orders/retrieve-orders.use-case';
 import { UpdateOrder } from './orders/update-order.use-case';
 import { PublicationsController } from './publications/publications.controller';
 import { RetrievePublication } from './publications/retrieve-publication.use-case';
+import { AccountWebhooks } from './webhooks/account-webhooks';
+import { CreateWebhook } from './webhooks/create-webhook.use-case';
+import { DeleteWebhook } from './webhooks/delete-webhook.use-case';
+import { DeliveriesController } from './webhooks/deliveries.controller';
+import { DeliveryViews } from './webhooks/delivery-views';
+import { EndpointSecrets } from './webhooks/endpoint-secrets';
+import { LiteralAddresses } from './webhooks/literal-addresses';
+import { RetrieveDeliveries } from './webhooks/retrieve-deliveries.use-case';
+import { RetrieveWebhooks } from './webhooks/retrieve-webhooks.use-case';
+import { RotateWebhookSecret } from './webhooks/rotate-webhook-secret.use-case';
+import { SendDelivery } from './webhooks/send-delivery.use-case';
+import { UpdateWebhook } from './webhooks/update-webhook.use-case';
+import { WebhooksController } from './webhooks/webhooks.controller';
 import { Addresses } from './wire/addresses';
 import { OrderSurroundings } from './wire/order-json';
 
@@ -26,6 +44,7 @@ const orders = [
   OrdersRepository,
   OrderFactsReader,
   OrderChanges,
+  IssuanceFactsReader,
   OrderViews,
   RepeatableRequests,
   CreateOrder,
@@ -34,10 +53,29 @@ const orders = [
   DeleteOrder,
 ];
 
+const announcements = [AnnouncementsRepository, AnnounceCurrentCertificate, AnnouncementSweep];
+
+const webhooks = [
+  AccountWebhooks,
+  CreateWebhook,
+  UpdateWebhook,
+  RetrieveWebhooks,
+  DeleteWebhook,
+  RotateWebhookSecret,
+  DeliveryViews,
+  RetrieveDeliveries,
+  SendDelivery,
+];
+
 @Module({})
 export class AppModule {
   static forRoot(config: OrdersConfig): DynamicModule {
     const addresses = new Addresses(config.PUBLIC_URL);
+    const surroundings = new OrderSurroundings(addresses, {
+      approvalZone: config.APPROVAL_ZONE,
+      approvalUrl: config.APPROVAL_URL,
+    });
+    const guard = new AddressGuard({ allowedNetworks: config.ALLOWED_NETWORKS });
     return {
       module: AppModule,
       imports: [
@@ -51,6 +89,8 @@ export class AppModule {
       controllers: [
         OrdersController,
         CertificatesController,
+        WebhooksController,
+        DeliveriesController,
         DownloadController,
         PublicationsController,
         DocsController,
@@ -58,8 +98,12 @@ export class AppModule {
       providers: [
         { provide: OrdersConfig, useValue: config },
         { provide: Addresses, useValue: addresses },
-        { provide: OrderSurroundings, useValue: new OrderSurroundings(addresses, config.APPROVAL_ZONE) },
+        { provide: OrderSurroundings, useValue: surroundings },
+        { provide: EndpointSecrets, useValue: new EndpointSecrets(config.SEALING_KEYS) },
+        { provide: LiteralAddresses, useValue: new LiteralAddresses(guard) },
         ...orders,
+        ...announcements,
+        ...webhooks,
         RetrieveCertificates,
         DownloadCurrentCertificate,
         RetrievePublication,

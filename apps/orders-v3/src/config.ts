@@ -11,6 +11,7 @@ import {
   string,
   url,
 } from '@certwright/service';
+import { sealingKeys } from './sealing-keys.setting';
 
 /** The settings of the order API: what each means, its unit, and what holds without it. */
 export const ordersSettings = defineSettings({
@@ -52,6 +53,20 @@ export const ordersSettings = defineSettings({
     meaning: 'The DNS zone that standing approval records point into; approval-responder answers for it',
     pattern: /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/,
     default: 'approve.certwright.test',
+  }),
+  APPROVAL_URL: string({
+    meaning:
+      'How approval-responder is reached from outside: web server rules redirect below it, on a port that CAs follow to (80 or 443)',
+    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
+    default: 'http://127.0.0.1:4330',
+  }),
+  SEALING_KEYS: sealingKeys({
+    meaning: 'Seal the secrets and credentials of webhooks; the same for every process that has the setting',
+  }),
+  ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
+    meaning:
+      'Networks with private or other special-purpose addresses that webhooks may go to all the same; the same as of the notifier',
+    default: [],
   }),
   SETTLING_MS: durationMs({
     meaning:

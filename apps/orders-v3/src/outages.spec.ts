@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { claimDeployment } from '@certwright/persistence';
 import { disabledKeysChannel } from './api-keys/disabled-keys';
 import { certificateRequest, keyPair } from './testing/certificate-request';
+import { changeCurrent, deliveriesOf } from './testing/current-certificate';
 import { RunningApi } from './testing/running-api';
 import { type SeverableLink, severableLink } from './testing/severable-link';
 
@@ -67,7 +68,20 @@ describe('while Redis is away', () => {
     expect([...statuses]).toEqual([201, 429]);
     expect((await tenant.get('/api/v3/orders')).json).toHaveLength(4);
     await api.stop();
-  });
+  }, 20_000);
+
+  it('tells webhooks of a new certificate all the same', async () => {
+    const port = await freePort();
+    const api = await RunningApi.start({ REDIS_URL: `redis://127.0.0.1:${port}` });
+    const tenant = await api.tenant('Full Access');
+    await tenant.post('/api/v3/orders', order('mine'));
+    await tenant.post('/api/v3/account/webhooks', { url: 'https://hooks.example.com/' });
+    await changeCurrent(api, tenant, 'mine');
+    await eventually(async () =>
+      expect(await deliveriesOf(api, tenant)).toMatchObject([{ state: 'pending', version: 1 }]),
+    );
+    await api.stop();
+  }, 20_000);
 });
 
 describe('limits', () => {

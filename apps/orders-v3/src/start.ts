@@ -12,6 +12,7 @@ import {
 } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
+import { runAnnouncements } from './announcements/run-announcements';
 import { followDisabledKeys } from './api-keys/disabled-keys';
 import { AppModule } from './app.module';
 import type { OrdersConfig } from './config';
@@ -44,6 +45,7 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, keys, log);
   running.opened('disabled keys', () => news.close());
+  runAnnouncements(app, config, running);
   await app.listen(config.PORT, config.HOST);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;

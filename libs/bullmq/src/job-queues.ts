@@ -42,9 +42,18 @@ export class JobQueues {
       const own = jobs.filter((job) => queueOf[job.name] === name);
       if (own.length === 0) continue;
       await queue.addBulk(
-        own.map(({ name: job, id, payload }) => ({ name: job, data: payload, opts: { jobId: id } })),
+        own.map(({ name: job, id, payload, priority }) => ({
+          name: job,
+          data: payload,
+          opts: { jobId: id, ...(priority === undefined ? {} : { priority }) },
+        })),
       );
     }
+  }
+
+  /** Jobs of one queue that wait for a worker. */
+  async waiting(name: QueueName): Promise<number> {
+    return (await this.byName.get(name)?.count()) ?? 0;
   }
 
   /** Jobs that wait or run, by queue. */

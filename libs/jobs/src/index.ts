@@ -10,4 +10,13 @@ export {
   type JobPayloads,
   queueOf,
 } from './jobs';
+export {
+  noProbeAnswer,
+  type ProbeHop,
+  type ProbeMessages,
+  probePatienceMs,
+  probeWithinMs,
+  type WebRuleAnswer,
+  type WebRuleQuestion,
+} from './probe';
 export { type QueueName, queueNames, type QueueOptions, queues } from './queues';

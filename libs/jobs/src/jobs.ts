@@ -32,6 +32,8 @@ export interface Job<N extends JobName = JobName> {
   /** `<job>-<row id>-<revision>`; a second job with an id that is still queued is dropped by Redis, which is what we want. */
   readonly id: string;
   readonly payload: JobPayloads[N];
+  /** From 1: lower ones run first, equal ones in the order in which they came. Left out: before all that have one. */
+  readonly priority?: number;
 }
 
 /** @param revision how often the issuance was leased so far: a nudge for the next look is not lost behind the present one */

@@ -10,14 +10,28 @@ import { Attachments } from './certificates/attachments';
 import { Certificates } from './certificates/certificates';
 import { type CoreDatabase, coreDataSourceOptions } from './core-data-source';
 import { Delegations } from './delegations/delegations';
+import { EmailApprovals } from './email-approvals/email-approvals';
 import { IdempotencyRecords } from './idempotency/idempotency-records';
 import { IssuanceStatisticsReader } from './issuances/issuance-statistics';
 import { Issuances } from './issuances/issuances';
 import { LeasedIssuances } from './issuances/leased-issuances';
+import { LeasedMails } from './mail/leased-mails';
+import { MailSubjects } from './mail/mail-subjects';
+import { Mails } from './mail/mails';
+import { ExpirationNotices } from './notices/expiration-notices';
 import { Outbox } from './outbox/outbox';
 import { Plans } from './plans/plans';
 import { Products } from './products/products';
+import { Renewals } from './renewals/renewals';
+import { PendingRevocations } from './revocations/pending-revocations';
+import { Revocations } from './revocations/revocations';
 import { Transactions } from './transactions/transactions';
+import { HttpChallenges } from './web-rules/http-challenges';
+import { WebRules } from './web-rules/web-rules';
+import { LeasedDeliveries } from './webhooks/leased-deliveries';
+import { WebhookDeliveries } from './webhooks/webhook-deliveries';
+import { WebhookEndpoints } from './webhooks/webhook-endpoints';
+import { WebhookLog } from './webhooks/webhook-log';
 
 const repositories = [
   ApiKeys,
@@ -28,15 +42,29 @@ const repositories = [
   Certificates,
   Clusters,
   Delegations,
+  EmailApprovals,
+  HttpChallenges,
   IdempotencyRecords,
   IssuanceStatisticsReader,
   Issuances,
+  LeasedDeliveries,
   LeasedIssuances,
+  LeasedMails,
+  MailSubjects,
+  Mails,
   Outbox,
   Plans,
+  ExpirationNotices,
+  PendingRevocations,
   Products,
+  Renewals,
+  Revocations,
   RevocationLists,
   Transactions,
+  WebRules,
+  WebhookDeliveries,
+  WebhookEndpoints,
+  WebhookLog,
 ];
 
 /** While the database is away at start, a process tries again for half a minute before it gives up. */

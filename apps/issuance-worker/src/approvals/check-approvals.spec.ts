@@ -1,6 +1,7 @@
-import type { NameApproval } from '@certwright/issuance';
+import type { ApprovalMethod, NameApproval } from '@certwright/issuance';
+import { baseName, isWildcard } from '@certwright/dns-names';
 import type { ApprovalQuestion, Approver } from './approver';
-import { checkApprovals } from './check-approvals';
+import { type ApprovalSubject, checkApprovals, stillApproved } from './check-approvals';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const openedAt = new Date('2026-11-20T11:59:00Z');
@@ -9,31 +10,63 @@ const labels = new Map([
   ['example.net', 'label-of-example-net'],
 ]);
 
-function pending(dnsName: string): NameApproval {
-  return { dnsName, status: 'pending', method: null, problem: null, checkedAt: null };
+function pending(dnsName: string, checkedAt: string | null = null): NameApproval {
+  return { dnsName, status: 'pending', method: null, problem: null, checkedAt };
 }
 
-function approving(names: readonly string[]): Approver & { readonly asked: ApprovalQuestion[] } {
-  const asked: ApprovalQuestion[] = [];
+function subject(approvals: readonly NameApproval[], also: Partial<ApprovalSubject> = {}): ApprovalSubject {
   return {
-    method: 'dns',
+    issuance: { accountId: '1', planId: '2', approvals, openedAt },
+    labels,
+    approverEmails: {},
+    ...also,
+  };
+}
+
+type Recording = Approver & { readonly asked: string[]; readonly questions: ApprovalQuestion[] };
+
+/** Approves these names; says where it looked and what it was asked. */
+function approver(method: ApprovalMethod, approves: readonly string[] = [], at?: Date): Recording {
+  const asked: string[] = [];
+  const questions: ApprovalQuestion[] = [];
+  return {
+    method,
     asked,
+    questions,
+    placeOf: ({ dnsName, approverEmail }) => {
+      if (method === 'dns') return baseName(dnsName);
+      if (method === 'http') return isWildcard(dnsName) ? null : dnsName;
+      return approverEmail === null ? null : dnsName;
+    },
     check: async (question) => {
-      asked.push(question);
-      const approved = names.includes(question.dnsName);
+      asked.push(question.dnsName);
+      questions.push(question);
+      const approved = approves.includes(question.dnsName);
       return await Promise.resolve(
-        approved ? { approved } : { approved: false, problem: `nothing at ${question.dnsName}` },
+        approved ? { approved, at } : { approved: false, problem: `nothing at ${question.dnsName}.` },
       );
     },
   };
 }
 
 describe('checkApprovals', () => {
-  it('looks once for a name and its wildcard, with the label of this tenant and name', async () => {
-    const approver = approving(['example.com']);
-    const approvals = [pending('example.com'), pending('*.example.com')];
-    const progress = await checkApprovals({ approvals, openedAt }, labels, approver, now);
-    expect(approver.asked).toEqual([{ dnsName: 'example.com', delegationLabel: 'label-of-example-com' }]);
+  it('looks once for a name and its wildcard by DNS, with the label of this tenant and name', async () => {
+    const dns = approver('dns', ['example.com']);
+    const progress = await checkApprovals(
+      subject([pending('example.com'), pending('*.example.com')]),
+      [dns],
+      now,
+    );
+    expect(dns.questions).toEqual([
+      {
+        accountId: '1',
+        planId: '2',
+        dnsName: 'example.com',
+        delegationLabel: 'label-of-example-com',
+        approverEmail: null,
+        now,
+      },
+    ]);
     expect(progress.nextCheckAt).toBeNull();
     expect(progress.approvals.map(({ status, method }) => [status, method])).toEqual([
       ['approved', 'dns'],
@@ -41,37 +74,143 @@ describe('checkApprovals', () => {
     ]);
   });
 
-  it('tells per name what was found, and when it will look again', async () => {
-    const approvals = [pending('example.com'), pending('example.net')];
-    const progress = await checkApprovals({ approvals, openedAt }, labels, approving(['example.com']), now);
+  it('asks in the order of the approvers and stops at the first that approves', async () => {
+    const [dns, http, email] = [approver('dns'), approver('http', ['example.com']), approver('email')];
+    const approverEmails = { 'example.com': 'admin@example.com' };
+    const progress = await checkApprovals(
+      subject([pending('example.com')], { approverEmails }),
+      [dns, http, email],
+      now,
+    );
+    expect([dns.asked, http.asked, email.asked]).toEqual([['example.com'], ['example.com'], []]);
+    expect(progress.approvals).toEqual([
+      {
+        dnsName: 'example.com',
+        status: 'approved',
+        method: 'http',
+        problem: null,
+        checkedAt: '2026-11-20T12:00:00Z',
+      },
+    ]);
+  });
+
+  it('never takes a web server rule for a wildcard, and email for both names apart', async () => {
+    const [dns, http, email] = [
+      approver('dns'),
+      approver('http', ['example.com']),
+      approver('email', ['*.example.com']),
+    ];
+    const approverEmails = { 'example.com': 'admin@example.com', '*.example.com': 'webmaster@example.com' };
+    const progress = await checkApprovals(
+      subject([pending('example.com'), pending('*.example.com')], { approverEmails }),
+      [dns, http, email],
+      now,
+    );
+    expect(http.asked).toEqual(['example.com']);
+    expect(email.questions.map(({ dnsName, approverEmail }) => [dnsName, approverEmail])).toEqual([
+      ['*.example.com', 'webmaster@example.com'],
+    ]);
+    expect(progress.approvals.map(({ method }) => method)).toEqual(['http', 'email']);
+  });
+
+  it('tells per name what was found in each way, and when it will look again', async () => {
+    const approvals = [pending('example.com'), pending('*.example.net')];
+    const approverEmails = { '*.example.net': 'admin@example.net' };
+    const progress = await checkApprovals(
+      subject(approvals, { approverEmails }),
+      [approver('dns', ['example.com']), approver('http'), approver('email')],
+      now,
+    );
     expect(progress.approvals[1]).toEqual({
-      ...pending('example.net'),
-      problem: 'nothing at example.net',
+      ...pending('*.example.net'),
+      problem: 'By DNS record: nothing at *.example.net. By email: nothing at *.example.net.',
       checkedAt: '2026-11-20T12:00:00Z',
     });
     expect(progress.nextCheckAt).toEqual(new Date('2026-11-20T12:00:15Z'));
   });
 
-  it('does not ask again for what is approved', async () => {
-    const approved: NameApproval = { ...pending('example.com'), status: 'approved', method: 'dns' };
-    const approver = approving(['example.net']);
+  it('keeps when a person approved, so that the approval ages from then on', async () => {
+    const approvedAt = new Date('2026-11-01T00:00:00Z');
     const progress = await checkApprovals(
-      { approvals: [approved, pending('example.net')], openedAt },
-      labels,
-      approver,
+      subject([pending('example.com')]),
+      [approver('dns', ['example.com'], approvedAt)],
       now,
     );
-    expect(approver.asked.map(({ dnsName }) => dnsName)).toEqual(['example.net']);
+    expect(progress.approvals[0]?.checkedAt).toBe('2026-11-01T00:00:00Z');
+  });
+
+  it('does not ask again for what is approved', async () => {
+    const approved: NameApproval = { ...pending('example.com'), status: 'approved', method: 'dns' };
+    const dns = approver('dns', ['example.net']);
+    const progress = await checkApprovals(subject([approved, pending('example.net')]), [dns], now);
+    expect(dns.asked).toEqual(['example.net']);
     expect(progress.approvals[0]).toBe(approved);
   });
 
   it('never asks without a label: that would approve by what anybody can publish', async () => {
-    const question = checkApprovals(
-      { approvals: [pending('example.org')], openedAt },
-      labels,
-      approving([]),
-      now,
+    await expect(checkApprovals(subject([pending('example.org')]), [approver('dns')], now)).rejects.toThrow(
+      'example.org',
     );
-    await expect(question).rejects.toThrow('example.org');
+  });
+});
+
+describe('a check of many names', () => {
+  const names = Array.from({ length: 30 }, (_, index) => `n${index}.example.com`);
+  const manyLabels = new Map(names.map((name) => [name, 'label']));
+  const bounds = { withinMs: 60, sideBySide: 8 };
+
+  it('looks at eight side by side', async () => {
+    let [running, most] = [0, 0];
+    const dns: Approver = {
+      ...approver('dns'),
+      check: async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running -= 1;
+        return { approved: true };
+      },
+    };
+    const approvals = names.map((name) => pending(name));
+    const progress = await checkApprovals(subject(approvals, { labels: manyLabels }), [dns], now);
+    expect(progress.nextCheckAt).toBeNull();
+    expect(most).toBe(8);
+  });
+
+  it('ends in its time, and looks next, at once, at what it did not come to', async () => {
+    const hanging: Approver = {
+      ...approver('dns'),
+      check: async (_, signal) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return { approved: false, problem: 'stopped.' };
+      },
+    };
+    const approvals = names.map((name) => pending(name));
+    const progress = await checkApprovals(subject(approvals, { labels: manyLabels }), [hanging], now, bounds);
+    expect(progress.approvals).toEqual(approvals);
+    expect(progress.nextCheckAt).toEqual(now);
+  });
+
+  it('begins with the names that were looked at the longest ago', async () => {
+    const dns = approver('dns');
+    const approvals = [
+      pending('example.com', '2026-11-20T11:59:30Z'),
+      pending('example.net', '2026-11-20T11:59:00Z'),
+    ];
+    await checkApprovals(subject(approvals), [dns], now, { ...bounds, sideBySide: 1 });
+    expect(dns.asked).toEqual(['example.net', 'example.com']);
+  });
+});
+
+describe('stillApproved', () => {
+  const dayMs = 86_400_000;
+  const approved: NameApproval = {
+    ...pending('example.com', '2026-11-19T11:59:59Z'),
+    status: 'approved',
+    method: 'email',
+  };
+
+  it('wants an approval again once it is older than it may be reused', () => {
+    expect(stillApproved([approved], now, 2 * dayMs)).toEqual([approved]);
+    expect(stillApproved([approved], now, dayMs)).toEqual([pending('example.com', approved.checkedAt)]);
   });
 });

@@ -39,7 +39,11 @@ let keyFolder: string;
 let answer: ApprovalAnswer;
 const stumbles: unknown[] = [];
 
-const approver: Approver = { method: 'dns', check: async () => await Promise.resolve(answer) };
+const approver: Approver = {
+  method: 'dns',
+  placeOf: ({ dnsName }) => dnsName,
+  check: async () => await Promise.resolve(answer),
+};
 
 beforeAll(async () => {
   const test = await testDatabase();
@@ -93,7 +97,8 @@ function worker(source: DataSource, authority: CertificateAuthority = ca): Advan
   return new AdvanceIssuance({
     leasedIssuances: new LeasedIssuances(source),
     attachments: new Attachments(new Transactions(source)),
-    approver,
+    approvers: [approver],
+    approvalReuseMs: 86_400_000,
     authorityOf: () => authority,
     events: {
       attached: () => undefined,
@@ -167,7 +172,10 @@ describe('an issuance whose names are not approved', () => {
     await worker(database).run(opened.issuanceId);
     const state = await issuanceState(opened);
     expect(state).toMatchObject({ state: 'open', waits: true, failures: 0 });
-    expect(state.approvals.map(({ problem }) => problem)).toEqual(['nothing there', 'nothing there']);
+    expect(state.approvals.map(({ problem }) => problem)).toEqual([
+      'By DNS record: nothing there',
+      'By DNS record: nothing there',
+    ]);
     expect(await certificatesOf(opened)).toEqual([]);
   });
 });

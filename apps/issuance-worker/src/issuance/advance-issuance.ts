@@ -8,7 +8,7 @@ import {
   type LeasedWork,
   LeaseLost,
 } from '@certwright/persistence';
-import { checkApprovals } from '../approvals/check-approvals';
+import { checkApprovals, stillApproved } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';
 import type {
   CertificateAuthority,
@@ -24,7 +24,10 @@ const leaseMs = 15_000;
 export interface AdvancePorts {
   readonly leasedIssuances: LeasedIssuances;
   readonly attachments: Attachments;
-  readonly approver: Approver;
+  /** In the order in which they are asked. */
+  readonly approvers: readonly Approver[];
+  /** How long an approval counts, ms. */
+  readonly approvalReuseMs: number;
   /** Whoever issues under that name in this deployment; null: nobody does, and its products are not available. */
   readonly authorityOf: (name: string) => CertificateAuthority | null;
   readonly events: IssuanceEvents;
@@ -51,7 +54,9 @@ export class AdvanceIssuance {
     const startedMs = performance.now();
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
     try {
-      let walk: Walk | null = { ...work, issued: null, faults: null };
+      const approvals = stillApproved(work.issuance.approvals, work.now, this.ports.approvalReuseMs);
+      const issuance = { ...work.issuance, approvals };
+      let walk: Walk | null = { ...work, issuance, issued: null, faults: null };
       while (walk !== null) walk = await this.step(walk, clock());
     } catch (error) {
       await this.stumbled(work, error, clock());
@@ -89,7 +94,9 @@ export class AdvanceIssuance {
   }
 
   private async checkApprovals(walk: Walk, now: Date): StepResult {
-    const progress = await checkApprovals(walk.issuance, walk.delegationLabels, this.ports.approver, now);
+    const { issuance, delegationLabels: labels, product, terms } = walk;
+    const approverEmails = product.emailApproval ? terms.approverEmails : {};
+    const progress = await checkApprovals({ issuance, labels, approverEmails }, this.ports.approvers, now);
     const { approvals, nextCheckAt } = progress;
     if (nextCheckAt !== null) return await this.end(walk, { approvals, dueAt: nextCheckAt });
     // Stored with the next write: until then nothing hangs on it, and looking again costs a look-up.

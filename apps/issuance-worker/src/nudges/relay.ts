@@ -1,5 +1,7 @@
 import type { JobQueues } from '@certwright/bullmq';
+import type { Job } from '@certwright/jobs';
 import type { Outbox } from '@certwright/persistence';
+import { mostWaitingIssuances } from './backlog';
 
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
@@ -7,8 +9,25 @@ const batch = 500;
 /** How long the relay rests when there was nothing to do: the greatest delay that it adds to a nudge, ms. */
 const restMs = 50;
 
+/** Runs beside the first of every account that the sweep nudges, and before all others. */
+const firstPriority = 1;
+
 /** Moves nudges from the outbox to Redis. @returns how long to wait before the next round, ms */
 export async function relayOnce(outbox: Outbox, jobs: JobQueues): Promise<number> {
-  const sent = await outbox.relay(batch, async (nudges) => await jobs.addAll(nudges));
+  const sent = await outbox.relay(batch, async (nudges) => await jobs.addAll(await admitted(nudges, jobs)));
   return sent < batch ? restMs : 0;
+}
+
+/**
+ * A nudge of an issuance only makes its first look come sooner. Behind a backlog it would not, so it is dropped: the
+ * row is due, and the sweep gives every account its turn.
+ */
+async function admitted(nudges: readonly Job[], jobs: JobQueues): Promise<readonly Job[]> {
+  const issuances = nudges.filter(({ name }) => name === 'advance-issuance');
+  if (issuances.length === 0) return nudges;
+  const room = Math.max(0, mostWaitingIssuances - (await jobs.waiting('issuance')));
+  return [
+    ...nudges.filter(({ name }) => name !== 'advance-issuance'),
+    ...issuances.slice(0, room).map((job) => ({ ...job, priority: firstPriority })),
+  ];
 }

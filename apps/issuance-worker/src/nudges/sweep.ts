@@ -1,12 +1,14 @@
 import type { JobQueues } from '@certwright/bullmq';
+import { inTurn } from '@certwright/issuance';
 import { advanceIssuance } from '@certwright/jobs';
 import type { DueIssuance, LeasedIssuances } from '@certwright/persistence';
-
-/** Rows that one round nudges: oldest first, so the next round goes on with the rest. */
-const batch = 1_000;
+import { mostWaitingIssuances } from './backlog';
 
 /** The clock of everything that waits, and the net under every nudge that was lost: a second, where 15 are promised. */
 const restMs = 1_000;
+
+/** While there is more than Redis is given at once: soon enough that workers never run dry (512 a second, each process). */
+const backlogRestMs = 500;
 
 /**
  * A nudge that was handed to a process which died before it took the lease blocks its id in Redis; after this time the
@@ -14,14 +16,27 @@ const restMs = 1_000;
  */
 const renudgeAfterS = 10;
 
-/** Nudges what is due and in nobody's hands; an id that is still queued is dropped by Redis. @returns ms to the next round */
+/**
+ * Nudges what is due and in nobody's hands; an id that is still queued is dropped by Redis. The first of every account
+ * runs before the second of any: however long one's backlog is, another's order waits for the jobs that run already.
+ *
+ * @returns ms to the next round
+ */
 export async function sweepOnce(issuances: LeasedIssuances, jobs: JobQueues): Promise<number> {
-  const due = await issuances.due(batch);
-  await jobs.addAll(due.map((issuance) => advanceIssuance(issuance.id, nudgeRevision(issuance))));
-  return restMs;
+  const due = await issuances.due(mostWaitingIssuances);
+  await jobs.addAll(
+    inTurn(due).map(({ item, turn }) => ({
+      ...advanceIssuance(item.id, nudgeRevision(item)),
+      priority: turn,
+    })),
+  );
+  return due.length < mostWaitingIssuances ? restMs : backlogRestMs;
 }
 
-export function nudgeRevision({ leaseToken, overdueS }: DueIssuance): string {
+export function nudgeRevision({
+  leaseToken,
+  overdueS,
+}: Pick<DueIssuance, 'leaseToken' | 'overdueS'>): string {
   const round = Math.floor(overdueS / renudgeAfterS);
   return round <= 0 ? leaseToken : `${leaseToken}-${round}`;
 }

@@ -6,8 +6,17 @@ import { CertificatesController } from '../certificates/certificates.controller'
 import { DownloadController } from '../download/download.controller';
 import { OrdersController } from '../orders/orders.controller';
 import { PublicationsController } from '../publications/publications.controller';
+import { DeliveriesController } from '../webhooks/deliveries.controller';
+import { WebhooksController } from '../webhooks/webhooks.controller';
 
-const controllers = [OrdersController, CertificatesController, DownloadController, PublicationsController];
+const controllers = [
+  OrdersController,
+  CertificatesController,
+  WebhooksController,
+  DeliveriesController,
+  DownloadController,
+  PublicationsController,
+];
 
 /** No route is ever called here, so what the controllers depend on stays empty. */
 const providers = controllers

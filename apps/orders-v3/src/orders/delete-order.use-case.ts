@@ -1,9 +1,8 @@
-import { Transactions } from '@certwright/persistence';
+import { Issuances, Transactions, WebhookDeliveries } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
 import { assertMatches, type Precondition } from '../wire/entity-tag';
 import { noSuchOrder } from './faults';
-import { OrderChanges } from './order-changes';
 import { OrdersRepository } from './orders.repository';
 
 @Injectable()
@@ -11,16 +10,23 @@ export class DeleteOrder {
   constructor(
     private readonly transactions: Transactions,
     private readonly orders: OrdersRepository,
-    private readonly changes: OrderChanges,
+    private readonly issuances: Issuances,
+    private readonly deliveries: WebhookDeliveries,
   ) {}
 
-  /** @throws Problem `not_found`, `revision_mismatch` */
+  /**
+   * What is under way for the order ends with it: its issuance, and what its webhooks have not been told yet.
+   *
+   * @throws Problem `not_found`, `revision_mismatch`
+   */
   async run(accountId: string, name: string, precondition: Precondition): Promise<Answer> {
     return await this.transactions.run(async (tx) => {
       const order = await this.orders.lock(tx, accountId, name);
       if (order === null) throw noSuchOrder();
       assertMatches(precondition, order.revision);
-      await this.changes.remove(tx, order);
+      await this.orders.remove(tx, order);
+      await this.issuances.closeOpen(tx, order.planId, 'canceled');
+      await this.deliveries.cancelOfPlan(tx, order.planId);
       return emptyAnswer;
     });
   }

@@ -1,22 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { baseName } from '@certwright/dns-names';
-import {
-  Certificates,
-  Delegations,
-  type DelegationLabels,
-  Issuances,
-  type Tx,
-} from '@certwright/persistence';
+import { Certificates, Delegations, Issuances, type Tx } from '@certwright/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
-import { delegationLabel } from './delegation-label';
 import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
 import { OrdersRepository } from './orders.repository';
+import { secretBytes, secretLabel } from './secret-label';
 
-/** Random bytes of a download token and of a delegation label: 160 bits, which nobody guesses. */
-const secretBytes = 20;
-
-/** What a change of an order does besides its row, all in the caller's transaction. */
+/** What making or modifying an order does besides its row, all in the caller's transaction. */
 @Injectable()
 export class OrderChanges {
   constructor(
@@ -61,18 +52,10 @@ export class OrderChanges {
     return stored;
   }
 
-  /** The caller holds the rows of the order. */
-  async remove(tx: Tx, order: StoredOrder): Promise<void> {
-    await this.orders.remove(tx, order);
-    await this.issuances.closeOpen(tx, order.planId, 'canceled');
-  }
-
   /** The label that each name's standing record points to; a name that the account never had gets a fresh one. */
-  async ensureLabels(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<DelegationLabels> {
+  private async ensureLabels(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<void> {
     const names = [...new Set(dnsNames.map(baseName))];
-    return await this.delegations.ensure(tx, accountId, names, () =>
-      delegationLabel(randomBytes(secretBytes)),
-    );
+    await this.delegations.ensure(tx, accountId, names, () => secretLabel(randomBytes(secretBytes)));
   }
 
   private async open(tx: Tx, order: StoredOrder, settlingMs: number): Promise<void> {

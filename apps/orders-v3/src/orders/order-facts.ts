@@ -17,7 +17,7 @@ export class OrderFactsReader {
     return {
       products: await this.products.byName(),
       clusterExists: await this.clusterExists(accountId, wishes.cluster ?? null),
-      keyBlocked: csr !== null && (await this.blockedKeys.has(Buffer.from(csr.spkiSha256, 'hex'))),
+      keyBlocked: csr !== null && (await this.blockedKeys.has(Buffer.from(csr.spkiSha256, 'hex'), accountId)),
     };
   }
 

@@ -11,6 +11,7 @@ beforeAll(async () => {
   api = await RunningApi.start({
     PUBLIC_URL: 'https://api.example.com',
     APPROVAL_ZONE: 'approve.example.net',
+    APPROVAL_URL: 'http://approve.example.net',
   });
 });
 beforeEach(async () => {
@@ -89,14 +90,20 @@ describe('POST /api/v3/orders', () => {
       status: 'pending',
       problem: null,
       checked_at: null,
+      next_check_at: json.issuance.next_attempt_at,
       record: {
         options: [
           { name: '_acme-challenge.example.com.', type: 'CNAME', value },
           { name: '_acme-challenge.example.com.', type: 'NS', value },
         ],
       },
+      rule: {
+        path_prefixes: ['/.well-known/acme-challenge/', '/.well-known/pki-validation/'],
+        redirect_to: expect.stringMatching(/^http:\/\/approve\.example\.net\/[a-z2-7]{32}$/),
+      },
+      email: null,
     });
-    expect(wildcard.record).toEqual(apex.record);
+    expect(wildcard).toMatchObject({ record: apex.record, rule: null });
   });
 
   it('tells everything that is wrong at once, and stores nothing', async () => {

@@ -1,7 +1,8 @@
 import { parseDnsName, parseDnsNames, quoteInput } from '@certwright/dns-names';
-import { type FieldFault, Problem } from '@certwright/errors';
+import type { FieldFault } from '@certwright/errors';
 import type { KeyType } from '@certwright/issuance';
 import { type Csr, decodeCsrField, readCsr } from '@certwright/pki';
+import { isObject, readObject, unknownMembers } from '../wire/object-members';
 import { orderMembers, readOnlyOrderMembers } from '../wire/order-members';
 import type { Order, OrderCsr } from './order';
 import { orderNameFault } from './order-name';
@@ -10,8 +11,7 @@ import type { OrderFault, OrderReading } from './order-rules';
 /** An order may have 100 names at most; whoever repeats them more than tenfold is not answered name by name. */
 const mostEntries = 1_000;
 
-/** Unknown members that are told one by one; they may be as many as a body holds. */
-const mostUnknownMembers = 20;
+const knownMembers: ReadonlySet<string> = new Set([...Object.values(orderMembers), ...readOnlyOrderMembers]);
 
 export interface OrderRequest extends OrderReading {
   readonly unknownMembers: readonly FieldFault[];
@@ -22,8 +22,8 @@ export interface OrderRequest extends OrderReading {
  *
  * @throws Problem `bad_request` when the body is no object
  */
-export function readOrderRequest(body: unknown): OrderRequest {
-  if (!isObject(body)) throw new Problem('bad_request', 'The body must be a JSON object: an order.');
+export function readOrderRequest(sent: unknown): OrderRequest {
+  const body = readObject(sent, 'an order');
   const wishes: Partial<Record<keyof Order, unknown>> = {};
   const faults: OrderFault[] = [];
   let csr: Csr | null = null;
@@ -37,7 +37,12 @@ export function readOrderRequest(body: unknown): OrderRequest {
     wishes[member] = reading.value;
     csr = reading.csr ?? csr;
   }
-  return { wishes: wishes as OrderReading['wishes'], csr, faults, unknownMembers: unknownMembers(body) };
+  return {
+    wishes: wishes as OrderReading['wishes'],
+    csr,
+    faults,
+    unknownMembers: unknownMembers(body, knownMembers, 'An order'),
+  };
 }
 
 type Fault = Omit<OrderFault, 'member'>;
@@ -141,18 +146,4 @@ function readCsrMember(value: unknown): Reading<OrderCsr | null> {
 /** @param rule what would be right, in words that follow "it" */
 function invalid(rule: string): { readonly faults: readonly Fault[] } {
   return { faults: [{ code: 'invalid_value', message: `It ${rule}.` }] };
-}
-
-function unknownMembers(body: Readonly<Record<string, unknown>>): FieldFault[] {
-  const known = new Set<string>([...Object.values(orderMembers), ...readOnlyOrderMembers]);
-  const unknown = Object.keys(body).filter((member) => !known.has(member));
-  return unknown.slice(0, mostUnknownMembers).map((member) => ({
-    field: member.slice(0, 100).toWellFormed(),
-    code: 'invalid_value',
-    message: 'An order has no such member.',
-  }));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

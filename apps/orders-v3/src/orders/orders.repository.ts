@@ -41,6 +41,12 @@ export class OrdersRepository {
     return rows[0] === undefined ? null : storedOrder(rows[0]);
   }
 
+  /** The order of a plan that the caller holds; null when it was removed. */
+  async ofPlan(tx: Tx, planId: string): Promise<StoredOrder | null> {
+    const rows: OrderRow[] = await tx.query(`${orders} WHERE order_v3.plan_id = $1`, [planId]);
+    return rows[0] === undefined ? null : storedOrder(rows[0]);
+  }
+
   /** By name, in code point order. */
   async page(accountId: string, after: string | null, limit: number): Promise<StoredOrder[]> {
     const rows: OrderRow[] = await this.database.query(
@@ -49,6 +55,19 @@ export class OrdersRepository {
       [accountId, after, limit],
     );
     return rows.map(storedOrder);
+  }
+
+  /** Plan id → name, of the plans that still have an order. */
+  async namesOf(
+    planIds: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<ReadonlyMap<string, string>> {
+    if (planIds.length === 0) return new Map();
+    const rows: { planId: string; name: string }[] = await reader.query(
+      `SELECT plan_id AS "planId", name FROM order_v3 WHERE plan_id = ANY($1::bigint[])`,
+      [planIds],
+    );
+    return new Map(rows.map(({ planId, name }) => [planId, name]));
   }
 
   /** @throws unique_violation of `order_v3_name` when the account has an order of this name */

@@ -22,6 +22,18 @@ export class Addresses {
     return `${this.order(orderName)}/certs`;
   }
 
+  webhook(id: string): string {
+    return `${this.root}/account/webhooks/${id}`;
+  }
+
+  deliveries(webhookId: string): string {
+    return `${this.webhook(webhookId)}/deliveries`;
+  }
+
+  delivery(webhookId: string, id: string): string {
+    return `${this.deliveries(webhookId)}/${id}`;
+  }
+
   get docs(): string {
     return `${this.root}/docs`;
   }

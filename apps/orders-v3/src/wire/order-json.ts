@@ -3,19 +3,21 @@ import type { StoredOrder } from '../orders/order';
 import type { Addresses } from './addresses';
 import { certificateJson } from './certificate-json';
 import type { OrderExpansion } from './expansion';
-import { issuanceJson, type IssuanceFacts } from './issuance-json';
+import { type ApprovalPlaces, issuanceJson, type IssuanceFacts } from './issuance-json';
 
 /** What the expanded members are made of. */
-export interface OrderFactsToShow extends Omit<IssuanceFacts, 'approvalZone'> {
+export interface OrderFactsToShow {
   readonly currentCert: StoredCertificate | null;
+  /** Read when `issuance` is expanded. */
+  readonly issuance: IssuanceFacts | null;
+  readonly now: Date;
 }
 
 /** What an order's members point to. */
 export class OrderSurroundings {
-  /** @param approvalZone the zone that standing approval records point into, without a dot at its end */
   constructor(
     readonly addresses: Addresses,
-    readonly approvalZone: string,
+    readonly approvals: ApprovalPlaces,
   ) {}
 }
 
@@ -24,7 +26,7 @@ export function orderJson(
   order: StoredOrder,
   expansion: OrderExpansion,
   facts: OrderFactsToShow,
-  { addresses, approvalZone }: OrderSurroundings,
+  { addresses, approvals }: OrderSurroundings,
 ): object {
   return {
     name: order.name,
@@ -45,7 +47,7 @@ export function orderJson(
     ...(expansion.currentCert === null
       ? {}
       : { current_cert: currentCertJson(expansion.currentCert, facts) }),
-    ...(expansion.issuance ? { issuance: issuanceJson(order, { ...facts, approvalZone }) } : {}),
+    ...(facts.issuance === null ? {} : { issuance: issuanceJson(order, facts.issuance, approvals) }),
   };
 }
 

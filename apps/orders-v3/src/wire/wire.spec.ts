@@ -1,6 +1,6 @@
 import { fieldFaultCodes, Problem, problemCodes } from '@certwright/errors';
 import fc from 'fast-check';
-import { delegationLabel } from '../orders/delegation-label';
+import { secretLabel } from '../orders/secret-label';
 import { Addresses } from './addresses';
 import { readIfMatch } from './entity-tag';
 import { certificateExpansion, orderExpansion } from './expansion';
@@ -112,8 +112,6 @@ it('puts the path of the public URL in front of every path', () => {
 });
 
 it('writes 20 random bytes as 32 characters of base32 (RFC 4648, section 10)', () => {
-  expect(delegationLabel(Buffer.from('foobar'.repeat(3) + 'fo'))).toMatch(
-    /^mzxw6ytbojtg633cmfzgm33pmjqxeztp$/,
-  );
-  expect(delegationLabel(Buffer.from('fooba'))).toBe('mzxw6ytb');
+  expect(secretLabel(Buffer.from('foobar'.repeat(3) + 'fo'))).toMatch(/^mzxw6ytbojtg633cmfzgm33pmjqxeztp$/);
+  expect(secretLabel(Buffer.from('fooba'))).toBe('mzxw6ytb');
 });

@@ -19,7 +19,11 @@ export class CaIssuerEntity {
   @Column('timestamptz', { name: 'crl_next_update', nullable: true })
   crlNextUpdate!: Date | null;
 
-  @Column('timestamptz', { name: 'crl_made_at', nullable: true })
+  @Column('timestamptz', {
+    name: 'crl_made_at',
+    nullable: true,
+    comment: 'null: a revocation is not on the list yet',
+  })
   crlMadeAt!: Date | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })

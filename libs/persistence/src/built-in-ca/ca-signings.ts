@@ -30,6 +30,26 @@ export class CaSignings {
     if (rows.length === 0 && (await this.tbsOf(lease.issuanceId)) === null) throw new LeaseLost(lease);
   }
 
+  /**
+   * Revokes what was signed for an issuance; the published list is out of date in the same moment. Said again, nothing
+   * changes; another reason takes the place of the first.
+   *
+   * @param reason CRLReason, RFC 5280, 5.3.1
+   */
+  async revoke(issuanceId: string, reason: number): Promise<void> {
+    // The issuer's row is locked by the update: a list that is being made is finished first, and the next one has it.
+    await this.database.query(
+      `WITH revoked AS (
+         UPDATE ca_signing SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $2
+         WHERE issuance_id = $1 AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $2) RETURNING 1)
+       UPDATE ca_issuer SET crl_made_at = NULL WHERE name = 'intermediate' AND EXISTS (SELECT 1 FROM revoked)`,
+      [issuanceId, reason],
+    );
+    if ((await this.tbsOf(issuanceId)) === null) {
+      throw new Error(`nothing was signed for issuance ${issuanceId}`);
+    }
+  }
+
   /** @returns the recorded TBSCertificate, DER; null when nothing was recorded */
   async tbsOf(issuanceId: string): Promise<Buffer | null> {
     const rows: { tbs: Buffer }[] = await this.database.query(

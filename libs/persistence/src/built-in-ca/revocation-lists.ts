@@ -22,7 +22,8 @@ export class RevocationLists {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Makes and publishes a new list when the old one is due or a revocation is not on it yet. Of many workers one makes it.
+   * Makes and publishes a new list when the old one is due or a revocation is not on it yet. Of many workers one makes
+   * it; the others, and revocations, wait the moment that it takes.
    *
    * @param leadMs a list is renewed this long before its nextUpdate
    * @returns whether a list was made
@@ -35,10 +36,9 @@ export class RevocationLists {
     return await this.database.transaction(async (tx) => {
       const [issuerRow] = await tx.query<[{ number: string; stale: boolean; now: Date }?]>(
         `SELECT crl_number + 1 AS number, clock_timestamp() AS now,
-                crl IS NULL OR crl_next_update < now() + $2::int * interval '1 millisecond'
-                OR ($1 = 'intermediate' AND EXISTS (
-                  SELECT 1 FROM ca_signing WHERE revoked_at IS NOT NULL AND revoked_at > crl_made_at)) AS stale
-         FROM ca_issuer WHERE name = $1 FOR UPDATE SKIP LOCKED`,
+                crl IS NULL OR crl_made_at IS NULL
+                OR crl_next_update < now() + $2::int * interval '1 millisecond' AS stale
+         FROM ca_issuer WHERE name = $1 FOR UPDATE`,
         [issuer, leadMs],
       );
       if (issuerRow === undefined || !issuerRow.stale) return false;

@@ -57,12 +57,13 @@ export class Attachments {
       await this.storeChain(tx, chainSha256, attachment);
       const { candidates, now } = await validCertificates(tx, attachment.planId);
       const wanted = { dnsNames: plan.dns_names, spkiSha256: plan.spki_sha256 };
-      const best = bestCertificate([...candidates, asCertificate(attachment)], wanted, now);
+      const certificate = asCertificate(attachment);
+      const best = bestCertificate([...candidates, certificate], wanted, now);
       const becomesCurrent = best?.id === attachment.certificateId;
       if (becomesCurrent && candidates.some(({ isCurrent }) => isCurrent))
         await moveCurrent(tx, attachment.planId, null);
       await insert(tx, lease, attachment, chainSha256, becomesCurrent);
-      if (becomesCurrent) await announceCurrent(tx, attachment.planId);
+      if (becomesCurrent) await announceCurrent(tx, attachment.planId, certificate);
       return true;
     });
     if (attached) this.knownChains.add(chainSha256.toString('hex'));
@@ -98,8 +99,9 @@ async function insert(
 ): Promise<void> {
   await tx.query(
     `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
-       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, ca_reference)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       (SELECT ca_reference FROM issuance WHERE id = $4))`,
     [
       attachment.certificateId,
       attachment.accountId,

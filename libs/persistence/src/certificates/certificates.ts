@@ -1,4 +1,11 @@
-import { bestCertificate, type Certificate, type KeyType, type Wanted } from '@certwright/issuance';
+import {
+  bestCertificate,
+  type Certificate,
+  type KeyType,
+  renewalJitter,
+  renewalTime,
+  type Wanted,
+} from '@certwright/issuance';
 import { currentCertificateChanged } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -58,8 +65,12 @@ export class Certificates {
     return { current: row.id === null ? null : row };
   }
 
-  async ofPlan(planId: string, id: string): Promise<StoredCertificate | null> {
-    const rows: StoredCertificate[] = await this.database.query(
+  async ofPlan(
+    planId: string,
+    id: string,
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<StoredCertificate | null> {
+    const rows: StoredCertificate[] = await reader.query(
       `SELECT ${columns} FROM ${certificates} WHERE certificate.plan_id = $1 AND certificate.id = $2`,
       [planId, id],
     );
@@ -83,9 +94,7 @@ export class Certificates {
 
   /** Looks again which certificate is the best one, after names, key or validity changed. The caller holds the plan's row. */
   async reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
-    const { candidates, now } = await validCertificates(tx, planId);
-    const best = bestCertificate(candidates, wanted, now);
-    if (await moveCurrent(tx, planId, best?.id ?? null)) await announceCurrent(tx, planId);
+    await reselectCurrent(tx, planId, wanted);
   }
 
   /**
@@ -106,7 +115,7 @@ export class Certificates {
            WHERE plan.id = $1 FOR UPDATE OF plan`,
           [id],
         );
-        await this.reselectCurrent(tx, id, { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 });
+        await reselectCurrent(tx, id, { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 });
       });
     }
     return plans.length;
@@ -115,6 +124,13 @@ export class Certificates {
 
 export interface Candidate extends Certificate {
   readonly isCurrent: boolean;
+}
+
+/** See `Certificates.reselectCurrent`. */
+export async function reselectCurrent(tx: Tx, planId: string, wanted: Wanted): Promise<void> {
+  const { candidates, now } = await validCertificates(tx, planId);
+  const best = bestCertificate(candidates, wanted, now);
+  if (await moveCurrent(tx, planId, best?.id ?? null)) await announceCurrent(tx, planId, best);
 }
 
 /** The plan's certificates that are neither revoked nor expired, oldest first, and the database's clock. */
@@ -155,11 +171,20 @@ export async function moveCurrent(tx: Tx, planId: string, certificateId: string 
   return cleared + set > 0;
 }
 
-/** Tells the plan's owner, in the same transaction, that another certificate (or none) is the current one. */
-export async function announceCurrent(tx: Tx, planId: string): Promise<void> {
+/**
+ * Tells the plan's owner, in the same transaction, that another certificate (or none) is the current one, and sets when
+ * that one is to be replaced.
+ */
+export async function announceCurrent(
+  tx: Tx,
+  planId: string,
+  current: Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> | null,
+): Promise<void> {
+  const renewAt = current === null ? null : renewalTime(current, renewalJitter(current.id));
   const [rows] = await tx.query<[{ version: number }[], number]>(
-    `UPDATE plan SET current_version = current_version + 1 WHERE id = $1 RETURNING current_version AS version`,
-    [planId],
+    `UPDATE plan SET current_version = current_version + 1, renew_at = $2
+     WHERE id = $1 RETURNING current_version AS version`,
+    [planId, renewAt],
   );
   for (const { version } of rows) await addToOutbox(tx, currentCertificateChanged(planId, version));
 }

@@ -13,6 +13,7 @@ export class EmailApprovalTokenEntity {
   @Column('bigint', { name: 'approval_id' })
   approvalId!: string;
 
+  @Index('email_approval_token_expires')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 

@@ -26,6 +26,9 @@ export class EmailApprovalEntity {
   @Column('timestamptz', { name: 'asked_at', nullable: true, comment: 'when the newest mail was ordered' })
   askedAt!: Date | null;
 
+  @Column('boolean', { name: 'asked_again', default: false, comment: 'the caller wants another mail' })
+  askedAgain!: boolean;
+
   @Column('timestamptz', { name: 'approved_at', nullable: true })
   approvedAt!: Date | null;
 }

@@ -17,6 +17,7 @@ import { TermsEntity } from '../plans/terms.entity';
   where: `state IN ('open', 'issued') AND replaces_certificate_id IS NOT NULL`,
 })
 @Index('issuance_due', ['dueAt'], { where: `state = 'open'` })
+@Index('issuance_due_of_account', ['accountId', 'dueAt'], { where: `state = 'open'` })
 @Index('issuance_plan', ['planId', 'id'])
 export class IssuanceEntity implements Issuance {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -72,6 +73,10 @@ export class IssuanceEntity implements Issuance {
 
   @Column('timestamptz', { name: 'leased_until', nullable: true, comment: 'by the clock of the database' })
   leasedUntil!: Date | null;
+
+  /** Whoever holds the lease would otherwise write its own, later due time over the wish. */
+  @Column('boolean', { default: false, comment: 'asked for again while it was leased' })
+  hastened!: boolean;
 
   @Column('timestamptz', { name: 'closed_at', nullable: true })
   closedAt!: Date | null;

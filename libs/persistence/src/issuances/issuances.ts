@@ -7,6 +7,7 @@ import {
 } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { askAgain } from '../email-approvals/asking';
 import type { Tx } from '../transactions/transactions';
 import { Outbox } from '../outbox/outbox';
 
@@ -69,11 +70,18 @@ export class Issuances {
     return row === undefined ? null : { dueAt: row.due_at, now: row.now };
   }
 
-  /** Looks at the open issuance now instead of at its next due time: the caller says that something changed. */
+  /**
+   * Looks at the open issuance now instead of at its next due time: the caller says that something changed. One that is
+   * just being looked at is looked at once more. Mailboxes that have not answered are asked once more.
+   */
   async hasten(tx: Tx, planId: string): Promise<void> {
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `UPDATE issuance SET due_at = clock_timestamp()
-       WHERE plan_id = $1 AND state = 'open' AND failures = 0 AND due_at > clock_timestamp()
+      `WITH asked AS (${askAgain('$1')})
+       UPDATE issuance SET
+         due_at = least(due_at, clock_timestamp()),
+         hastened = coalesce(leased_until > clock_timestamp(), false)
+       WHERE plan_id = $1 AND state = 'open' AND failures = 0
+         AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())
          AND opened_at < clock_timestamp() - interval '1 second'
        RETURNING id, lease_token`,
       [planId],
@@ -95,7 +103,7 @@ export class Issuances {
   }
 }
 
-function pendingApproval(dnsName: string): NameApproval {
+export function pendingApproval(dnsName: string): NameApproval {
   return { dnsName, status: 'pending', method: null, problem: null, checkedAt: null };
 }
 

@@ -17,6 +17,7 @@ export interface IssuanceProgress {
 
 export interface DueIssuance {
   readonly id: string;
+  readonly accountId: string;
   readonly leaseToken: string;
   /** Seconds since its time came. */
   readonly overdueS: number;
@@ -47,16 +48,17 @@ export class LeasedIssuances {
     await saveProgress(this.database, lease, progress, after);
   }
 
-  /** Open issuances whose time has come and which nobody holds: what a lost nudge left behind. Oldest first. */
+  /**
+   * Open issuances whose time has come and which nobody holds: what a lost nudge left behind. Oldest first; when there
+   * are more than `limit`, every account gets its share of them, so that the backlog of one hides no other's.
+   */
   async due(limit: number): Promise<readonly DueIssuance[]> {
-    return await this.database.query(
-      `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
-       FROM issuance
-       WHERE state = 'open' AND due_at <= clock_timestamp()
-         AND (leased_until IS NULL OR leased_until <= clock_timestamp())
-       ORDER BY due_at LIMIT $1`,
+    const oldest: readonly DueIssuance[] = await this.database.query(
+      `SELECT ${dueColumns} FROM issuance WHERE ${dueAndFree} ORDER BY due_at LIMIT $1`,
       [limit],
     );
+    if (oldest.length < limit) return oldest;
+    return await this.database.query(sharedStatement, [limit]);
   }
 }
 
@@ -84,6 +86,34 @@ export async function saveProgress(
   if (changed === 0) throw new LeaseLost(lease);
 }
 
+const dueColumns = `
+  id, account_id AS "accountId", lease_token AS "leaseToken",
+  extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"`;
+
+/** now() and not clock_timestamp(): a bound that stands still lets the index find the rows. */
+const dueAndFree = `
+  state = 'open' AND due_at <= now() AND (leased_until IS NULL OR leased_until <= now())`;
+
+/**
+ * Goes from account to account in the index, and takes from each an equal share of the answer, but at least 8; then the
+ * first of every account, the second of every account … Reads accounts × share rows, however long a backlog is.
+ */
+const sharedStatement = `
+  WITH RECURSIVE waiting (account_id) AS (
+    (SELECT account_id FROM issuance WHERE state = 'open' AND due_at <= now() ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT next.account_id FROM waiting CROSS JOIN LATERAL (
+      SELECT account_id FROM issuance
+      WHERE state = 'open' AND due_at <= now() AND issuance.account_id > waiting.account_id
+      ORDER BY account_id LIMIT 1) AS next),
+  share (of_account) AS (SELECT greatest(8, $1::int / count(*)) FROM waiting)
+  SELECT id, "accountId", "leaseToken", "overdueS"
+  FROM waiting CROSS JOIN share CROSS JOIN LATERAL (
+    SELECT ${dueColumns}, row_number() OVER (ORDER BY due_at) AS turn FROM issuance
+    WHERE issuance.account_id = waiting.account_id AND ${dueAndFree}
+    ORDER BY due_at LIMIT of_account) AS due
+  ORDER BY turn, "overdueS" DESC LIMIT $1`;
+
 const saveStatement = `
   UPDATE issuance SET
     state = coalesce($3, state),
@@ -92,7 +122,8 @@ const saveStatement = `
     ca_reference = CASE WHEN $5::boolean THEN $6 ELSE ca_reference END,
     failures = coalesce($7::int, failures),
     last_error = CASE WHEN $8::boolean THEN $9::jsonb ELSE last_error END,
-    due_at = coalesce($10::timestamptz, due_at),
+    due_at = CASE WHEN hastened AND $7::int IS NULL THEN clock_timestamp()
+                  ELSE coalesce($10::timestamptz, due_at) END,
     leased_until = clock_timestamp() + $11::int * interval '1 millisecond'
   WHERE ${underLease('$1', '$2')}`;
 
@@ -100,6 +131,7 @@ const leaseStatement = `
   WITH leased AS (
     UPDATE issuance SET
       lease_token = lease_token + 1,
+      hastened = false,
       leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
     WHERE id = (
       SELECT id FROM issuance
@@ -112,7 +144,8 @@ const leaseStatement = `
     plan.paused, plan.closed_at,
     terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails,
     to_jsonb(sold) AS product,
-    EXISTS (SELECT 1 FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256) AS key_blocked,
+    EXISTS (SELECT 1 FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256
+      AND blocked_key.account_id IN (0, leased.account_id)) AS key_blocked,
     (SELECT max(not_after) FROM certificate
      WHERE certificate.plan_id = leased.plan_id AND is_current AND revoked_at IS NULL) AS valid_until,
     (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation

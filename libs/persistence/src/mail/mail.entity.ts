@@ -9,6 +9,7 @@ export type MailKind = (typeof mailKinds)[number];
 @Check('mail_state', `state IN ('pending', 'sent', 'failed', 'canceled')`)
 @Check('mail_finished_when_not_pending', `(state = 'pending') = (finished_at IS NULL)`)
 @Index('mail_due', ['dueAt'], { where: `state = 'pending'` })
+@Index('mail_finished', ['finishedAt'], { where: `state <> 'pending'` })
 @Index('mail_recipient', ['recipient', 'createdAt'])
 export class MailEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })

@@ -4,8 +4,11 @@ import { AccountEntity } from '../accounts/account.entity';
 
 @Entity('plan')
 @Check('plan_revision_positive', `revision > 0`)
-@Index('plan_unannounced', ['id'], { where: 'current_version > announced_version' })
+@Index('plan_unannounced', ['accountId', 'id'], { where: 'current_version > announced_version' })
 @Index('plan_renewal', ['renewAt'], { where: 'auto_renew AND NOT paused AND closed_at IS NULL' })
+@Index('plan_renewal_of_account', ['accountId', 'renewAt'], {
+  where: 'auto_renew AND NOT paused AND closed_at IS NULL',
+})
 export class PlanEntity implements Plan {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;

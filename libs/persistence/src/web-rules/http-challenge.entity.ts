@@ -3,6 +3,7 @@ import { AccountEntity } from '../accounts/account.entity';
 
 /** What is to be answered below /.well-known/ for a token, to requests that come through the rule of this account. */
 @Entity('http_challenge')
+@Index('http_challenge_of_name', ['accountId', 'dnsName'], { unique: true })
 export class HttpChallengeEntity {
   @PrimaryColumn('text', { collation: 'C', comment: 'base64url, at least 128 random bits' })
   token!: string;

@@ -12,6 +12,9 @@ export type DeliveryState = (typeof deliveryStates)[number];
 @Check('webhook_delivery_finished_when_not_pending', `(state = 'pending') = (finished_at IS NULL)`)
 @Index('webhook_delivery_due', ['dueAt'], { where: `state = 'pending'` })
 @Index('webhook_delivery_endpoint', ['endpointId', 'createdAt'])
+@Index('webhook_delivery_finished', ['finishedAt'], { where: `state <> 'pending'` })
+@Index('webhook_delivery_pending_of_endpoint', ['endpointId', 'dueAt'], { where: `state = 'pending'` })
+@Index('webhook_delivery_in_flight', ['endpointId'], { where: 'leased_until IS NOT NULL' })
 @Index('webhook_delivery_once', ['endpointId', 'planId', 'version', 'replayOf'], { unique: true })
 @Index('webhook_delivery_pending_of_plan', ['planId'], { where: `state = 'pending'` })
 export class WebhookDeliveryEntity {
@@ -35,7 +38,7 @@ export class WebhookDeliveryEntity {
   @Column('integer', { comment: 'the plan’s current_version that it tells of; 0 for a test event' })
   version!: number;
 
-  /** A replay is a delivery of its own with the body of another: that one's id and a count. Empty for an original. */
+  /** A replay is a delivery of its own with the body of another: `<that one's id>/<its own>`. Empty for an original. */
   @Column({ type: 'text', name: 'replay_of', default: '', collation: 'C' })
   replayOf!: string;
 

@@ -48,6 +48,20 @@ export class WebhookEndpointEntity {
   @Column('text', { name: 'disabled_reason', nullable: true })
   disabledReason!: string | null;
 
+  @Column('timestamptz', {
+    name: 'failing_since',
+    nullable: true,
+    comment: 'first failed try since the last success',
+  })
+  failingSince!: Date | null;
+
+  @Column('timestamptz', {
+    name: 'failed_at',
+    nullable: true,
+    comment: 'newest failed try since the last success',
+  })
+  failedAt!: Date | null;
+
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 }

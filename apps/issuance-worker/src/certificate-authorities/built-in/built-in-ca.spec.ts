@@ -87,6 +87,13 @@ async function leasedRequest(changes: Partial<CertificateRequest> = {}): Promise
   return { ...request, ...changes };
 }
 
+async function issueWithReference(): Promise<{ readonly reference: string; readonly issued: IssuedChain }> {
+  const reference = await ca.submit(await leasedRequest());
+  const collected = await ca.collect(reference);
+  if (collected.kind !== 'issued') throw new Error('the built-in CA answers at once');
+  return { reference, issued: collected.issued };
+}
+
 async function issue(changes: Partial<CertificateRequest> = {}): Promise<IssuedChain> {
   const request = await leasedRequest(changes);
   const collected = await ca.collect(await ca.submit(request));
@@ -203,7 +210,8 @@ describe('the revocation list', () => {
   };
 
   it('is signed by the intermediate and names what was revoked, with the reason', async () => {
-    const { leaf, chain, root } = await issue();
+    const { reference, issued } = await issueWithReference();
+    const { leaf, chain, root } = issued;
     const { serialNumber } = new X509Certificate(leaf);
     await ca.renewRevocationLists();
     const issuer = pemFile('issuer.pem', ...chain);
@@ -211,10 +219,7 @@ describe('the revocation list', () => {
       'No Revoked Certificates',
     );
 
-    await database.query(
-      `UPDATE ca_signing SET revoked_at = now(), revocation_reason = 4 WHERE serial_number = $1`,
-      [Buffer.from(serialNumber, 'hex')],
-    );
+    await ca.revoke(reference, { reason: 4 });
     await ca.renewRevocationLists();
     const text = openssl(
       'crl',
@@ -245,6 +250,40 @@ describe('the revocation list', () => {
         pemFile('l.pem', leaf),
       );
     expect(verify).toThrow(/certificate revoked/);
+  });
+
+  it('is made anew when the reason changes, with the date of the first one; said again, it stays', async () => {
+    const { reference, issued } = await issueWithReference();
+    const { serialNumber } = new X509Certificate(issued.leaf);
+    const entry = async () => {
+      await ca.renewRevocationLists();
+      const text = openssl('crl', '-inform', 'DER', '-in', await published(), '-noout', '-text');
+      return text.slice(text.indexOf(serialNumber)).split('Serial Number:')[0] ?? '';
+    };
+    await ca.revoke(reference, { reason: 0 });
+    const first = await entry();
+    expect(first).not.toContain('Reason Code');
+    await ca.revoke(reference, { reason: 1 });
+    const second = await entry();
+    expect(second).toContain('Key Compromise');
+    const date = (text: string) => /Revocation Date: (.*)/.exec(text)?.[1];
+    expect(date(second)).toBe(date(first));
+    const before = readFileSync(await published());
+    await ca.revoke(reference, { reason: 1 });
+    await ca.renewRevocationLists();
+    expect(readFileSync(await published()).equals(before)).toBe(true);
+  });
+
+  it('loses no revocation that comes while it is made', async () => {
+    const revoked = await Promise.all(Array.from({ length: 12 }, issueWithReference));
+    const making = Array.from({ length: 12 }, async () => await ca.renewRevocationLists());
+    await Promise.all([
+      ...revoked.map(async ({ reference }) => await ca.revoke(reference, { reason: 4 })),
+      ...making,
+    ]);
+    await ca.renewRevocationLists();
+    const text = openssl('crl', '-inform', 'DER', '-in', await published(), '-noout', '-text');
+    for (const { issued } of revoked) expect(text).toContain(new X509Certificate(issued.leaf).serialNumber);
   });
 
   it('is left as it is while nothing changed', async () => {

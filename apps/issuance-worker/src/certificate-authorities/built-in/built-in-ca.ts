@@ -2,7 +2,12 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { type CaCertificates, CaIssuers, CaSignings, RevocationLists } from '@certwright/persistence';
 import { encodePem, readCsr } from '@certwright/pki';
 import type { Certificate } from 'pkijs';
-import type { CertificateAuthority, CertificateRequest, Collected } from '../certificate-authority';
+import type {
+  CertificateAuthority,
+  CertificateRequest,
+  Collected,
+  RevocationOrder,
+} from '../certificate-authority';
 import {
   backdatingMs,
   createCa,
@@ -89,6 +94,11 @@ export class BuiltInCa implements CertificateAuthority {
     const leaf = assemble(tbs, await signBytes(tbs, this.keys.intermediate));
     const { intermediate, root } = this.certificates;
     return { kind: 'issued', issued: { leaf, chain: [intermediate], root } };
+  }
+
+  /** Written to the ledger of signings; the list that says so is published by the next `renewRevocationLists`. */
+  async revoke(reference: string, { reason }: Pick<RevocationOrder, 'reason'>): Promise<void> {
+    await this.signings.revoke(reference, reason);
   }
 
   /** Publishes a new revocation list where one is due. */

@@ -28,6 +28,30 @@ export class ApprovalRecordSchema {
   options: RecordOptionSchema[];
 }
 
+export class ApprovalRuleSchema {
+  @ApiProperty({ type: [String], example: ['/.well-known/acme-challenge/', '/.well-known/pki-validation/'] })
+  path_prefixes: string[];
+
+  @ApiProperty({
+    format: 'uri',
+    example: 'http://approve.example.net/mfrggzdfmztwq2lknnwg23tpobyxe43u',
+    description:
+      'Requests below the prefixes are redirected or proxied to this address followed by their own path. The same for every name of the account.',
+  })
+  redirect_to: string;
+}
+
+export class ApprovalEmailSchema {
+  @ApiProperty({ format: 'email', example: 'hostmaster@example.com' })
+  address: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'null: not asked yet.' })
+  asked_at: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  approved_at: string | null;
+}
+
 export class NameApprovalSchema {
   @ApiProperty({ example: 'example.com' })
   dns_name: string;
@@ -49,8 +73,30 @@ export class NameApprovalSchema {
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   checked_at: string | null;
 
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'When a pending name is looked at next; null: only a change of the order moves it.',
+  })
+  next_check_at: string | null;
+
   @ApiProperty()
   record: ApprovalRecordSchema;
+
+  @ApiProperty({
+    type: ApprovalRuleSchema,
+    nullable: true,
+    description: 'A rule of the web server approves the name; null for wildcards, which it cannot approve.',
+  })
+  rule: ApprovalRuleSchema | null;
+
+  @ApiProperty({
+    type: ApprovalEmailSchema,
+    nullable: true,
+    description: 'Null unless approver_emails names an address.',
+  })
+  email: ApprovalEmailSchema | null;
 }
 
 export class IssuanceSchema {

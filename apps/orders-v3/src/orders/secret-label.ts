@@ -1,8 +1,11 @@
 /** RFC 4648, section 6, in lower case: a DNS label does not tell cases apart. */
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
+/** Random bytes of a secret that stands in an address: 160 bits, which nobody guesses. */
+export const secretBytes = 20;
+
 /** @param random 20 bytes, which make 32 characters without padding */
-export function delegationLabel(random: Uint8Array): string {
+export function secretLabel(random: Uint8Array): string {
   let label = '';
   let bits = 0;
   let held = 0;

@@ -1,0 +1,24 @@
+import { CorePersistenceModule } from '@certwright/persistence';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { ResponderConfig } from './config';
+import { ApprovalController } from './email-approvals/approval.controller';
+import { ChallengesController } from './web-rules/challenges.controller';
+
+@Module({})
+export class AppModule {
+  static forRoot(config: ResponderConfig): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        CorePersistenceModule.forRoot({
+          url: config.DATABASE_URL,
+          applicationName: 'approval-responder',
+          poolSize: config.DATABASE_POOL_SIZE,
+          statementTimeoutMs: config.STATEMENT_TIMEOUT,
+        }),
+      ],
+      controllers: [ChallengesController, ApprovalController],
+      providers: [{ provide: ResponderConfig, useValue: config }],
+    };
+  }
+}

@@ -1,0 +1,72 @@
+import {
+  defineSettings,
+  durationMs,
+  integer,
+  list,
+  oneOf,
+  port,
+  processSettings,
+  type SettingValues,
+  string,
+  url,
+} from '@certwright/service';
+
+/** The settings of the approval responder: what each means, its unit, and what holds without it. */
+export const responderSettings = defineSettings({
+  CERTWRIGHT_MODE: oneOf(['sandbox', 'production'], {
+    meaning: 'Which deployment this is; a database of the other mode is refused',
+    default: 'sandbox',
+  }),
+  DATABASE_URL: url<string>({
+    meaning: 'The core database (PostgreSQL)',
+    schemes: ['postgres', 'postgresql'],
+  }),
+  DATABASE_POOL_SIZE: integer({
+    meaning: 'Connections to the database that this process keeps at most; each request uses one at a time',
+    unit: 'connections',
+    min: 1,
+    max: 200,
+    default: 5,
+  }),
+  STATEMENT_TIMEOUT: durationMs({
+    meaning: 'The database ends a statement that runs longer, and the request is answered 503',
+    minMs: 100,
+    maxMs: 600_000,
+    default: 5_000,
+  }),
+  REDIS_URL: url<string>({
+    meaning: 'Redis, for limits over all processes; while it is away each process limits by itself',
+    schemes: ['redis', 'rediss'],
+  }),
+  HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
+  PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: 4330 }),
+  APPROVAL_URL: string({
+    meaning:
+      'How the public reaches this process: web server rules and the links of approval mails begin with it; the same for every process',
+    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
+    default: 'http://127.0.0.1:4330',
+  }),
+  REQUESTS_PER_S: integer({
+    meaning:
+      'Requests per client address (IPv6: per /64); ten times as many at once. A web server that proxies is one client for all of its names',
+    unit: '1/s',
+    min: 1,
+    max: 100_000,
+    default: 50,
+  }),
+  TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
+    meaning:
+      'Addresses or networks (CIDR) of our own proxies, whose X-Forwarded-For is believed; never those of customers',
+    default: [],
+  }),
+  ...processSettings({ opsPort: 4331 }),
+});
+
+export type ResponderConfig = SettingValues<typeof responderSettings.table>;
+
+/** Under which the configuration is injected. */
+export const ResponderConfig = Symbol('ResponderConfig');
+
+export function readConfig(): ResponderConfig {
+  return responderSettings.read(process.env);
+}

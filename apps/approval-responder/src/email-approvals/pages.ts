@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import type { ApprovalRequest } from '@certwright/persistence';
+import { Html, html } from './html';
+
+const style = `
+  body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24; }
+  dt { font-weight: 600; } dd { margin: 0 0 .75rem; overflow-wrap: anywhere; }
+  button { font: inherit; padding: .6rem 1.4rem; border: 0; border-radius: .3rem; background: #14532d; color: #fff; }`;
+
+/**
+ * Of every page: nothing is loaded, nothing runs, only this style applies, and the form goes nowhere else.
+ * `form-action` and `base-uri` do not fall back to `default-src`.
+ */
+export const contentSecurityPolicy = [
+  `default-src 'none'`,
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  `form-action 'self'`,
+  `base-uri 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ');
+
+function page(title: string, body: Html): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <style>
+          ${new Html(style)}
+        </style>
+      </head>
+      <body>
+        <h1>${title}</h1>
+        ${body}
+      </body>
+    </html> `.markup;
+}
+
+/** The field by which a form says that its button was pressed. A POST without it approves nothing. */
+export const decision = { name: 'decision', value: 'approve' } as const;
+
+/** Shows what is to be approved, and changes nothing. The form posts to the page's own address. */
+export function requestPage(request: ApprovalRequest): string {
+  return page(
+    'Approve a certificate?',
+    html`<p>
+        Somebody wants a TLS certificate for a domain name and has named this mailbox as the one that may
+        approve it. Approve only if you are in charge of the name and know the order.
+      </p>
+      ${details(request)}
+      <form method="post">
+        <input type="hidden" name="${decision.name}" value="${decision.value}" />
+        <button type="submit">Approve</button>
+      </form>
+      <p>
+        If you do not know what this is about, close this page: without your approval nothing is issued.
+      </p>`,
+  );
+}
+
+export function approvedPage(request: ApprovalRequest): string {
+  return page(
+    'Approved',
+    html`<p>Thank you. The certificate is on its way; there is nothing more to do here.</p>
+      ${details(request)}`,
+  );
+}
+
+/** One page for a link that was used, has expired, is not wanted any more, or never was: who holds it can do the same thing. */
+export const closedPage = page(
+  'This link is not in use',
+  html`<p>
+      If you pressed the button on it before, your approval is recorded and there is nothing more to do.
+    </p>
+    <p>
+      Otherwise the link has expired, the order has changed, or the address is incomplete. Whoever placed the
+      order can have a new mail sent by posting the order once more.
+    </p>`,
+);
+
+/** Another web site sent the form. */
+export const foreignPage = page(
+  'Please open the link from the mail',
+  html`<p>
+    The approval did not come from our own page, so it was not taken. Open the link in the mail and press the
+    button there.
+  </p>`,
+);
+
+/** Names are customers' text in any script and direction, hence `bdi`. */
+function details({ dnsName, orderName, accountName, product, address, spkiSha256 }: ApprovalRequest): Html {
+  const key = spkiSha256 === null ? 'not known yet' : Buffer.from(spkiSha256).toString('hex');
+  return html`<dl>
+    <dt>Domain name</dt>
+    <dd>${dnsName}</dd>
+    <dt>Order</dt>
+    <dd><bdi>${orderName}</bdi></dd>
+    <dt>Account</dt>
+    <dd><bdi>${accountName}</bdi></dd>
+    <dt>Product</dt>
+    <dd>${product}</dd>
+    <dt>Mailbox</dt>
+    <dd>${address}</dd>
+    <dt>Public key (SHA-256)</dt>
+    <dd>${key}</dd>
+  </dl>`;
+}

@@ -1,0 +1,59 @@
+import { eventually, freePort } from '@certwright/testing';
+import { RunningResponder } from './testing/running-responder';
+import { type SeverableLink, severableLink } from './testing/severable-link';
+
+const challengePath = `/${'a'.repeat(32)}/.well-known/acme-challenge/${'t'.repeat(27)}`;
+const linkPath = `/approve/${'t'.repeat(43)}`;
+
+describe('while the database is away', () => {
+  let link: SeverableLink;
+  let responder: RunningResponder;
+
+  beforeAll(async () => {
+    responder = await RunningResponder.start(async (databaseUrl) => {
+      const url = new URL(databaseUrl);
+      link = await severableLink(url.hostname, Number(url.port));
+      url.port = String(link.port);
+      return { DATABASE_URL: url.href };
+    });
+  });
+  afterAll(async () => {
+    await responder.stop();
+    await link.close();
+  });
+
+  it('answers 503 with Retry-After, is not ready, and recovers by itself', async () => {
+    expect((await responder.call('GET', challengePath)).status).toBe(404);
+    link.cut();
+    for (const path of [challengePath, linkPath]) {
+      const answer = await responder.call('GET', path);
+      expect(answer.status).toBe(503);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    expect((await responder.readiness.report()).ready).toBe(false);
+    link.mend();
+    await eventually(async () => expect((await responder.call('GET', challengePath)).status).toBe(404));
+    expect((await responder.readiness.report()).ready).toBe(true);
+  });
+});
+
+describe('limits', () => {
+  it('count the requests of each client address, also while Redis is away', async () => {
+    const port = await freePort();
+    const responder = await RunningResponder.start(() => ({
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+      REQUESTS_PER_S: '1',
+      TRUSTED_PROXIES: '127.0.0.1',
+    }));
+    const from = async (address: string) =>
+      await responder.call('GET', challengePath, { headers: { 'x-forwarded-for': address } });
+    const statuses: number[] = [];
+    for (let count = 0; count < 12; count += 1) statuses.push((await from('192.0.2.1')).status);
+    expect(statuses.slice(0, 10)).toEqual(Array<number>(10).fill(404));
+    const refused = await from('192.0.2.1');
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await from('192.0.2.2')).status).toBe(404);
+    await responder.stop();
+  });
+});

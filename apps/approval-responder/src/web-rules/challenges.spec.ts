@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { RunningResponder } from '../testing/running-responder';
+
+const [tenantA, tenantB] = ['1000000000001', '1000000000002'];
+const dnsName = 'a.example.com';
+
+let responder: RunningResponder;
+let secretA: string;
+let secretB: string;
+
+beforeAll(async () => {
+  responder = await RunningResponder.start();
+  [secretA, secretB] = [await responder.tenant(tenantA), await responder.tenant(tenantB)];
+});
+afterAll(async () => await responder.stop());
+
+const random = () => randomBytes(20).toString('base64url');
+
+/** A challenge of tenant A, or of another, for the name. */
+async function challenge(accountId = tenantA, name = dnsName) {
+  const made = await responder.challenges.open(accountId, name, { token: random(), content: random() });
+  if (made === null) throw new Error('the account has no rule');
+  return made;
+}
+
+const place = (secret: string, token: string) => `/${secret}/.well-known/acme-challenge/${token}`;
+const get = async (path: string, headers: Record<string, string> = {}) =>
+  await responder.call('GET', path, { headers });
+
+/** What everything gets that is not answered: the same status, the same headers, the same body. */
+async function nothing() {
+  const { status, headers, text } = await get('/nobody/knows/this');
+  return { status, headers: comparable(headers), text };
+}
+
+function comparable(headers: Readonly<Record<string, unknown>>) {
+  return { ...headers, date: null, 'x-request-id': null };
+}
+
+describe('a request through the web server rule of an account', () => {
+  it('is answered with the content of the challenge', async () => {
+    const { token, content } = await challenge();
+    for (const prefix of ['acme-challenge', 'pki-validation']) {
+      const answer = await get(`/${secretA}/.well-known/${prefix}/${token}`);
+      expect(answer).toMatchObject({ status: 200, text: content });
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/plain; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'content-length': String(content.length),
+      });
+    }
+  });
+
+  it('is answered to HEAD with the same header and no body', async () => {
+    const { token, content } = await challenge();
+    const answer = await responder.call('HEAD', place(secretA, token));
+    expect(answer).toMatchObject({ status: 200, text: '' });
+    expect(answer.headers['content-length']).toBe(String(content.length));
+  });
+
+  it('is answered when X-Forwarded-Host names the challenge’s name, as a proxying server sends it', async () => {
+    const { token, content } = await challenge();
+    expect(await get(place(secretA, token), { 'x-forwarded-host': dnsName })).toMatchObject({
+      status: 200,
+      text: content,
+    });
+  });
+});
+
+describe('everything else is one and the same 404', () => {
+  it('the rule of tenant B never answers a challenge of tenant A, nor the other way round', async () => {
+    const [ofA, ofB] = [await challenge(tenantA), await challenge(tenantB)];
+    for (const path of [place(secretB, ofA.token), place(secretA, ofB.token)]) {
+      const answer = await get(path);
+      expect({ ...answer, headers: comparable(answer.headers) }).toEqual(await nothing());
+    }
+  });
+
+  it('whatever is not known, not well-formed or not meant for here', async () => {
+    const { token } = await challenge();
+    const expired = await challenge(tenantA, 'expired.example.com');
+    await responder.database.query(`UPDATE http_challenge SET expires_at = now() WHERE token = $1`, [
+      expired.token,
+    ]);
+    const expected = await nothing();
+    for (const path of [
+      place('c'.repeat(32), token),
+      place('', token),
+      `/.well-known/acme-challenge/${token}`,
+      place(secretA, expired.token),
+      place(secretA, random()),
+      place(secretA, `${token}x`),
+      place(secretA.toUpperCase(), token),
+      place(secretA, '..'),
+      place(secretA, '%2e%2e'),
+      place(secretA, `..%2f${token}`),
+      place(secretA, `x%2f..%2f${token}`),
+      place(`${secretA}%2f`, token),
+      place(secretA, `${token}%0a`),
+      place(secretA, 'x'.repeat(900)),
+      `/x/../${secretA}/.well-known/acme-challenge/${token}`,
+      `/${secretA}/.well-known/acme-challenge/`,
+      `/${secretA}/.well-known/acme-challenge/${token}/x`,
+      `/${secretA}/.well-known/other/${token}`,
+      '/',
+    ]) {
+      const answer = await get(path);
+      expect({ path, ...answer, headers: comparable(answer.headers) }).toEqual({ path, ...expected });
+    }
+  });
+
+  it('X-Forwarded-Host gives nothing without the secret, and only narrows with it', async () => {
+    const { token } = await challenge();
+    const expected = await nothing();
+    for (const [secret, forwardedHost] of [
+      [secretB, dnsName],
+      ['c'.repeat(32), dnsName],
+      [secretA, 'b.example.com'],
+      [secretA, `b.example.com, ${dnsName}`],
+      [secretA, `${dnsName}.evil.example`],
+      [secretA, ''],
+    ] as const) {
+      const answer = await get(place(secret, token), { 'x-forwarded-host': forwardedHost });
+      expect({ ...answer, headers: comparable(answer.headers) }).toEqual(expected);
+    }
+  });
+});
+
+describe('what a client sends never ends in a 5xx', () => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('%s is 405 with Allow', async (method) => {
+    const { token } = await challenge();
+    const answer = await responder.call(method, place(secretA, token), {
+      body: 'x',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(answer.status).toBe(405);
+    expect(answer.headers['allow']).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it.each([
+    ['a part that is longer than any router takes', 'x'.repeat(2_000)],
+    ['a target that is too long', 'x'.repeat(9_000)],
+    ['a NUL', '%00'],
+    ['a broken percent-encoding', '%zz'],
+    ['octets that are not UTF-8', '%ff%fe'],
+  ])('%s: 400', async (...[, part]) => {
+    expect((await get(place(secretA, part))).status).toBe(400);
+    expect((await get(place(part, random()))).status).toBe(400);
+  });
+});
+
+describe('the log', () => {
+  it('tells routes, never secrets or tokens', async () => {
+    const { token } = await challenge();
+    await get(place(secretA, token));
+    await get(place(secretB, token));
+    const log = responder.logLines.join('\n');
+    expect(log).toContain('/:secret/.well-known/acme-challenge/:token');
+    expect(log).not.toContain(token);
+    expect(log).not.toContain(secretA);
+  });
+});

@@ -1,0 +1,19 @@
+import type { Problem, ProblemCode } from '@certwright/errors';
+import type { RenderedProblem } from '@certwright/service';
+
+/** Codes that this process answers, and their status; a code that it never throws is a fault of ours. */
+const statusOf: Partial<Record<ProblemCode, number>> = {
+  bad_request: 400,
+  unauthorized: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_too_large: 413,
+  unsupported_media_type: 415,
+  rate_limited: 429,
+  service_outage: 503,
+};
+
+/** The same for whoever asks: what is not served here looks like what does not exist. */
+export function renderProblem({ code, message }: Problem): RenderedProblem {
+  return { status: statusOf[code] ?? 500, body: { code, message } };
+}

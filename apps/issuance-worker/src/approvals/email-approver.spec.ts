@@ -1,0 +1,56 @@
+import type { Asked, Mailbox } from '@certwright/persistence';
+import type { ApprovalQuestion } from './approver';
+import { EmailApprover } from './email-approver';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const question: ApprovalQuestion = {
+  accountId: '1',
+  planId: '2',
+  dnsName: '*.example.com',
+  delegationLabel: 'label',
+  approverEmail: 'admin@example.com',
+  now,
+};
+
+function approver(asked: Asked) {
+  const asks: { readonly box: Mailbox; readonly since: Date }[] = [];
+  const ask = async (box: Mailbox, since: Date) => await Promise.resolve((asks.push({ box, since }), asked));
+  return { approver: new EmailApprover({ ask }, 10 * 86_400_000), asks };
+}
+
+describe('EmailApprover', () => {
+  it('covers wildcards, and only names for which somebody is to be asked', () => {
+    const { approver: email } = approver({ kind: 'approved', at: now });
+    expect(email.placeOf(question)).toBe('*.example.com');
+    expect(email.placeOf({ ...question, approverEmail: null })).toBeNull();
+  });
+
+  it('takes an approval that is not older than the time of reuse', async () => {
+    const at = new Date('2026-11-12T00:00:00Z');
+    const { approver: email, asks } = approver({ kind: 'approved', at });
+    expect(await email.check(question)).toEqual({ approved: true, at });
+    expect(asks).toEqual([
+      {
+        box: { accountId: '1', planId: '2', dnsName: '*.example.com', address: 'admin@example.com' },
+        since: new Date('2026-11-10T12:00:00Z'),
+      },
+    ]);
+  });
+
+  it.each<[string, Asked]>([
+    [
+      'admin@example.com was asked at 2026-11-20 11:50 UTC',
+      { kind: 'asked', at: new Date('2026-11-20T11:50:59Z'), undeliverable: false },
+    ],
+    ['could not be delivered', { kind: 'asked', at: now, undeliverable: true }],
+    [
+      'the next one can go out after 2026-11-21 08:00 UTC',
+      { kind: 'throttled', until: new Date('2026-11-21T08:00:00Z') },
+    ],
+  ])('tells: %s', async (words, asked) => {
+    expect(await approver(asked).approver.check(question)).toEqual({
+      approved: false,
+      problem: expect.stringContaining(words) as unknown,
+    });
+  });
+});

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { isWildcard } from '@certwright/dns-names';
+import { noProbeAnswer, type WebRuleAnswer, type WebRuleQuestion } from '@certwright/jobs';
+import type { HttpChallenges } from '@certwright/persistence';
+import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
+import { challengePath, judgeWebAnswer } from './web-answer';
+
+/** Asks the prober to look, with a bound in time. Never rejects: without an answer it is `noProbeAnswer`. */
+export type Probe = (question: WebRuleQuestion) => Promise<WebRuleAnswer>;
+
+/** Token and content, each: 160 bits, where Baseline Requirements 3.2.2.4.18 want 112. */
+const randomOctets = 20;
+
+const fresh = () => randomBytes(randomOctets).toString('base64url');
+
+/**
+ * The web server rule: the server at the name leads requests for the path of RFC 8555, section 8.3, to this tenant's own
+ * place at approval-responder. Looked at as a CA would, by the prober. Baseline Requirements 3.2.2.4.18 and .19: never
+ * for wildcards.
+ */
+export class HttpApprover implements Approver {
+  readonly method = 'http';
+
+  constructor(
+    private readonly challenges: Pick<HttpChallenges, 'open'>,
+    private readonly probe: Probe,
+  ) {}
+
+  placeOf({ dnsName }: ApprovalQuestion): string | null {
+    return isWildcard(dnsName) ? null : dnsName;
+  }
+
+  async check({ accountId, dnsName }: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const challenge = await this.challenges.open(accountId, dnsName, { token: fresh(), content: fresh() });
+    if (challenge === null)
+      return {
+        approved: false,
+        problem: 'the account has no rule yet; the order shows it as soon as its issuance is expanded.',
+      };
+    const answer = await Promise.race([
+      this.probe({ dnsName, path: challengePath(challenge) }),
+      aborted(signal),
+    ]);
+    // The challenge stands until it expires: another order of this account may be looking at the same name.
+    return judgeWebAnswer(dnsName, challenge, answer);
+  }
+}
+
+/** The time of the whole check is up. */
+async function aborted(signal: AbortSignal): Promise<WebRuleAnswer> {
+  if (!signal.aborted)
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  return noProbeAnswer;
+}

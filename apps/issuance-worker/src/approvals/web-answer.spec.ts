@@ -1,0 +1,66 @@
+import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
+import { judgeWebAnswer } from './web-answer';
+
+const challenge = { token: 'T'.repeat(27), content: 'C'.repeat(27) };
+const asked = {
+  url: `http://a.example.com/.well-known/acme-challenge/${challenge.token}`,
+  status: 200,
+  address: '127.0.0.1',
+};
+const answered = (also: Partial<Extract<WebRuleAnswer, { kind: 'answered' }>> = {}): WebRuleAnswer => ({
+  kind: 'answered',
+  status: 200,
+  body: challenge.content,
+  hops: [asked],
+  ...also,
+});
+const judge = (answer: WebRuleAnswer) => judgeWebAnswer('a.example.com', challenge, answer);
+const problemOf = (answer: WebRuleAnswer) => {
+  const judged = judge(answer);
+  return judged.approved ? undefined : judged.problem;
+};
+
+describe('judgeWebAnswer', () => {
+  it.each([challenge.content, `${challenge.content}\n`, ` ${challenge.content}\r\n`])(
+    'approves by 200 and the content: %j',
+    (body) => expect(judge(answered({ body }))).toEqual({ approved: true }),
+  );
+
+  it.each([
+    ['another status', answered({ status: 201 })],
+    ['the token in place of the content', answered({ body: challenge.token })],
+    ['the content within a page', answered({ body: `<p>${challenge.content}</p>` })],
+    ['an empty body', answered({ body: '' })],
+    ['a failure', { kind: 'failed', problem: 'refused', hops: [asked] } as const],
+    ['no look at all', noProbeAnswer],
+  ])('does not approve by %s', (_, answer) => expect(judge(answer).approved).toBe(false));
+
+  it('tells status and place, and what would be right', () => {
+    expect(problemOf(answered({ status: 404 }))).toBe(
+      'http://a.example.com/.well-known/acme-challenge/… answered 404; it should redirect or proxy to the address that the order shows as rule.',
+    );
+  });
+
+  it('tells where redirects led to, without the token', () => {
+    const hops = [asked, { ...asked, url: `https://www.example.com/x/${challenge.token}` }];
+    const problem = problemOf(answered({ status: 404, hops }));
+    expect(problem).toContain('leads to "https://www.example.com/x/…", which answered 404;');
+    expect(problem).not.toContain(challenge.token);
+  });
+
+  it('repeats what a stranger sent bounded and escaped', () => {
+    const problem = problemOf(answered({ body: `<html>\u202e${'x'.repeat(5_000)}` }));
+    expect(problem).toContain('answered 200 with "<html>\\u{202e}xxx');
+    expect(problem?.length).toBeLessThan(400);
+  });
+
+  it('tells why there was no answer, as far as that is known', () => {
+    const problem = `http://a.example.com/${challenge.token} refused the connection.`;
+    expect(problemOf({ kind: 'failed', problem, hops: [] })).toMatch(
+      /^http:\/\/a.example.com\/… refused the connection; it should /,
+    );
+    expect(problemOf(noProbeAnswer)).toMatch(
+      /^http:\/\/a.example.com\/.* gave no answer in time; it should /,
+    );
+  });
+});

@@ -1,0 +1,139 @@
+import { SealingKeys } from '@certwright/sealing';
+import {
+  boolean,
+  defineSettings,
+  hostPort,
+  integer,
+  list,
+  processSettings,
+  type Secret,
+  secret,
+  SettingsError,
+  type SettingValues,
+  string,
+  url,
+} from '@certwright/service';
+import { senderOf } from './mail/mail-address';
+
+/** Every setting of the notifier. */
+export const settings = defineSettings({
+  ...processSettings({ opsPort: 4341 }),
+  DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
+  DATABASE_POOL_SIZE: integer({
+    meaning:
+      'Connections to the database at most; a delivery holds one for moments, never while it waits for an answer',
+    unit: 'connections',
+    min: 2,
+    max: 200,
+    default: 20,
+  }),
+  REDIS_URL: url({
+    schemes: ['redis', 'rediss'],
+    meaning: 'Where nudges are queued; losing it costs time, never work',
+  }),
+  SEALING_KEYS: secret({
+    meaning:
+      'Keys that open the secrets of webhook endpoints: 32 octets each in base64, separated by commas; the first one seals',
+    minLength: 44,
+  }),
+  DELIVERY_CONCURRENCY: integer({
+    meaning:
+      'Webhooks under way at the same time; half of them at most to endpoints that have been failing. Each may wait 15 s for an answer',
+    unit: 'deliveries',
+    min: 8,
+    max: 2_000,
+    default: 256,
+  }),
+  ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
+    meaning:
+      'Networks with private or other special-purpose addresses that webhooks may go to all the same; none of them by default',
+    default: [],
+  }),
+  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver, by IP address' }), {
+    meaning: 'Where the hosts of webhooks are looked up; empty: at the resolvers of the system',
+    default: [],
+  }),
+  SMTP_URL: url({
+    schemes: ['smtp', 'smtps'],
+    meaning:
+      'The mail server that takes our mail: smtp://host:port (STARTTLS), smtps://host:port (TLS from the first octet)',
+  }),
+  SMTP_REQUIRE_TLS: boolean({
+    meaning:
+      'Whether a mail server without TLS is refused; false only for one on this machine or in a trusted network',
+    default: true,
+  }),
+  SMTP_USER: string({ meaning: 'User name at the mail server', default: null }),
+  SMTP_PASSWORD: secret({ meaning: 'Password at the mail server', default: null }),
+  SMTP_FROM: string({
+    meaning:
+      'The sender of every mail: an address, or `Name <address>`; the same for every process that shows it',
+  }),
+  APPROVAL_URL: url({
+    schemes: ['https', 'http'],
+    meaning: 'Where the approval responder is reached from outside; links in mails begin with it',
+  }),
+});
+
+export type Config = SettingValues<typeof settings.table>;
+
+/** @throws SettingsError */
+export function config(): Config {
+  const read = settings.read(process.env);
+  const faults = [...mailFaults(read), ...sealingFaults(read)];
+  if (faults.length > 0) throw new SettingsError(faults);
+  return read;
+}
+
+interface Fault {
+  readonly name: string;
+  readonly fault: string;
+}
+
+function mailFaults({ SMTP_URL, SMTP_REQUIRE_TLS, SMTP_USER, SMTP_PASSWORD, SMTP_FROM }: Config): Fault[] {
+  const faults: Fault[] = [];
+  if ((SMTP_USER === null) !== (SMTP_PASSWORD === null)) {
+    faults.push({ name: 'SMTP_USER', fault: 'and SMTP_PASSWORD belong together: one of them is missing' });
+  }
+  if (SMTP_PASSWORD !== null && !SMTP_REQUIRE_TLS && !SMTP_URL.startsWith('smtps:')) {
+    faults.push({
+      name: 'SMTP_REQUIRE_TLS',
+      fault: 'is false, but there is a password, which would be sent in the clear',
+    });
+  }
+  if (new URL(SMTP_URL).password !== '') {
+    faults.push({ name: 'SMTP_URL', fault: 'holds a password: give it as SMTP_USER and SMTP_PASSWORD' });
+  }
+  if (senderOf(SMTP_FROM) === null) {
+    faults.push({ name: 'SMTP_FROM', fault: 'is neither an address nor `Name <address>`' });
+  }
+  return faults;
+}
+
+const sealingFaults = ({ SEALING_KEYS }: Config): Fault[] =>
+  sealingKeysOf(SEALING_KEYS) === null
+    ? [{ name: 'SEALING_KEYS', fault: 'are not base64 of 32 octets each, separated by commas' }]
+    : [];
+
+const sealingKeyOctets = 32;
+
+/** @returns null when one of them is no key */
+function sealingKeysOf(keys: Secret): SealingKeys | null {
+  const texts = keys
+    .reveal()
+    .split(',')
+    .map((text) => text.trim());
+  const read = texts.map((text) => Buffer.from(text, 'base64'));
+  // Buffer skips what is not base64, so what was read is held against what was written.
+  const holds = read.every(
+    (key, at) => key.length === sealingKeyOctets && key.toString('base64') === texts[at],
+  );
+  return holds ? new SealingKeys(read) : null;
+}
+
+/** Of settings that were read. */
+export function sealingKeys({ SEALING_KEYS }: Pick<Config, 'SEALING_KEYS'>): SealingKeys {
+  const keys = sealingKeysOf(SEALING_KEYS);
+  if (keys === null) throw new TypeError('SEALING_KEYS were not checked when they were read');
+  return keys;
+}

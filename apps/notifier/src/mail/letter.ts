@@ -1,0 +1,32 @@
+/** A text that somebody else chose: shown as data, never as part of our sentence. */
+export interface Quoted {
+  readonly quoted: string;
+}
+
+export type Part = string | Quoted;
+
+export type Block =
+  | { readonly kind: 'paragraph'; readonly parts: readonly Part[] }
+  | { readonly kind: 'list'; readonly items: readonly Part[] }
+  | { readonly kind: 'link'; readonly label: string; readonly url: string };
+
+/** What a mail says, written once; text and HTML are two renderings of it. */
+export interface Letter {
+  readonly subject: readonly Part[];
+  readonly blocks: readonly Block[];
+}
+
+export const quote = (quoted: string): Quoted => ({ quoted });
+
+export const paragraph = (...parts: readonly Part[]): Block => ({ kind: 'paragraph', parts });
+
+/** Items beyond this are counted, not shown. */
+const mostItems = 20;
+
+export function list(texts: readonly string[]): Block {
+  const shown: Part[] = texts.slice(0, mostItems).map(quote);
+  const more = texts.length - shown.length;
+  return { kind: 'list', items: more > 0 ? [...shown, `and ${more} more`] : shown };
+}
+
+export const link = (label: string, url: string): Block => ({ kind: 'link', label, url });

@@ -1,0 +1,40 @@
+import type { ApprovalSubject } from '@certwright/persistence';
+import { type Letter, link, list, paragraph, quote } from '../letter';
+
+/** @param url the link that approves, behind a button */
+export function approvalRequestLetter(subject: ApprovalSubject, url: string, expiresAt: Date): Letter {
+  const { accountName, dnsName, dnsNames, orderName } = subject;
+  const others = dnsNames.filter((name) => name !== dnsName);
+  return {
+    subject: ['Please approve a certificate for ', quote(dnsName)],
+    blocks: [
+      paragraph(
+        'The account ',
+        quote(accountName),
+        ' asks for a TLS certificate for ',
+        quote(dnsName),
+        ' (order ',
+        quote(orderName),
+        '). It is issued only with the approval of somebody who controls this name, and this mailbox may give it.',
+      ),
+      ...(others.length === 0
+        ? []
+        : [
+            paragraph('The same certificate is to hold these names, which are approved separately:'),
+            list(others),
+          ]),
+      paragraph(
+        'If you know this account and want it to have the certificate, open the page and press the button there.',
+      ),
+      link('Look at the request and approve it', url),
+      paragraph(
+        `The link works once, until ${dateOf(expiresAt)}. Opening it approves nothing yet. It is meant for you alone: whoever has it can approve.`,
+      ),
+      paragraph(
+        'If you did not expect this mail, do nothing: without your approval no certificate is issued on account of it.',
+      ),
+    ],
+  };
+}
+
+const dateOf = (at: Date): string => `${at.toISOString().slice(0, 10)} (UTC)`;

@@ -1,0 +1,45 @@
+import type { Letter } from './letter';
+import type { Sender } from './mail-address';
+import { renderHtml, renderSubject, renderText } from './render';
+
+/** A mail as it goes to the mail server. */
+export interface Message {
+  readonly from: Sender;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly messageId: string;
+  readonly date: Date;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface MailIdentity {
+  readonly id: string;
+  readonly recipient: string;
+  readonly createdAt: Date;
+}
+
+export function messageOf(
+  letter: Letter,
+  { id, recipient, createdAt }: MailIdentity,
+  from: Sender,
+  now: Date,
+): Message {
+  const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
+  return {
+    from,
+    to: recipient,
+    subject: renderSubject(letter),
+    text: renderText(letter),
+    html: renderHtml(letter),
+    // The same each time that the mail is sent, and no other mail's: ids begin anew with a new database.
+    messageId: `<${id}.${createdAt.getTime().toString(36)}@${domain}>`,
+    date: now,
+    headers: {
+      // RFC 3834 §5: no vacation notice comes back.
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+    },
+  };
+}

@@ -1,0 +1,345 @@
+import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { EmailApprovals, Issuances, MailSubjects, type NewMail, Outbox } from '@certwright/persistence';
+import { MailServer } from '../testing/mail-server';
+import { NotifierDatabase } from '../testing/notifier-database';
+import { SendMail } from './send-mail';
+import { mailWaitsMs } from './send-outcome';
+import { SmtpClient } from './smtp.client';
+
+let notifier: NotifierDatabase;
+let server: MailServer;
+let smtp: SmtpClient;
+let account: string;
+let approvals: EmailApprovals;
+const ended: unknown[] = [];
+beforeAll(async () => {
+  notifier = await NotifierDatabase.open();
+  account = await notifier.account('Söhne & <b>Co</b>');
+  server = await MailServer.open();
+  const options = { url: server.url, requireTls: false, login: null };
+  smtp = new SmtpClient(options, new AbortController().signal);
+  const { database, transactions, mails } = notifier;
+  approvals = new EmailApprovals(
+    database,
+    transactions,
+    mails,
+    new Issuances(database, new Outbox(database)),
+  );
+});
+afterAll(async () => {
+  smtp.close();
+  await server.close();
+  await notifier.close();
+});
+beforeEach(async () => {
+  for (const list of [server.received, server.raw, ended]) list.length = 0;
+  server.refusal = null;
+  await notifier.database.query('TRUNCATE mail, order_v3');
+});
+
+const sender = (from = { name: 'Certwright', address: 'no-reply@certwright.example' }) =>
+  new SendMail({
+    mails: notifier.leasedMails,
+    smtp,
+    subjects: new MailSubjects(notifier.database),
+    approvals,
+    approvalUrl: 'https://approve.example.net',
+    tokenBytes: () => randomBytes(20),
+    from,
+    events: {
+      ended: (_, outcome, problem) => ended.push([outcome, problem]),
+      leaseLost: () => ended.push('lease lost'),
+    },
+    random: () => 0,
+  });
+
+/** An order with a plan, terms and a valid certificate that is current. */
+async function order(name: string, dnsNames: readonly string[] = ['www.example.com']) {
+  const planId = await notifier.plan(account);
+  const emails = JSON.stringify({ 'www.example.com': 'admin@example.com' });
+  const { database } = notifier;
+  const [{ id: termsId }] = await database.query<[{ id: string }]>(
+    `INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails)
+     VALUES ($1, 'paid_ca', $2, 'ecdsa', 'x', $3, $4) RETURNING id`,
+    [planId, dnsNames, randomBytes(32), emails],
+  );
+  await database.query(`UPDATE plan SET terms_id = $2 WHERE id = $1`, [planId, termsId]);
+  await database.query(
+    `INSERT INTO order_v3 (plan_id, account_id, name, dns_names, approver_emails, product, key_type)
+     VALUES ($1, $2, $3, $4, $5, 'paid_ca', 'ecdsa')`,
+    [planId, account, name, dnsNames, emails],
+  );
+  const [{ id: issuanceId }] = await database.query<[{ id: string }]>(
+    `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, closed_at)
+     VALUES ($1, $2, $3, 1, 'issued', '[]', now(), now()) RETURNING id`,
+    [planId, account, termsId],
+  );
+  const chain = randomBytes(32);
+  await database.query(`INSERT INTO certificate_chain (sha256, chain, root) VALUES ($1, '{}', 'x')`, [chain]);
+  const certificateId = String(randomInt(1, 2 ** 47));
+  await database.query(
+    `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+     VALUES ($1, $2, $3, $4, true, $5, 'ecdsa', '0a0b', now() - interval '80 days',
+       now() + interval '6 days 12 hours', $6, $7, 'x', $8)`,
+    [certificateId, account, planId, issuanceId, dnsNames, randomBytes(32), randomBytes(32), chain],
+  );
+  return { planId, certificateId };
+}
+
+const noticeOf = (certificateId: string): NewMail => ({
+  accountId: account,
+  kind: 'expiration-notice',
+  recipient: 'ops@example.com',
+  facts: { certificateId, thresholdDays: 7 },
+});
+
+async function approvalMail(planId: string): Promise<string> {
+  const box = { accountId: account, planId, dnsName: 'www.example.com', address: 'admin@example.com' };
+  await approvals.ask(box, new Date(0));
+  const [{ id }] = await notifier.database.query<[{ id: string }]>(`SELECT id FROM mail`);
+  return id;
+}
+
+const stateOf = async (id: string) => {
+  const [row] = await notifier.database.query<[{ state: string; dueInS: number }]>(
+    `SELECT state, extract(epoch FROM due_at - now())::float AS "dueInS" FROM mail WHERE id = $1`,
+    [id],
+  );
+  return row;
+};
+
+const onlyMail = () => {
+  expect(server.received).toHaveLength(1);
+  const [mail] = server.received;
+  if (mail === undefined) throw new Error('no mail');
+  return { mail, text: mail.text ?? '', html: String(mail.html), raw: String(server.raw[0]) };
+};
+
+describe('a request for approval', () => {
+  it('tells who asks for what, and links to a page with a fresh token of 160 bits, of which the digest is kept', async () => {
+    const { planId } = await order('my order', ['www.example.com', 'other.example.com']);
+    const id = await approvalMail(planId);
+    await sender().run(id);
+    const { mail, text, html } = onlyMail();
+    expect(mail.subject).toBe('Please approve a certificate for www.example.com');
+    expect(mail.to).toMatchObject({ text: 'admin@example.com' });
+    for (const said of [
+      'Söhne & <b>Co</b>',
+      'www.example.com',
+      'my order',
+      'other.example.com',
+      'did not expect',
+    ]) {
+      expect(text).toContain(said);
+    }
+    expect(html).toContain('Söhne &amp; &lt;b&gt;Co&lt;/b&gt;');
+    const token = /https:\/\/approve\.example\.net\/approve\/([\w-]{27})\n/.exec(text)?.[1] ?? '';
+    expect(html).toContain(`href="https://approve.example.net/approve/${token}"`);
+    const sha256 = createHash('sha256').update(token).digest();
+    expect(await approvals.lookUp(sha256)).toMatchObject({ state: 'open' });
+    const stored = await notifier.database.query(`SELECT row_to_json(mail)::text AS mail FROM mail`);
+    expect(JSON.stringify(stored)).not.toContain(token);
+    expect(await stateOf(id)).toMatchObject({ state: 'sent' });
+  });
+
+  it.each([
+    ['it was approved meanwhile', `UPDATE email_approval SET approved_at = now() + interval '1 second'`],
+    ['the order is gone', `UPDATE plan SET closed_at = now()`],
+    [
+      'the order names another address now',
+      `UPDATE order_v3 SET approver_emails = '{"www.example.com": "x@example.com"}'`,
+    ],
+  ])('is canceled when %s', async (_, change) => {
+    const { planId } = await order('gone');
+    const id = await approvalMail(planId);
+    await notifier.database.query(
+      `${change} WHERE ${change.includes('UPDATE plan') ? 'id' : 'plan_id'} = $1`,
+      [planId],
+    );
+    await sender().run(id);
+    expect(server.received).toEqual([]);
+    expect(await stateOf(id)).toMatchObject({ state: 'canceled' });
+  });
+});
+
+describe('an expiration notice', () => {
+  it('tells order, names, end and what to do', async () => {
+    const { certificateId, planId } = await order('shop', ['www.example.com', '*.shop.example.com']);
+    await notifier.database.query(`UPDATE plan SET auto_renew = false WHERE id = $1`, [planId]);
+    await sender().run(await notifier.mail(noticeOf(certificateId)));
+    const { mail, text } = onlyMail();
+    expect(mail.subject).toBe('The certificate of shop expires in 7 days');
+    for (const said of ['*.shop.example.com', '0a0b', 'Automatic renewal is off', 'UTC'])
+      expect(text).toContain(said);
+    expect(mail.headers.get('auto-submitted')).toBe('auto-generated');
+    expect(mail.from).toMatchObject({ text: '"Certwright" <no-reply@certwright.example>' });
+  });
+
+  it.each([
+    ['replaced', `UPDATE certificate SET is_current = false WHERE id = $1`],
+    ['revoked', `UPDATE certificate SET revoked_at = now(), revocation_reason = 0 WHERE id = $1`],
+    [
+      'muted',
+      `UPDATE plan SET muted = true FROM certificate WHERE plan.id = plan_id AND certificate.id = $1`,
+    ],
+  ])('is canceled when the certificate is %s meanwhile', async (_, change) => {
+    const { certificateId } = await order('quiet');
+    const id = await notifier.mail(noticeOf(certificateId));
+    await notifier.database.query(change, [certificateId]);
+    await sender().run(id);
+    expect(server.received).toEqual([]);
+    expect(await stateOf(id)).toMatchObject({ state: 'canceled' });
+  });
+
+  it.each([
+    ['emoji', '👩‍👩‍👧‍👦 shop 🏳️‍🌈', '👩‍👩‍👧‍👦 shop 🏳️‍🌈'],
+    [
+      'line ends and a header',
+      'a\r\nBcc: victim@example.com\r\n\r\nbody',
+      'a\ufffd\ufffdBcc: victim@example.com\ufffd\ufffd\ufffd\ufffdbody',
+    ],
+    ['right to left', 'متجر', '\u2068متجر\u2069'],
+    ['characters that turn the direction', 'a\u202egnp.exe\u2066', 'a\ufffdgnp.exe\ufffd'],
+    ['markup', '<script>alert(1)</script>"\'&', '<script>alert(1)</script>"\'&'],
+    ['an encoded word', '=?utf-8?B?aGk=?=', '=\u2060?utf-8?B?aGk=\u2060?='],
+    ['255 characters', 'x'.repeat(255), `${'x'.repeat(59)}…`],
+    ['255 emoji', '😀'.repeat(255), `${'😀'.repeat(59)}…`],
+    ['combining marks without end', `a${'\u0301'.repeat(254)}`, `a${'\u0301'.repeat(254)}`],
+  ])('keeps an order name with %s inside its place', async (_, name, shown) => {
+    const { certificateId } = await order(name);
+    await sender().run(await notifier.mail(noticeOf(certificateId)));
+    const { mail, text, html, raw } = onlyMail();
+    expect(mail.subject).toBe(`The certificate of ${shown} expires in 7 days`);
+    expect(mail.headerLines.map(({ key }) => key).sort()).toEqual([
+      'auto-submitted',
+      'content-type',
+      'date',
+      'from',
+      'message-id',
+      'mime-version',
+      'subject',
+      'to',
+      'x-auto-response-suppress',
+    ]);
+    expect(mail.to).toMatchObject({ text: 'ops@example.com' });
+    expect(html).not.toContain('<script>');
+    expect(text).toContain('The current certificate of the order ');
+    // RFC 5322 §2.1.1: lines of 998 characters at most, and nothing but ASCII unless MIME says so.
+    expect(Math.max(...raw.split('\r\n').map(({ length }) => length))).toBeLessThanOrEqual(998);
+    expect(raw).not.toMatch(/[^\x00-\x7f]/);
+  });
+});
+
+describe('a mail about a switched-off endpoint', () => {
+  it('tells which one and why, without what its address may hold of secrets', async () => {
+    const { id } = await notifier.endpoint(account, 'https://hooks.example.com/in?token=hidden');
+    await notifier.database.query(
+      `UPDATE webhook_endpoint SET enabled = false, disabled_reason = 'It is gone.'`,
+    );
+    const mailId = await notifier.mail({
+      accountId: account,
+      kind: 'webhook-disabled',
+      recipient: 'ops@example.com',
+      facts: { endpointId: id },
+    });
+    await sender().run(mailId);
+    const { text, raw } = onlyMail();
+    expect(text).toContain('https://hooks.example.com/in');
+    expect(text).toContain('It is gone.');
+    expect(raw).not.toContain('hidden');
+  });
+});
+
+describe('sending', () => {
+  const notice = async () => await notifier.mail(noticeOf((await order('n')).certificateId));
+
+  it.each([
+    ['MAIL FROM', 451],
+    ['RCPT TO', 450],
+    ['DATA', 452],
+    ['MAIL FROM', 530],
+  ] as const)('is tried again after %s was answered with %i', async (at, code) => {
+    const id = await notice();
+    server.refusal = { at, code };
+    await sender().run(id);
+    expect(ended).toEqual([['retried', expect.stringContaining(String(code))]]);
+    const { state, dueInS } = await stateOf(id);
+    expect(state).toBe('pending');
+    expect(dueInS).toBeGreaterThan(55);
+    expect(dueInS).toBeLessThanOrEqual(60);
+  });
+
+  it.each([
+    ['RCPT TO', 550],
+    ['DATA', 554],
+  ] as const)('has failed for good when %s was answered with %i', async (at, code) => {
+    const id = await notice();
+    server.refusal = { at, code };
+    await sender().run(id);
+    expect(await stateOf(id)).toMatchObject({ state: 'failed' });
+  });
+
+  it('a second time carries the same Message-ID, so that the repetition is known', async () => {
+    const id = await notice();
+    await sender().run(id);
+    await notifier.database.query(`UPDATE mail SET state = 'pending', finished_at = NULL`);
+    await sender().run(id);
+    const ids = server.received.map(({ messageId }) => messageId);
+    expect(ids).toEqual([expect.stringMatching(/^<\d+\.[0-9a-z]+@certwright\.example>$/), ids[0]]);
+  });
+
+  it.each([
+    'a@b',
+    'a@example.com, b@example.com',
+    'a@example.com\r\nBcc: b@example.com',
+    '"a b"@example.com',
+    '<a@example.com>',
+    'a@[127.0.0.1]',
+    '',
+  ])('to %j has failed without a word to the server', async (recipient) => {
+    const { certificateId } = await order('n');
+    const id = await notifier.mail({ ...noticeOf(certificateId), recipient });
+    await sender().run(id);
+    expect(server.received).toEqual([]);
+    expect(await stateOf(id)).toMatchObject({ state: 'failed' });
+  });
+
+  it('is given up after four days', async () => {
+    const id = await notice();
+    server.refusal = { at: 'DATA', code: 451 };
+    await notifier.database.query(`UPDATE mail SET attempts = $2 WHERE id = $1`, [id, mailWaitsMs.length]);
+    await sender().run(id);
+    expect(await stateOf(id)).toMatchObject({ state: 'failed' });
+  });
+
+  const message = {
+    from: { name: '', address: 'a@example.com' },
+    to: 'b@example.com',
+    subject: 's',
+    text: 't',
+    html: 'h',
+    messageId: '<1@example.com>',
+    date: new Date(),
+    headers: {},
+  };
+
+  it('waits no longer for a server that hangs when the process ends', async () => {
+    const stopping = new AbortController();
+    const client = new SmtpClient({ url: server.url, requireTls: false, login: null }, stopping.signal);
+    server.hangs = true;
+    const hanging = client.send(message);
+    stopping.abort();
+    await expect(hanging).rejects.toThrow('did not answer in time');
+    client.close();
+    server.hangs = false;
+  });
+
+  it('needs TLS unless the operator does without', async () => {
+    const options = { url: server.url, requireTls: true, login: null };
+    const client = new SmtpClient(options, new AbortController().signal);
+    await expect(client.send(message)).rejects.toMatchObject({ code: 'ETLS' });
+    expect(server.received).toEqual([]);
+    client.close();
+  });
+});

@@ -1,0 +1,241 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { type Child, eventually, startChild, testRedis, type TestRedis } from '@certwright/testing';
+import { Webhook } from 'standardwebhooks';
+import { MailServer } from './testing/mail-server';
+import { NotifierDatabase } from './testing/notifier-database';
+import { Sink } from './testing/sinks';
+
+const workspaceRoot = path.join(__dirname, '../../..');
+
+let notifier: NotifierDatabase;
+let redis: TestRedis;
+let mail: MailServer;
+let environment: Record<string, string>;
+const sinks: Sink[] = [];
+
+beforeAll(async () => {
+  execFileSync(process.execPath, ['tools/build/build.mjs', 'apps/notifier'], { cwd: workspaceRoot });
+  notifier = await NotifierDatabase.open();
+  redis = await testRedis();
+  mail = await MailServer.open();
+  environment = {
+    DATABASE_URL: notifier.url,
+    REDIS_URL: redis.url,
+    SEALING_KEYS: notifier.sealingKey.toString('base64'),
+    ALLOWED_NETWORKS: '127.0.0.0/8',
+    SMTP_URL: mail.url,
+    SMTP_REQUIRE_TLS: 'false',
+    SMTP_FROM: 'Certwright <no-reply@certwright.example>',
+    APPROVAL_URL: 'http://127.0.0.1:4330',
+    OPS_PORT: '0',
+  };
+}, 60_000);
+
+afterEach(async () => {
+  await notifier.database.query(
+    'TRUNCATE webhook_endpoint, webhook_delivery, webhook_attempt, mail, outbox CASCADE',
+  );
+  await Promise.all(sinks.splice(0).map(async (sink) => await sink.close()));
+});
+
+afterAll(async () => {
+  await mail.close();
+  await redis.dispose();
+  await notifier.close();
+});
+
+async function startNotifier(env: Record<string, string> = {}): Promise<Child> {
+  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/notifier/main.js')];
+  const child = await startChild(process.execPath, { args, env: { ...environment, ...env } });
+  await child.says(/"started"/, 30_000);
+  return child;
+}
+
+async function opened(sink: Promise<Sink>): Promise<Sink> {
+  sinks.push(await sink);
+  return await sink;
+}
+
+/** Leases of dead processes end with time; the clock is moved instead of waited for. */
+const endLeases = async () =>
+  await notifier.database.query(
+    `WITH mails AS (UPDATE mail SET leased_until = now() WHERE leased_until IS NOT NULL)
+     UPDATE webhook_delivery SET leased_until = now() WHERE leased_until IS NOT NULL`,
+  );
+
+const statesOf = async (table: 'mail' | 'webhook_delivery') => {
+  const rows = await notifier.database.query<{ state: string; count: number }[]>(
+    `SELECT state, count(*)::int AS count FROM ${table} GROUP BY state`,
+  );
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+};
+
+/** Mails about an endpoint that is switched off: the kind that needs the least around it. */
+async function mails(account: string, count: number): Promise<void> {
+  const { id: endpointId } = await notifier.endpoint(account, 'https://off.example.com/');
+  await notifier.database.query(
+    `UPDATE webhook_endpoint SET enabled = false, disabled_reason = 'It is gone.' WHERE id = $1`,
+    [endpointId],
+  );
+  for (let each = 0; each < count; each += 1) {
+    await notifier.mail({
+      accountId: account,
+      kind: 'webhook-disabled',
+      recipient: `ops${each}@example.com`,
+      facts: { endpointId },
+    });
+  }
+}
+
+describe('the notifier as a process', () => {
+  it('delivers and mails everything at least once, however often it is killed in the middle', async () => {
+    const account = await notifier.account();
+    const sink = await opened(
+      Sink.answering((_, response) => void setTimeout(() => response.writeHead(204).end(), 20)),
+    );
+    const ids: string[] = [];
+    let secret = '';
+    for (let each = 0; each < 10; each += 1) {
+      const endpoint = await notifier.endpoint(account, sink.url);
+      secret = endpoint.secret;
+      for (let plan = 0; plan < 8; plan += 1) {
+        ids.push(await notifier.deliver(account, endpoint.id, await notifier.plan(account)));
+      }
+    }
+    await mails(account, 30);
+    const before = mail.received.length;
+    for (let kill = 1; kill <= 4; kill += 1) {
+      const child = await startNotifier();
+      await endLeases();
+      await eventually(() => {
+        expect(sink.received.length >= kill * 15 || new Set(sink.received.map(idOf)).size === 80).toBe(true);
+      });
+      child.signal('SIGKILL');
+      await child.ended;
+    }
+    const last = await startNotifier();
+    await eventually(
+      async () => {
+        await endLeases();
+        expect(await statesOf('webhook_delivery')).toEqual({ delivered: 80 });
+        expect(await statesOf('mail')).toEqual({ sent: 30 });
+      },
+      { withinMs: 30_000, everyMs: 500 },
+    );
+    expect((await last.stop()).code).toBe(0);
+    expect(new Set(sink.received.map(idOf))).toEqual(new Set(ids));
+    const mine = sink.received.at(-1);
+    expect(mine).toBeDefined();
+    const own = sink.received.filter(({ headers, body }) => isSigned(secret, headers, body));
+    expect(new Set(own.map(idOf)).size).toBe(8);
+    const taken = mail.received.slice(before);
+    expect(new Set(taken.map(({ messageId }) => messageId)).size).toBe(30);
+    expect(sink.mostAtOnce).toBeLessThanOrEqual(2 * 16);
+  }, 120_000);
+
+  it('does not let a hundred dead endpoints delay a healthy one', async () => {
+    const hanging = await opened(Sink.saying((socket) => void socket.resume()));
+    const healthy = await opened(Sink.answering((_, response) => response.writeHead(204).end()));
+    for (let dead = 0; dead < 100; dead += 1) {
+      const account = await notifier.account();
+      const endpoint = await notifier.endpoint(account, hanging.url);
+      const plan = await notifier.plan(account);
+      await notifier.deliver(account, endpoint.id, plan);
+    }
+    const child = await startNotifier();
+    await eventually(() => expect(hanging.mostAtOnce).toBe(100), { withinMs: 10_000 });
+    const account = await notifier.account();
+    const endpoint = await notifier.endpoint(account, healthy.url);
+    const delays: number[] = [];
+    for (let each = 1; each <= 5; each += 1) {
+      const queuedMs = performance.now();
+      await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+      await eventually(() => expect(healthy.received).toHaveLength(each), { withinMs: 5_000 });
+      delays.push(performance.now() - queuedMs);
+    }
+    expect(Math.max(...delays)).toBeLessThan(3_000);
+    child.signal('SIGKILL');
+  }, 60_000);
+
+  it('finds room for a healthy endpoint though more are known to fail than it has places', async () => {
+    const hanging = await opened(Sink.saying((socket) => void socket.resume()));
+    const healthy = await opened(Sink.answering((_, response) => response.writeHead(204).end()));
+    for (let dead = 0; dead < 40; dead += 1) {
+      const account = await notifier.account();
+      const endpoint = await notifier.endpoint(account, hanging.url);
+      await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+    }
+    await notifier.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
+    const child = await startNotifier({ DELIVERY_CONCURRENCY: '16' });
+    await eventually(() => expect(hanging.mostAtOnce).toBe(8), { withinMs: 10_000 });
+    const account = await notifier.account();
+    const endpoint = await notifier.endpoint(account, healthy.url);
+    await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+    await eventually(() => expect(healthy.received).toHaveLength(1), { withinMs: 5_000 });
+    expect(hanging.mostAtOnce).toBe(8);
+    child.signal('SIGKILL');
+  }, 60_000);
+
+  it('loses nothing when Redis forgets everything', async () => {
+    const account = await notifier.account();
+    const sink = await opened(Sink.answering((_, response) => response.writeHead(204).end()));
+    const endpoint = await notifier.endpoint(account, sink.url);
+    for (let each = 0; each < 20; each += 1) {
+      await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+    }
+    await mails(account, 5);
+    await notifier.database.query('DELETE FROM outbox');
+    const child = await startNotifier();
+    await redis.flush();
+    await eventually(
+      async () => {
+        expect(await statesOf('webhook_delivery')).toEqual({ delivered: 20 });
+        expect(await statesOf('mail')).toEqual({ sent: 5 });
+      },
+      { withinMs: 20_000 },
+    );
+    expect(sink.mostAtOnce).toBeLessThanOrEqual(4);
+    expect((await child.stop()).code).toBe(0);
+  }, 60_000);
+
+  it('stops in time though endpoints hang, and leaves their deliveries free for another process', async () => {
+    const account = await notifier.account();
+    const hanging = await opened(Sink.saying((socket) => void socket.resume()));
+    const endpoint = await notifier.endpoint(account, hanging.url);
+    await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+    const child = await startNotifier({ DRAIN_TIME: '500ms' });
+    await eventually(() => expect(hanging.mostAtOnce).toBe(1));
+    expect((await child.stop()).code).toBe(0);
+    const [row] = await notifier.database.query(
+      `SELECT state, attempts, leased_until AS "leasedUntil" FROM webhook_delivery`,
+    );
+    expect(row).toEqual({ state: 'pending', attempts: 0, leasedUntil: null });
+  }, 60_000);
+
+  it.each([
+    [
+      'a sealing key that is none',
+      { SEALING_KEYS: 'x'.repeat(44) },
+      /SEALING_KEYS are not base64 of 32 octets/,
+    ],
+    ['a password without TLS', { SMTP_USER: 'u', SMTP_PASSWORD: 'p' }, /would be sent in the clear/],
+    ['a sender that is no address', { SMTP_FROM: 'nobody' }, /SMTP_FROM is neither/],
+  ])('does not start with %s', async (_, env, said) => {
+    const args = [path.join(workspaceRoot, 'dist/apps/notifier/main.js')];
+    const child = await startChild(process.execPath, { args, env: { ...environment, ...env } });
+    expect((await child.ended).code).toBe(1);
+    expect(child.output()).toMatch(said);
+  });
+});
+
+const idOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers['webhook-id']);
+
+function isSigned(secret: string, headers: Record<string, unknown>, body: string): boolean {
+  try {
+    new Webhook(secret).verify(body, headers as Record<string, string>);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,58 @@
+import { createServer as createHttpServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+
+export interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A receiver of webhooks on loopback. */
+export class Sink {
+  readonly received: Received[] = [];
+  /** Requests under way, at most at the same time. */
+  mostAtOnce = 0;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(private readonly server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      this.mostAtOnce = Math.max(this.mostAtOnce, this.sockets.size);
+      socket.on('error', () => undefined);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  /** Answers each request once its body is there. */
+  static async answering(answer: RequestListener): Promise<Sink> {
+    const sink: Sink = new Sink(
+      createHttpServer((request, response) => {
+        const chunks: Buffer[] = [];
+        request.on('data', (chunk: Buffer) => chunks.push(chunk));
+        request.on('end', () => {
+          sink.received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+          answer(request, response);
+        });
+      }),
+    );
+    return await sink.listening();
+  }
+
+  /** Speaks no HTTP but what it is told to. */
+  static async saying(talk: (socket: Socket) => void): Promise<Sink> {
+    return await new Sink(createServer(talk)).listening();
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async listening(): Promise<this> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+}

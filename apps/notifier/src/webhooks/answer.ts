@@ -1,0 +1,44 @@
+import { STATUS_CODES } from 'node:http';
+import { longestRetryAfterMs, type TryOutcome } from './next-try';
+
+/** What an endpoint answered; its body is nobody's business. */
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+}
+
+/** How an answer is judged, and in words of ours what was wrong with it. */
+export interface Judged {
+  readonly outcome: TryOutcome;
+  /** Null for a success. */
+  readonly problem: string | null;
+}
+
+export function judgeAnswer({ status, retryAfter }: Answer, now: Date): Judged {
+  if (status >= 200 && status < 300) return { outcome: { kind: 'delivered' }, problem: null };
+  const answered = `The endpoint answered ${status}${phraseOf(status)}`;
+  if (status === 410) return { outcome: { kind: 'gone' }, problem: `${answered}: it is switched off.` };
+  const outcome: TryOutcome = { kind: 'failed', retryAfterMs: retryAfterMs(retryAfter, now) };
+  if (status >= 300 && status < 400) {
+    return {
+      outcome,
+      problem: `${answered}. Redirects are not followed: set the final address at the endpoint.`,
+    };
+  }
+  return { outcome, problem: `${answered}; a success is any status from 200 to 299.` };
+}
+
+const phraseOf = (status: number): string => {
+  const phrase = STATUS_CODES[status];
+  return phrase === undefined ? '' : ` ${phrase}`;
+};
+
+/** RFC 9110 §10.2.3: seconds, or a date. @returns ms, at most a day; null when there is none that can be read */
+export function retryAfterMs(value: string | null, now: Date): number | null {
+  const text = value?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, longestRetryAfterMs);
+  // Only IMF-fixdate, which every sender must use today: Date.parse reads a lot more than dates.
+  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now.getTime()), longestRetryAfterMs);
+}

@@ -1,0 +1,280 @@
+import { type DnsName, DnsServer, parseName } from '@certwright/dns-authority';
+import { AddressGuard, type ResolverAddress } from '@certwright/outbound';
+import { eventually } from '@certwright/testing';
+import { Webhook } from 'standardwebhooks';
+import { NotifierDatabase } from '../testing/notifier-database';
+import { Sink } from '../testing/sinks';
+import { deliveryBounds } from './bounds';
+import { DeliverWebhook } from './deliver-webhook';
+import { FailingPlaces } from './failing-places';
+import { reasons } from './next-try';
+import { postThrough } from './post.client';
+
+/** Instead of 15 s. */
+const timeoutMs = 400;
+
+let notifier: NotifierDatabase;
+let account: string;
+const sinks: Sink[] = [];
+const stumbled: unknown[] = [];
+beforeAll(async () => {
+  notifier = await NotifierDatabase.open();
+  account = await notifier.account();
+});
+afterEach(async () => {
+  await Promise.all(sinks.splice(0).map(async (sink) => await sink.close()));
+});
+afterAll(async () => await notifier.close());
+beforeEach(async () => {
+  stumbled.length = 0;
+  await notifier.database.query('TRUNCATE webhook_endpoint, webhook_delivery, webhook_attempt, mail CASCADE');
+});
+
+interface Surroundings {
+  readonly allowedNetworks?: readonly string[];
+  readonly resolvers?: readonly ResolverAddress[];
+  readonly stopping?: AbortSignal;
+  readonly failingPlaces?: number;
+}
+
+function deliverer({
+  allowedNetworks = ['127.0.0.0/8'],
+  resolvers = [],
+  stopping = new AbortController().signal,
+  failingPlaces = 8,
+}: Surroundings = {}) {
+  const post = postThrough(new AddressGuard({ allowedNetworks, resolvers }));
+  return new DeliverWebhook({
+    deliveries: notifier.leasedDeliveries,
+    sealing: notifier.sealing,
+    post: async (request) => await post({ ...request, timeoutMs }),
+    events: {
+      tried: () => undefined,
+      leaseLost: () => undefined,
+      stumbled: (_, error) => stumbled.push(error),
+    },
+    bounds: deliveryBounds,
+    failingPlaces: new FailingPlaces(failingPlaces),
+    stopping,
+    random: () => 0,
+  });
+}
+
+async function sinkThat(sink: Promise<Sink>): Promise<Sink> {
+  sinks.push(await sink);
+  return await sink;
+}
+
+async function delivery(url: string, credentials: string | null = null) {
+  const endpoint = await notifier.endpoint(account, url, credentials);
+  const id = await notifier.deliver(account, endpoint.id, await notifier.plan(account));
+  const look = async () => {
+    const logged = await notifier.log.get(account, endpoint.id, id);
+    if (logged === null) throw new Error('no such delivery');
+    const [attempt] = logged.attempts;
+    const dueInMs = (logged.nextAttemptAt?.getTime() ?? 0) - Date.now();
+    return { ...logged, attempt, dueInMs, endpoint: await notifier.endpoints.get(account, endpoint.id) };
+  };
+  return { id, endpoint, look };
+}
+
+describe('a delivery', () => {
+  it('posts exactly the stored body, signed, with id, event and credentials', async () => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.writeHead(204).end()));
+    const { id, endpoint, look } = await delivery(sink.url, 'user:pass');
+    await deliverer().run(id);
+    expect(sink.received).toHaveLength(1);
+    const { body, headers } = sink.received[0] ?? { body: '', headers: {} };
+    expect(body).toBe('{"name":"a"}');
+    expect(headers).toMatchObject({
+      'webhook-id': id,
+      'idempotency-key': id,
+      'webhook-event': 'spec',
+      'content-type': 'application/json',
+      authorization: `Basic ${Buffer.from('user:pass').toString('base64')}`,
+    });
+    new Webhook(endpoint.secret).verify(body, headers as Record<string, string>);
+    expect(await look()).toMatchObject({ state: 'delivered', attempt: { status: 204, problem: null } });
+    await deliverer().run(id);
+    expect(sink.received).toHaveLength(1);
+  });
+
+  it('follows no redirect: it is a failure that tells what to do', async () => {
+    const target = await sinkThat(Sink.answering((_, response) => response.end()));
+    const sink = await sinkThat(
+      Sink.answering((_, response) => response.writeHead(302, { location: target.url }).end()),
+    );
+    const { id, look } = await delivery(sink.url);
+    await deliverer().run(id);
+    expect(target.received).toEqual([]);
+    expect(await look()).toMatchObject({
+      state: 'pending',
+      attempt: { status: 302, problem: expect.stringContaining('Redirects are not followed') },
+    });
+  });
+
+  it.each([
+    [
+      'never answers',
+      (socket: { resume: () => unknown }) => void socket.resume(),
+      /no complete answer within/,
+    ],
+    [
+      'says 200 and resets the connection in the middle of the body',
+      (socket: import('node:net').Socket) =>
+        void socket.once('data', () =>
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf', () => socket.resetAndDestroy()),
+        ),
+      /closed before the answer was complete/,
+    ],
+    [
+      'speaks no HTTP',
+      (socket: import('node:net').Socket) => void socket.end('220 smtp ready\r\n'),
+      /not an HTTP answer/,
+    ],
+    [
+      'answers one octet at a time',
+      (socket: import('node:net').Socket) => {
+        const timer = setInterval(() => socket.write('H'), 50);
+        socket.once('close', () => clearInterval(timer));
+      },
+      /not an HTTP answer|no complete answer/,
+    ],
+  ])('to a server that %s has failed, and comes again in 5 s', async (_, talk, problem) => {
+    const sink = await sinkThat(Sink.saying(talk));
+    const { id, look } = await delivery(sink.url);
+    await deliverer().run(id);
+    const { state, attempt, dueInMs, endpoint } = await look();
+    expect(state).toBe('pending');
+    expect(attempt).toMatchObject({ status: null, problem: expect.stringMatching(problem) });
+    expect(dueInMs).toBeGreaterThan(3_000);
+    expect(dueInMs).toBeLessThanOrEqual(5_000);
+    expect(endpoint?.failingSince).not.toBeNull();
+  });
+
+  it('waits as long as Retry-After asks', async () => {
+    const sink = await sinkThat(
+      Sink.answering((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end()),
+    );
+    const { id, look } = await delivery(sink.url);
+    await deliverer().run(id);
+    expect((await look()).dueInMs).toBeGreaterThan(3_590_000);
+  });
+
+  it('that is answered 410 switches the endpoint off at once, with a mail', async () => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.writeHead(410).end()));
+    const { id, endpoint, look } = await delivery(sink.url);
+    await deliverer().run(id);
+    expect(await look()).toMatchObject({
+      state: 'failed',
+      endpoint: { enabled: false, disabledReason: reasons.gone },
+    });
+    expect(await notifier.database.query(`SELECT kind, facts FROM mail`)).toEqual([
+      { kind: 'webhook-disabled', facts: { endpointId: endpoint.id } },
+    ]);
+  });
+
+  it('that ran out of tries switches the endpoint off, with a mail', async () => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.writeHead(500).end()));
+    const { id, look } = await delivery(sink.url);
+    await notifier.database.query(`UPDATE webhook_delivery SET attempts = 9`);
+    await deliverer().run(id);
+    expect(await look()).toMatchObject({ state: 'failed', endpoint: { disabledReason: reasons.outOfTries } });
+    expect(await notifier.database.query(`SELECT kind FROM mail`)).toHaveLength(1);
+  });
+
+  it.each([
+    'http://127.0.0.1:9/',
+    'http://[::ffff:127.0.0.1]:9/',
+    'http://2130706433:9/',
+    'http://169.254.169.254/',
+  ])('to %s is refused before anything is connected, unless the operator allows its network', async (url) => {
+    const { id, look } = await delivery(url);
+    await deliverer({ allowedNetworks: [] }).run(id);
+    expect((await look()).attempt).toMatchObject({
+      status: null,
+      problem: expect.stringContaining('not public'),
+    });
+  });
+
+  it('to a name that resolves to a special address is refused after resolution', async () => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.end()));
+    const name = parseName('hooks.example.com') as DnsName;
+    const records = [{ name, type: 'A', ttl: 1, data: '127.0.0.1' }] as const;
+    const dns = new DnsServer({
+      host: '127.0.0.1',
+      port: 0,
+      source: {
+        read: async () =>
+          await Promise.resolve({
+            apex: parseName('example.com') as DnsName,
+            recordsAt: (at) => (at === name ? records : []),
+          }),
+      },
+    });
+    const resolvers = [await dns.listen()];
+    try {
+      const url = sink.url.replace('127.0.0.1', 'hooks.example.com');
+      const { id, look } = await delivery(url);
+      await deliverer({ allowedNetworks: [], resolvers }).run(id);
+      expect((await look()).attempt?.problem).toMatch(/hooks.example.com has an address that is not public/);
+      expect(sink.mostAtOnce).toBe(0);
+      const allowed = await delivery(url);
+      await deliverer({ resolvers }).run(allowed.id);
+      expect(await allowed.look()).toMatchObject({ state: 'delivered' });
+    } finally {
+      await dns.close();
+    }
+  });
+
+  it.each([
+    ['superseded', `UPDATE webhook_delivery SET state = 'superseded', finished_at = now()`],
+    ['canceled', `UPDATE webhook_delivery SET state = 'canceled', finished_at = now()`],
+    ['for an endpoint that is disabled', `UPDATE webhook_endpoint SET enabled = false`],
+  ])('%s sends nothing', async (_, change) => {
+    const sink = await sinkThat(Sink.answering((_request, response) => response.end()));
+    const { id } = await delivery(sink.url);
+    await notifier.database.query(change);
+    await deliverer().run(id);
+    expect(sink.mostAtOnce).toBe(0);
+  });
+
+  it('to an endpoint that answers takes none of the places for failing ones', async () => {
+    const hanging = await sinkThat(Sink.saying((socket) => void socket.resume()));
+    const sink = await sinkThat(Sink.answering((_, response) => response.end()));
+    const first = await delivery(hanging.url);
+    const failing = await delivery(sink.url);
+    await notifier.database.query(
+      `UPDATE webhook_endpoint SET failing_since = now(), failed_at = now() WHERE id = $1`,
+      [failing.endpoint.id],
+    );
+    const one = deliverer({ failingPlaces: 1 });
+    const hangs = one.run(first.id);
+    await eventually(() => expect(hanging.mostAtOnce).toBe(1));
+    await one.run(failing.id);
+    expect(await failing.look()).toMatchObject({ state: 'delivered', endpoint: { failingSince: null } });
+    await hangs;
+  });
+
+  it('that is cut off by the end of the process counts as no try, and is free for another one', async () => {
+    const sink = await sinkThat(Sink.saying((socket) => void socket.resume()));
+    const { id, look } = await delivery(sink.url);
+    const stopping = new AbortController();
+    const running = deliverer({ stopping: stopping.signal }).run(id);
+    stopping.abort(new Error('stopping'));
+    await running;
+    expect(await look()).toMatchObject({ state: 'pending', attempts: [] });
+    expect(await notifier.leasedDeliveries.due(10, deliveryBounds)).toMatchObject([{ id }]);
+    expect(stumbled).toEqual([]);
+  });
+
+  it('whose secret cannot be opened is a fault of ours: told to the operator, no try, and tried again later', async () => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.end()));
+    const { id, look } = await delivery(sink.url);
+    await notifier.database.query(`UPDATE webhook_endpoint SET secret_sealed = '\\x00'`);
+    await deliverer().run(id);
+    expect(stumbled).toHaveLength(1);
+    expect(await look()).toMatchObject({ state: 'pending', attempts: [], endpoint: { failingSince: null } });
+    expect(sink.received).toEqual([]);
+  });
+});

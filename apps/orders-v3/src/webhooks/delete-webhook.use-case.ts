@@ -1,0 +1,20 @@
+import { Transactions, WebhookEndpoints } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, emptyAnswer } from '../wire/answer';
+import { isWebhookId, noSuchWebhook } from './faults';
+
+@Injectable()
+export class DeleteWebhook {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly endpoints: WebhookEndpoints,
+  ) {}
+
+  /** With its deliveries and their log. @throws Problem `not_found` */
+  async run(accountId: string, id: string): Promise<Answer> {
+    if (!isWebhookId(id)) throw noSuchWebhook();
+    const deleted = await this.transactions.run(async (tx) => await this.endpoints.delete(tx, accountId, id));
+    if (!deleted) throw noSuchWebhook();
+    return emptyAnswer;
+  }
+}

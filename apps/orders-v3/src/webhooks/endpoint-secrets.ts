@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import type { SealingKeys } from '@certwright/sealing';
+import type { Keeping, WriteRequest } from '../orders/repeatable-requests';
+
+/** Of a nonce of the sealing keys. */
+const nonceBytes = 12;
+
+/** Standard Webhooks asks for 24 to 64 random bytes. */
+const signingSecretBytes = 32;
+
+/** `whsec_` and base64, as Standard Webhooks writes a secret. */
+export function freshSigningSecret(): string {
+  return `whsec_${randomBytes(signingSecretBytes).toString('base64')}`;
+}
+
+/** Seals what endpoints must keep to themselves. What opens it, apart from a repeated request, is the delivery. */
+export class EndpointSecrets {
+  constructor(private readonly keys: SealingKeys) {}
+
+  sealSecret(endpointId: string, secret: string): Buffer {
+    return this.seal(secret, `webhook-endpoint:${endpointId}:secret`);
+  }
+
+  /** @param credentials `user:password` */
+  sealCredentials(endpointId: string, credentials: string | null): Buffer | null {
+    return credentials === null ? null : this.seal(credentials, `webhook-endpoint:${endpointId}:credentials`);
+  }
+
+  /** An answer that shows a secret is kept sealed for the repetition of its request. */
+  keeping({ accountId, path, key }: WriteRequest): Keeping {
+    const context = `idempotency-record:${accountId}:${path}:${key}`;
+    return {
+      keep: (body) => this.seal(body, context).toString('base64'),
+      reveal: (kept) => this.keys.open(Buffer.from(kept, 'base64'), context),
+    };
+  }
+
+  private seal(text: string, context: string): Buffer {
+    return this.keys.seal(text, context, randomBytes(nonceBytes));
+  }
+}

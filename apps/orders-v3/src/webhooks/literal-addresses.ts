@@ -1,0 +1,33 @@
+import { isIP } from 'node:net';
+import type { FieldFault } from '@certwright/errors';
+import { type AddressGuard, OutboundFault } from '@certwright/outbound';
+import type { EndpointUrl } from './endpoint-url';
+
+/** No name is looked up, so nothing is waited for. */
+const boundMs = 1_000;
+
+/**
+ * Tells at once what every delivery would be refused for. Names are judged when they are resolved, at each delivery:
+ * what they point to now says nothing about later.
+ */
+export class LiteralAddresses {
+  constructor(private readonly guard: AddressGuard) {}
+
+  /** @param url undefined: nothing was asked for */
+  async faultsOf(url: EndpointUrl | undefined): Promise<readonly FieldFault[]> {
+    if (url === undefined || !isLiteral(url.hostname)) return [];
+    try {
+      await this.guard.addressesOf(url.hostname, AbortSignal.timeout(boundMs));
+      return [];
+    } catch (error) {
+      if (!(error instanceof OutboundFault)) throw error;
+      return [{ field: 'url', code: 'invalid_value', message: error.message }];
+    }
+  }
+}
+
+/** @param hostname as a URL writes it */
+function isLiteral(hostname: string): boolean {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  return isIP(bare) !== 0 || bare === 'localhost' || bare.endsWith('.localhost');
+}

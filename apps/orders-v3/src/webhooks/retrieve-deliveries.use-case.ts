@@ -1,0 +1,49 @@
+import { WebhookEndpoints, WebhookLog } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { Addresses } from '../wire/addresses';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { nextPageLink, readAfter, readLimit } from '../wire/page';
+import { DeliveryViews } from './delivery-views';
+import { isDeliveryId, isWebhookId, noSuchDelivery, noSuchWebhook } from './faults';
+
+export interface DeliveriesQuery {
+  readonly after?: unknown;
+  readonly limit?: unknown;
+}
+
+@Injectable()
+export class RetrieveDeliveries {
+  constructor(
+    private readonly endpoints: WebhookEndpoints,
+    private readonly log: WebhookLog,
+    private readonly views: DeliveryViews,
+    private readonly addresses: Addresses,
+  ) {}
+
+  /** Newest first. @throws Problem `not_found`, `bad_query` */
+  async page(accountId: string, webhookId: string, query: DeliveriesQuery): Promise<Answer> {
+    const limit = readLimit(query.limit);
+    const after = readAfter(query.after, isDeliveryId);
+    await this.assertExists(accountId, webhookId);
+    const found = await this.log.page(accountId, webhookId, { after, limit: limit + 1 });
+    const deliveries = found.slice(0, limit);
+    const shown = await this.views.show(deliveries);
+    const last = deliveries.at(-1);
+    if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
+    const path = this.addresses.deliveries(webhookId);
+    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, limit, undefined) });
+  }
+
+  /** With what was sent, to the letter. @throws Problem `not_found` */
+  async one(accountId: string, webhookId: string, id: string): Promise<Answer> {
+    await this.assertExists(accountId, webhookId);
+    const delivery = isDeliveryId(id) ? await this.views.one(accountId, webhookId, id) : null;
+    if (delivery === null) throw noSuchDelivery();
+    return jsonAnswer(200, delivery);
+  }
+
+  private async assertExists(accountId: string, webhookId: string): Promise<void> {
+    const found = isWebhookId(webhookId) && (await this.endpoints.get(accountId, webhookId)) !== null;
+    if (!found) throw noSuchWebhook();
+  }
+}

@@ -1,0 +1,27 @@
+import { WebhookEndpoints } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { webhookJson } from '../wire/webhook-json';
+import { isWebhookId, noSuchWebhook } from './faults';
+
+@Injectable()
+export class RetrieveWebhooks {
+  constructor(private readonly endpoints: WebhookEndpoints) {}
+
+  /** All of them, oldest first: there are few. */
+  async all(accountId: string): Promise<Answer> {
+    const endpoints = await this.endpoints.ofAccount(accountId);
+    const now = new Date();
+    return jsonAnswer(
+      200,
+      endpoints.map((endpoint) => webhookJson(endpoint, now)),
+    );
+  }
+
+  /** @throws Problem `not_found` */
+  async one(accountId: string, id: string): Promise<Answer> {
+    const endpoint = isWebhookId(id) ? await this.endpoints.get(accountId, id) : null;
+    if (endpoint === null) throw noSuchWebhook();
+    return jsonAnswer(200, webhookJson(endpoint, new Date()));
+  }
+}

@@ -1,0 +1,34 @@
+import { WebhookEndpoints } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { assertNothingAsked } from '../wire/object-members';
+import { webhookWithSecretJson } from '../wire/webhook-json';
+import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
+import { isWebhookId, noSuchWebhook } from './faults';
+
+@Injectable()
+export class RotateWebhookSecret {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly endpoints: WebhookEndpoints,
+    private readonly secrets: EndpointSecrets,
+  ) {}
+
+  /** The secret before signs as well for 24 h. @throws Problem `not_found`, `bad_request` */
+  async run(write: WriteRequest, id: string, body: unknown): Promise<Answer> {
+    if (!isWebhookId(id)) throw noSuchWebhook();
+    assertNothingAsked(body);
+    return await this.requests.run(
+      write,
+      async (tx) => {
+        const secret = freshSigningSecret();
+        const sealed = this.secrets.sealSecret(id, secret);
+        const endpoint = await this.endpoints.rotateSecret(tx, write.accountId, id, sealed);
+        if (endpoint === null) throw noSuchWebhook();
+        return jsonAnswer(200, webhookWithSecretJson(endpoint, secret, new Date()));
+      },
+      this.secrets.keeping(write),
+    );
+  }
+}

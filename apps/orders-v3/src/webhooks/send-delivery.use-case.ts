@@ -1,0 +1,68 @@
+import { type Tx, WebhookDeliveries, type WebhookEndpoint, WebhookEndpoints } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
+import { Addresses } from '../wire/addresses';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { assertNothingAsked } from '../wire/object-members';
+import { testEventJson } from '../wire/webhook-json';
+import { freshDeliveryId } from './account-webhooks';
+import { DeliveryViews } from './delivery-views';
+import { isDeliveryId, isWebhookId, noSuchDelivery, noSuchWebhook, nothingSent } from './faults';
+
+/** What the header `Webhook-Event` of a test says. */
+const testEvent = 'test';
+
+/** Deliveries that a person asks for. */
+@Injectable()
+export class SendDelivery {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly endpoints: WebhookEndpoints,
+    private readonly deliveries: WebhookDeliveries,
+    private readonly views: DeliveryViews,
+    private readonly addresses: Addresses,
+  ) {}
+
+  /** Sends the body of a delivery again, as a delivery of its own. @throws Problem `not_found`, `conflict`, `bad_request` */
+  async replay(write: WriteRequest, webhookId: string, id: string, body: unknown): Promise<Answer> {
+    return await this.send(write, webhookId, body, async (tx, { accountId }, freshId) => {
+      if (!isDeliveryId(id) || (await this.views.one(accountId, webhookId, id, tx)) === null)
+        throw noSuchDelivery();
+      return await this.deliveries.replay(tx, accountId, webhookId, id, freshId);
+    });
+  }
+
+  /** @throws Problem `not_found`, `conflict`, `bad_request` */
+  async test(write: WriteRequest, webhookId: string, body: unknown): Promise<Answer> {
+    return await this.send(write, webhookId, body, async (tx, endpoint, freshId) => {
+      return await this.deliveries.enqueue(tx, {
+        deliveryId: freshId,
+        endpointId: endpoint.id,
+        accountId: endpoint.accountId,
+        planId: null,
+        version: 0,
+        event: testEvent,
+        body: JSON.stringify(testEventJson(endpoint, new Date())),
+      });
+    });
+  }
+
+  private async send(
+    write: WriteRequest,
+    webhookId: string,
+    body: unknown,
+    enqueue: (tx: Tx, endpoint: WebhookEndpoint, freshId: string) => Promise<boolean>,
+  ): Promise<Answer> {
+    if (!isWebhookId(webhookId)) throw noSuchWebhook();
+    assertNothingAsked(body);
+    const { accountId } = write;
+    return await this.requests.run(write, async (tx) => {
+      const endpoint = await this.endpoints.get(accountId, webhookId, tx);
+      if (endpoint === null) throw noSuchWebhook();
+      const freshId = freshDeliveryId();
+      if (!(await enqueue(tx, endpoint, freshId))) throw nothingSent();
+      const shown = await this.views.one(accountId, webhookId, freshId, tx);
+      return jsonAnswer(201, shown, { location: this.addresses.delivery(webhookId, freshId) });
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import {
+  defineSettings,
+  hostPort,
+  integer,
+  list,
+  port,
+  processSettings,
+  type SettingValues,
+  string,
+  url,
+} from '@certwright/service';
+
+/** Every setting of the prober. It has no database and no secret besides the password that REDIS_URL may hold. */
+export const settings = defineSettings({
+  ...processSettings({ opsPort: 4351 }),
+  REDIS_URL: url({
+    schemes: ['redis', 'rediss'],
+    meaning: 'Where questions are taken from and answers published; while it is away nobody is probed',
+  }),
+  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver' }), {
+    meaning: "Resolvers that probed names are looked up at, tried in order; empty: the system's",
+    default: [],
+  }),
+  ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
+    meaning:
+      'Special-purpose networks (10.0.0.0/8, ::1/128) that may be probed all the same; whoever names hosts sees into them',
+    default: [],
+  }),
+  HTTP_PORT: port({
+    meaning:
+      'Port that names are asked on; another one than 80 for a test network only, as no CA would look there',
+    default: 80,
+  }),
+  REDIRECT_PORTS: list(port({ meaning: 'A port' }), {
+    meaning: 'Ports that a redirect may lead to, besides HTTP_PORT; others for a test network only',
+    default: [80, 443],
+  }),
+  PROBE_CONCURRENCY: integer({
+    meaning: 'Questions answered side by side; each mostly waits, up to 10 s, and holds at most 64 KiB',
+    unit: 'probes',
+    min: 1,
+    max: 1_000,
+    default: 64,
+  }),
+});
+
+export type Config = SettingValues<typeof settings.table>;
+
+export const config = (): Config => settings.read(process.env);

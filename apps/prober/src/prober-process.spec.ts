@@ -1,0 +1,127 @@
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import type { WebRuleAnswer } from '@certwright/jobs';
+import { ProbeQuestions } from '@certwright/redis';
+import { type Child, eventually, freePort, startChild } from '@certwright/testing';
+import { serveLoopbackNames } from './testing/loopback-names';
+import { type OwnRedis, startOwnRedis } from './testing/own-redis';
+import { redirectsTo, says, serveSite, type WebSite } from './testing/web-site';
+
+const workspaceRoot = path.join(__dirname, '../../..');
+const log = { warn: () => undefined, info: () => undefined };
+const silence = { kind: 'failed', problem: 'the prober did not answer', hops: [] };
+
+let redisPort: number;
+let redis: OwnRedis | undefined;
+let site: WebSite;
+let probes: ProbeQuestions;
+let environment: Record<string, string>;
+const undo: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  execFileSync(process.execPath, ['tools/build/build.mjs', 'apps/prober'], { cwd: workspaceRoot });
+  redisPort = await freePort();
+  const names = await serveLoopbackNames();
+  undo.push(() => names.close());
+  site = await serveSite({
+    '/rule': says('rule'),
+    '/moved': redirectsTo('/rule'),
+    '/hang': () => undefined,
+  });
+  undo.push(() => site.close());
+  const redisUrl = `redis://127.0.0.1:${redisPort}`;
+  environment = {
+    REDIS_URL: redisUrl,
+    DNS_RESOLVERS: `${names.address.host}:${names.address.port}`,
+    ALLOWED_NETWORKS: '127.0.0.0/8',
+    HTTP_PORT: String(site.port),
+    PROBE_CONCURRENCY: '20',
+    DRAIN_TIME: '1s',
+  };
+  probes = new ProbeQuestions(redisUrl, { name: 'spec', log });
+}, 60_000);
+afterEach(() => site.requests.splice(0));
+afterAll(async () => {
+  for (const step of undo.reverse()) await step();
+}, 30_000);
+
+async function startRedis(): Promise<void> {
+  redis = await startOwnRedis(redisPort);
+}
+async function startProber(opsPort: number | string = 0): Promise<Child> {
+  const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/prober/main.js')];
+  const child = await startChild(process.execPath, {
+    args,
+    env: { ...environment, OPS_PORT: String(opsPort) },
+  });
+  await child.says(/"started"/, 20_000);
+  return child;
+}
+const ask = (at: string, withinMs?: number): Promise<WebRuleAnswer> =>
+  probes.ask({ dnsName: 'www.example.com', path: at }, withinMs);
+const readiness = async (port: number): Promise<number> =>
+  (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+
+describe('the prober as a process', () => {
+  // Before the hook of `startChild`, which ends Redis: a client that is closed without Redis keeps a timer for 2 s.
+  afterAll(() => probes.close());
+
+  it('starts while Redis is away, is not ready then, and answers as soon as Redis is there', async () => {
+    const ops = await freePort();
+    const prober = await startProber(ops);
+    expect(await readiness(ops)).toBe(503);
+    expect(await ask('/rule', 200)).toEqual(silence);
+    await startRedis();
+    await eventually(async () => expect(await readiness(ops)).toBe(200), { withinMs: 10_000 });
+    await eventually(async () =>
+      expect(await ask('/rule', 500)).toMatchObject({ kind: 'answered', body: 'rule' }),
+    );
+    expect((await prober.stop()).code).toBe(0);
+  }, 60_000);
+
+  it('survives that Redis is killed and comes back with nothing in it', async () => {
+    const prober = await startProber();
+    expect(await ask('/rule')).toMatchObject({ kind: 'answered' });
+    await redis?.kill();
+    expect(await ask('/rule', 200)).toEqual(silence);
+    await startRedis();
+    await eventually(async () => expect(await ask('/rule', 500)).toMatchObject({ kind: 'answered' }), {
+      withinMs: 10_000,
+    });
+    expect((await prober.stop()).code).toBe(0);
+    expect(prober.output()).not.toMatch(/unhandledRejection|uncaughtException/);
+  }, 60_000);
+
+  it('answers a hundred questions at once, each by one copy alone', async () => {
+    const copies = await Promise.all([startProber(), startProber()]);
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => ask(`/moved?${at}`)));
+    expect(answers.filter(({ kind }) => kind === 'answered')).toHaveLength(100);
+    const first = site.requests.filter((request) => request.includes('/moved'));
+    expect(first).toHaveLength(100);
+    expect(new Set(first).size).toBe(100);
+    for (const copy of copies) await copy.stop();
+  }, 60_000);
+
+  it('that is killed in the middle of a question leaves the asker with the end of its time', async () => {
+    const prober = await startProber();
+    const asked = ask('/hang', 3_000);
+    await eventually(() => expect(site.requests).toHaveLength(1));
+    prober.signal('SIGKILL');
+    await prober.ended;
+    expect(await asked).toEqual(silence);
+    const next = await startProber();
+    expect(await ask('/rule')).toMatchObject({ kind: 'answered' });
+    await next.stop();
+    expect(site.requests).toHaveLength(2);
+  }, 60_000);
+
+  it('stops within its time though a question is under way', async () => {
+    const prober = await startProber();
+    const asked = ask('/hang', 5_000);
+    await eventually(() => expect(site.requests).toHaveLength(1));
+    const begun = performance.now();
+    expect((await prober.stop()).code).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(await asked).toEqual(silence);
+  }, 60_000);
+});

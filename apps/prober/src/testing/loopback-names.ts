@@ -1,0 +1,36 @@
+import {
+  DnsServer,
+  parseName,
+  type DnsName,
+  type RecordSource,
+  type ZoneRecord,
+} from '@certwright/dns-authority';
+
+const named = (name: string): DnsName => parseName(name) as DnsName;
+const apex = named('example.com');
+
+/** Every name in example.com is this machine, apart from those told otherwise; no other name exists. */
+export async function serveLoopbackNames(
+  others: Readonly<Record<string, string>> = {},
+): Promise<{ readonly address: { readonly host: string; readonly port: number }; close(): Promise<void> }> {
+  const soa: ZoneRecord = {
+    name: apex,
+    ttl: 1,
+    type: 'SOA',
+    data: { mname: apex, rname: apex, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 1 },
+  };
+  const source: RecordSource = {
+    read: (name) => {
+      if (name !== apex && !name.endsWith(`.${apex}`)) return undefined;
+      const data = others[name] ?? '127.0.0.1';
+      const address: ZoneRecord = { name, ttl: 1, type: 'A', data };
+      return {
+        apex,
+        recordsAt: (at) => (at === apex ? [soa, { ...address, name: apex }] : [{ ...address, name: at }]),
+      };
+    },
+  };
+  const server = new DnsServer({ host: '127.0.0.1', port: 0, source });
+  const address = await server.listen();
+  return { address, close: () => server.close() };
+}

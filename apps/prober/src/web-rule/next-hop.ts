@@ -1,0 +1,66 @@
+import type { ProbeHop } from '@certwright/jobs';
+
+/** What one hop answered. */
+export interface HopAnswer {
+  readonly status: number;
+  /** As it came: octets as Latin-1. */
+  readonly location: string | undefined;
+}
+
+export type NextHop =
+  | { readonly kind: 'arrived' }
+  | { readonly kind: 'follow'; readonly url: string }
+  | { readonly kind: 'problem'; readonly problem: string };
+
+/** As many as Let's Encrypt follows. */
+export const mostRedirects = 10;
+
+/** A longer address is of no use to a rule, and is not repeated in messages. */
+const longestUrl = 2_048;
+
+/** RFC 9110 §15.4; 300 and 304 lead nowhere by themselves. */
+const redirects: readonly number[] = [301, 302, 303, 307, 308];
+
+/**
+ * Where to look next. Whether the host may be connected to is decided by the address guard, hop by hop.
+ *
+ * @param hops answered so far, the one that answered `answer` included, in order
+ */
+export function nextHop(
+  hops: readonly ProbeHop[],
+  answer: HopAnswer,
+  allowedPorts: readonly number[],
+): NextHop {
+  if (!redirects.includes(answer.status)) return { kind: 'arrived' };
+  const from = hops.at(-1)?.url ?? '';
+  const problem = (text: string): NextHop => ({ kind: 'problem', problem: `${from} ${text}` });
+  const url = redirectTarget(answer.location ?? '', from);
+  if (url === null) return problem(`answers ${answer.status} without a usable address to go on to.`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return problem(`redirects to an address that is neither http nor https.`);
+  }
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  if (!allowedPorts.includes(port)) {
+    return problem(`redirects to port ${port}; only ${inWords(allowedPorts)} are looked at.`);
+  }
+  if (hops.some((hop) => hop.url === url.href)) return problem(`redirects in a circle, back to ${url.href}.`);
+  if (hops.length > mostRedirects)
+    return problem(`is the end of ${mostRedirects} redirects, and redirects again.`);
+  return { kind: 'follow', url: url.href };
+}
+
+function redirectTarget(location: string, from: string): URL | null {
+  const text = Buffer.from(location, 'latin1').toString('utf8');
+  if (text === '' || text.length > longestUrl || !URL.canParse(text, from)) return null;
+  const url = new URL(text, from);
+  url.hash = '';
+  // Whoever redirects has no right to have us authenticate somewhere.
+  url.username = '';
+  url.password = '';
+  return url.href.length > longestUrl ? null : url;
+}
+
+function inWords(ports: readonly number[]): string {
+  const once = [...new Set(ports)];
+  return [once.slice(0, -1).join(', '), once.at(-1)].filter((part) => part !== '').join(' and ');
+}

@@ -1,0 +1,14 @@
+import type { WebRuleAnswer } from '@certwright/jobs';
+import { Controller } from '@nestjs/common';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import { WebRuleProbe } from './web-rule-probe';
+
+@Controller()
+export class WebRuleController {
+  constructor(private readonly probe: WebRuleProbe) {}
+
+  @MessagePattern('probe-web-rule')
+  async answer(@Payload() question: unknown): Promise<WebRuleAnswer> {
+    return await this.probe.answer(question);
+  }
+}

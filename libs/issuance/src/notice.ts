@@ -1,0 +1,45 @@
+import { type Certificate, certificateState } from './certificate';
+
+/** Days before the end of the current certificate at which its owner is told. */
+export const noticeThresholdsDays = [30, 14, 7, 3, 1] as const;
+export type NoticeThresholdDays = (typeof noticeThresholdsDays)[number];
+
+const dayMs = 86_400_000;
+
+/** The thresholds that a certificate has passed, the nearest to its end first. */
+export function passedThresholds(
+  certificate: Pick<Certificate, 'notBefore' | 'notAfter' | 'revokedAt'>,
+  now: Date,
+): readonly NoticeThresholdDays[] {
+  if (certificateState(certificate, now) !== 'valid') return [];
+  const lifetimeMs = certificate.notAfter.getTime() - certificate.notBefore.getTime();
+  const leftMs = certificate.notAfter.getTime() - now.getTime();
+  return noticeThresholdsDays
+    .filter((days) => days * dayMs < lifetimeMs && leftMs <= days * dayMs)
+    .sort((one, other) => one - other);
+}
+
+export interface NoticeFacts {
+  readonly certificate: Pick<Certificate, 'notBefore' | 'notAfter' | 'revokedAt'>;
+  readonly muted: boolean;
+  /** Thresholds that are dealt with already. */
+  readonly noticed: readonly number[];
+}
+
+export interface NoticeDecision {
+  /** To be told of in a mail; null: nobody is told. */
+  readonly tell: NoticeThresholdDays | null;
+  /** Dealt with from now on. */
+  readonly mark: readonly NoticeThresholdDays[];
+}
+
+/**
+ * One mail at most, for the threshold nearest to the end: when several were passed while nobody looked, the larger ones
+ * say nothing new. What was passed while the plan was muted is dealt with too, so that unmuting sends no mail at once.
+ */
+export function noticeDecision({ certificate, muted, noticed }: NoticeFacts, now: Date): NoticeDecision {
+  const mark = passedThresholds(certificate, now).filter((days) => !noticed.includes(days));
+  const [nearest] = passedThresholds(certificate, now);
+  const isNew = nearest !== undefined && mark.includes(nearest);
+  return { tell: isNew && !muted ? nearest : null, mark };
+}

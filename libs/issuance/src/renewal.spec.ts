@@ -1,0 +1,96 @@
+import { renewalDecision, type RenewalFacts, renewalJitter, renewalTime } from './renewal';
+
+const dayMs = 86_400_000;
+const notBefore = new Date('2026-11-20T00:00:00Z');
+const lasting = (days: number) => ({ notBefore, notAfter: new Date(notBefore.getTime() + days * dayMs) });
+const leftDays = (days: number, jitter: number) =>
+  (lasting(days).notAfter.getTime() - renewalTime(lasting(days), jitter).getTime()) / dayMs;
+
+describe('renewalTime', () => {
+  it('is at one third of the lifetime left', () => {
+    expect(leftDays(90, 0)).toBeCloseTo(30, 6);
+    expect(leftDays(365, 0)).toBeCloseTo(365 / 3, 6);
+    expect(leftDays(10, 0)).toBeCloseTo(10 / 3, 6);
+  });
+
+  it('is at half of a lifetime under 10 days', () => {
+    expect(leftDays(9, 0)).toBeCloseTo(4.5, 6);
+    expect(leftDays(1, 0)).toBeCloseTo(0.5, 6);
+  });
+
+  it('is brought forward by the jitter, by 3 % of the lifetime at most, and never put off', () => {
+    for (const days of [1, 6, 10, 47, 90, 200, 365]) {
+      for (const jitter of [0, 0.25, 0.5, 0.999_999]) {
+        expect(leftDays(days, jitter)).toBeGreaterThanOrEqual(leftDays(days, 0));
+        expect(leftDays(days, jitter)).toBeLessThan(leftDays(days, 0) + days * 0.03 + 1e-6);
+      }
+    }
+  });
+});
+
+describe('renewalJitter', () => {
+  it('lies in [0, 1), is spread over it, and belongs to the certificate', () => {
+    const jitters = Array.from({ length: 1_000 }, (_, index) =>
+      renewalJitter(String(BigInt(index) * 281_474_976_710n + 12_345n)),
+    );
+    expect(Math.min(...jitters)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...jitters)).toBeLessThan(1);
+    const tenths = new Set(jitters.map((jitter) => Math.floor(jitter * 10)));
+    expect(tenths.size).toBe(10);
+    expect(renewalJitter('281474976710655')).toBe(renewalJitter('281474976710655'));
+  });
+});
+
+describe('renewalDecision', () => {
+  const now = new Date('2027-01-20T00:00:00Z');
+  const inMinutes = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+  const facts: RenewalFacts = {
+    termsId: '1',
+    open: null,
+    current: lasting(90),
+    replacement: { issued: false, failures: 0, failedAt: null },
+  };
+  const decide = (change: Partial<RenewalFacts>) => renewalDecision({ ...facts, ...change }, now);
+  const failed = (failures: number, minutesAgo: number) =>
+    decide({ replacement: { issued: false, failures, failedAt: inMinutes(-minutesAgo) } });
+  const replace = { kind: 'replace', lookAgainAt: inMinutes(1) };
+
+  it('replaces the current certificate, and looks a minute later what became of it', () => {
+    expect(decide({})).toEqual(replace);
+  });
+
+  it('waits while an issuance is open, and looks again after a quarter of its age, within the hour', () => {
+    const openFor = (minutes: number) => decide({ open: { openedAt: inMinutes(-minutes) } });
+    expect(openFor(0)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
+    expect(openFor(40)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(10) });
+    expect(openFor(10_000)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
+    expect(openFor(-5)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
+  });
+
+  it('waits while there is no CSR', () => {
+    expect(decide({ termsId: null })).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
+  });
+
+  it('replaces a certificate once', () => {
+    expect(decide({ replacement: { issued: true, failures: 1, failedAt: now } })).toEqual({ kind: 'rest' });
+    expect(decide({ current: null })).toEqual({ kind: 'rest' });
+  });
+
+  it('tries again after 1 minute, 10 minutes, 100 minutes', () => {
+    expect(failed(1, 0.5)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(0.5) });
+    expect(failed(1, 1)).toEqual(replace);
+    expect(failed(2, 9)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
+    expect(failed(2, 10)).toEqual(replace);
+    expect(failed(3, 99)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
+    expect(failed(3, 100)).toEqual(replace);
+  });
+
+  it('later waits for a day at most, and for a tenth of what is left', () => {
+    expect(failed(7, 1)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(24 * 60 - 1) });
+    expect(failed(7, 24 * 60)).toEqual(replace);
+    const hourLeft = { notAfter: inMinutes(60) };
+    expect(
+      decide({ current: hourLeft, replacement: { issued: false, failures: 7, failedAt: inMinutes(-7) } }),
+    ).toEqual(replace);
+  });
+});

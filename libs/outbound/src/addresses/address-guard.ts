@@ -1,0 +1,95 @@
+import { OutboundFault } from '../outbound-fault';
+import { hostOf } from './host';
+import {
+  addressText,
+  isWithin,
+  type Network,
+  octetsOf,
+  parseNetwork,
+  type Octets,
+  unmapped,
+} from './ip-address';
+import { lookUpAddresses, type ResolverAddress, serverText } from './name-lookup';
+import { specialPurposeOf } from './special-purpose';
+
+export interface AddressGuardOptions {
+  /** Networks (`10.0.0.0/8`, `::1/128`) whose special-purpose addresses the operator allows all the same. */
+  readonly allowedNetworks: readonly string[];
+  /** Recursive resolvers; absent or empty: the system's. */
+  readonly resolvers?: readonly ResolverAddress[];
+}
+
+/** Addresses tried, at most; the rest of a long answer is judged and not used. */
+const mostAddresses = 4;
+
+/** Decides which addresses may be connected to. Holds no state: one guard serves the whole process. */
+export class AddressGuard {
+  readonly #allowed: readonly Network[];
+  readonly #servers: readonly string[];
+
+  /** @throws TypeError for a network or resolver that is none */
+  constructor({ allowedNetworks, resolvers = [] }: AddressGuardOptions) {
+    this.#allowed = allowedNetworks.map((text) => {
+      const network = parseNetwork(text);
+      if (network === null)
+        throw new TypeError(`${text} is not a network such as 10.0.0.0/8 or 2001:db8::/32.`);
+      return network;
+    });
+    this.#servers = resolvers.map(serverText);
+  }
+
+  /**
+   * The addresses of a host, each of which may be connected to; at least one, at most four, both families in turn,
+   * IPv6 first (RFC 8305 §4). They hold for the connection that is made to them now, and for nothing later.
+   *
+   * A name with one special-purpose address is refused as a whole, whatever stands beside it: no public host needs
+   * such a record, while a mix is how DNS rebinding gets a client to move on to the inner address once the public one
+   * does not answer.
+   *
+   * @param host a name, or an IP address in any spelling that a URL may have
+   * @throws OutboundFault `refused_address`, `dns`, `bad_url`; what the signal's reason is when it aborts
+   */
+  async addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
+    const read = hostOf(host);
+    if (read.kind === 'address') return [this.#judged(read.address, 'The address')];
+    const { name } = read;
+    if (isLocalhost(name)) return this.#loopbackOf(name);
+    const addresses = await lookUpAddresses(name, this.#servers, signal);
+    const judged = addresses.map((address) => this.#judged(address, `${name} has an address that`));
+    return inTurn(judged).slice(0, mostAddresses);
+  }
+
+  /** RFC 6761 §6.3: such names are this machine, whatever a DNS server says of them. */
+  #loopbackOf(name: string): readonly string[] {
+    const allowed = ['127.0.0.1', '::1'].filter((address) => this.#refusalOf(address) === null);
+    if (allowed.length > 0) return allowed;
+    throw new OutboundFault('refused_address', `${name} is the machine itself, which is not connected to.`);
+  }
+
+  #judged(address: string, subject: string): string {
+    const refusal = this.#refusalOf(address);
+    if (refusal === null) return addressText(unmapped(octetsOf(address) as Octets));
+    throw new OutboundFault(
+      'refused_address',
+      `${subject} is not public (${refusal}), and such addresses are not connected to.`,
+    );
+  }
+
+  #refusalOf(address: string): string | null {
+    const special = specialPurposeOf(address);
+    const octets = octetsOf(address);
+    if (special === null || octets === null) return special;
+    return this.#allowed.some((network) => isWithin(unmapped(octets), network)) ? null : special;
+  }
+}
+
+const isLocalhost = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
+
+function inTurn(addresses: readonly string[]): string[] {
+  const once = [...new Set(addresses)];
+  const six = once.filter((address) => address.includes(':'));
+  const four = once.filter((address) => !address.includes(':'));
+  return Array.from({ length: Math.max(six.length, four.length) }, (_, at) => [six[at], four[at]])
+    .flat()
+    .filter((address) => address !== undefined);
+}

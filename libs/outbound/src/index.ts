@@ -1,0 +1,6 @@
+export { AddressGuard, type AddressGuardOptions } from './addresses/address-guard';
+export { type ResolverAddress } from './addresses/name-lookup';
+export { specialPurposeOf } from './addresses/special-purpose';
+export { OutboundFault, type OutboundFaultKind, outboundFaultKinds } from './outbound-fault';
+export { type TlsTrust } from './request/connection';
+export { guardedRequest, type GuardedAnswer, type GuardedRequest } from './request/guarded-request';

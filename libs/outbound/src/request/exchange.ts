@@ -1,0 +1,125 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import { OutboundFault } from '../outbound-fault';
+import type { Deadline } from './deadline';
+import { exchangeFault, longestHeader } from './fault-words';
+
+export interface HttpQuestion {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly maxResponseBytes: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case, values as they came: octets as Latin-1, to be trusted in nothing. */
+  readonly headers: IncomingHttpHeaders;
+  /** As it was sent: nothing is decompressed. Empty for a redirect, whose body is not waited for. */
+  readonly body: Buffer;
+  /** The body was longer than `maxResponseBytes`; `body` holds its beginning. */
+  readonly truncated: boolean;
+}
+
+/** RFC 9110 §15.2: a 103 or two are usual, an endless row of 1xx is not. */
+const mostInterimAnswers = 8;
+
+/** Octets on the connection, per octet of body and besides: chunks of one octet each cost six (RFC 9112 §7.1). */
+const mostOctets = (maxResponseBytes: number): number => 8 * maxResponseBytes + 131_072;
+
+/**
+ * One question and its answer on a connection of its own, which is used up afterwards: the caller destroys it.
+ *
+ * @throws OutboundFault `too_large` or `protocol`; the deadline's reason
+ */
+export async function exchange(
+  socket: Socket,
+  question: HttpQuestion,
+  deadline: Deadline,
+): Promise<HttpAnswer> {
+  return await deadline.bound<HttpAnswer>((resolve, reject) => {
+    const fail = (error: unknown): void => {
+      reject(exchangeFault(error));
+      socket.destroy();
+    };
+    const { method, path, headers, body, maxResponseBytes } = question;
+    const request = httpRequest({
+      // With a connection and without an agent, nothing is kept for a later request: `Connection: close` is sent.
+      createConnection: () => socket,
+      method,
+      path,
+      headers: {
+        ...headers,
+        ...(body.length > 0 || bodyIsUsual(method) ? { 'content-length': body.length } : {}),
+      },
+      setHost: false,
+      maxHeaderSize: longestHeader,
+      insecureHTTPParser: false,
+    });
+    request.on('error', fail);
+    request.once('socket', () => limitOctets(socket, mostOctets(maxResponseBytes), fail));
+    limitInterimAnswers(request, fail);
+    request.once('upgrade', () =>
+      fail(new OutboundFault('protocol', 'The server changes to another protocol.')),
+    );
+    request.once('response', (response) => collect(response, maxResponseBytes, resolve, fail));
+    request.end(body);
+    return () => socket.destroy();
+  });
+}
+
+/** RFC 9110 §8.6: a length is sent with methods that expect a body, even when it is 0. */
+const bodyIsUsual = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';
+
+const redirects: readonly number[] = [301, 302, 303, 307, 308];
+
+function collect(
+  response: IncomingMessage,
+  maxBytes: number,
+  resolve: (answer: HttpAnswer) => void,
+  fail: (error: unknown) => void,
+): void {
+  const { statusCode: status = 0, headers } = response;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const done = (truncated: boolean): void =>
+    resolve({ status, headers, body: Buffer.concat(chunks), truncated });
+  response.on('error', fail);
+  if (redirects.includes(status)) return done(false);
+  response.on('data', (chunk: Buffer) => {
+    if (size + chunk.length <= maxBytes) {
+      chunks.push(chunk);
+      size += chunk.length;
+      return;
+    }
+    chunks.push(chunk.subarray(0, maxBytes - size));
+    // Nothing that still comes is wanted.
+    response.pause().removeAllListeners('data');
+    done(true);
+  });
+  response.on('end', () => done(false));
+}
+
+function limitOctets(socket: Socket, most: number, fail: (error: unknown) => void): void {
+  let octets = 0;
+  socket.on('data', (chunk: Buffer) => {
+    octets += chunk.length;
+    if (octets > most) fail(new OutboundFault('too_large', 'The answer is far longer than what it says.'));
+  });
+}
+
+function limitInterimAnswers(request: ReturnType<typeof httpRequest>, fail: (error: unknown) => void): void {
+  let interim = 0;
+  request.on('information', () => {
+    interim += 1;
+    if (interim > mostInterimAnswers) {
+      fail(
+        new OutboundFault(
+          'protocol',
+          `More than ${mostInterimAnswers} interim answers came before the real one.`,
+        ),
+      );
+    }
+  });
+}

@@ -1,0 +1,58 @@
+import { OutboundFault } from '../outbound-fault';
+
+/** What a URL asks for, taken apart; nothing of it has been looked up. */
+export interface Target {
+  readonly secure: boolean;
+  /** As in the URL, in lower case, an IPv6 address in brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  /** For the Host header: with the port where it is not the scheme's own. */
+  readonly host: string;
+  readonly path: string;
+  /** Basic authentication from the URL's user and password. */
+  readonly authorization: string | null;
+}
+
+/** Most servers refuse more than 8 kB of request line; a webhook or a rule has no use for a quarter of that. */
+const longestUrl = 2_048;
+
+/** @throws OutboundFault `bad_url` */
+export function targetOf(text: string, allowedPorts?: readonly number[]): Target {
+  if (text.length > longestUrl) {
+    throw new OutboundFault('bad_url', `The URL is longer than ${longestUrl} characters.`);
+  }
+  if (!URL.canParse(text)) throw new OutboundFault('bad_url', 'The URL is not valid.');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new OutboundFault('bad_url', 'The URL begins with neither http:// nor https://.');
+  }
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  if (port === 0) throw new OutboundFault('bad_url', 'Port 0 is not a port.');
+  if (allowedPorts !== undefined && !allowedPorts.includes(port)) {
+    throw new OutboundFault('bad_url', `Port ${port} is not one of ${allowedPorts.join(', ')}.`);
+  }
+  return {
+    secure,
+    hostname: url.hostname,
+    port,
+    host: url.host,
+    path: url.pathname + url.search,
+    authorization: url.username === '' && url.password === '' ? null : basic(url),
+  };
+}
+
+/** RFC 7617. */
+function basic({ username, password }: URL): string {
+  const text = `${percentDecoded(username)}:${percentDecoded(password)}`;
+  return `Basic ${Buffer.from(text, 'utf8').toString('base64')}`;
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A bare % stands for itself.
+    return text;
+  }
+}

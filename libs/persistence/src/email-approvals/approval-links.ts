@@ -1,0 +1,54 @@
+/** What somebody who follows the link of a mail is asked to approve. */
+export interface ApprovalRequest {
+  readonly approvalId: string;
+  readonly planId: string;
+  readonly accountName: string;
+  /** The caller's own name of what is ordered; any text. */
+  readonly orderName: string;
+  readonly dnsName: string;
+  readonly address: string;
+  readonly product: string;
+  /** SHA-256 over the DER SubjectPublicKeyInfo of the key that is to be certified; null while there is no CSR. */
+  readonly spkiSha256: Uint8Array | null;
+}
+
+/** `withdrawn`: the order is gone, or does not want this name approved by this address any more. */
+export interface ClosedLink {
+  readonly state: 'used' | 'expired' | 'withdrawn';
+}
+
+export type LinkFinding = { readonly state: 'open'; readonly request: ApprovalRequest } | ClosedLink;
+
+export interface LinkRow extends ApprovalRequest {
+  readonly used: boolean;
+  readonly expired: boolean;
+  readonly wanted: boolean | null;
+}
+
+export function findingOf({ used, expired, wanted, ...request }: LinkRow): LinkFinding {
+  if (used) return { state: 'used' };
+  if (expired) return { state: 'expired' };
+  return wanted === true ? { state: 'open', request } : { state: 'withdrawn' };
+}
+
+/**
+ * The link whose token has the digest `$1`. What is wanted says the order as it stands now; a plan without an order of
+ * its own API says it by its terms.
+ */
+export const linkStatement = `
+  SELECT approval.id AS "approvalId", approval.plan_id AS "planId", account.name AS "accountName",
+    coalesce(order_v3.name, approval.dns_name) AS "orderName", approval.dns_name AS "dnsName", approval.address,
+    product.name AS product, coalesce(order_v3.spki_sha256, terms.spki_sha256) AS "spkiSha256",
+    link.used_at IS NOT NULL AS used,
+    link.expires_at <= clock_timestamp() AS expired,
+    plan.closed_at IS NULL AND account.disabled_at IS NULL AND product.email_approval
+      AND approval.dns_name = ANY (coalesce(order_v3.dns_names, terms.dns_names))
+      AND coalesce(order_v3.approver_emails, terms.approver_emails) ->> approval.dns_name = approval.address AS wanted
+  FROM email_approval_token AS link
+  JOIN email_approval AS approval ON approval.id = link.approval_id
+  JOIN account ON account.id = approval.account_id
+  JOIN plan ON plan.id = approval.plan_id
+  LEFT JOIN terms ON terms.id = plan.terms_id
+  LEFT JOIN order_v3 ON order_v3.plan_id = plan.id
+  LEFT JOIN product ON product.name = coalesce(order_v3.product, terms.product)
+  WHERE link.sha256 = $1`;

@@ -1,0 +1,49 @@
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/** Random values of validation by email live 30 days (Baseline Requirements, section 3.2.2.4.4). */
+export const linkLifeMs = 30 * dayMs;
+
+/** Whoever asks for another mail gets it when the last one is older: mail is sometimes slow. */
+export const leastBetweenMailsMs = 10 * minuteMs;
+
+/** Mails that one address is sent within a day, over all accounts: nobody uses us to fill somebody's mailbox. */
+export const mailsPerDay = 5;
+export const throttleWindowMs = dayMs;
+
+/** How far a mailbox has been asked. */
+export interface Asking {
+  /** When the newest mail was ordered. */
+  readonly askedAt: Date | null;
+  /** The caller wants another one. */
+  readonly askedAgain: boolean;
+  readonly approvedAt: Date | null;
+}
+
+/** Whether another mail is needed for a name that is not approved, or whose approval has grown too old. */
+export function wantsMail({ askedAt, askedAgain, approvedAt }: Asking, now: Date): boolean {
+  if (askedAt === null) return true;
+  // That mail has led to the approval which is too old by now.
+  if (approvedAt !== null && askedAt.getTime() <= approvedAt.getTime()) return true;
+  const ageMs = now.getTime() - askedAt.getTime();
+  return ageMs >= linkLifeMs || (askedAgain && ageMs >= leastBetweenMailsMs);
+}
+
+/**
+ * @param recent when each mail of the last day was ordered, oldest first
+ * @returns null: a mail may be ordered now; else when the next one may
+ */
+export function throttledUntil(recent: readonly Date[]): Date | null {
+  const inTheWay = recent.at(-mailsPerDay);
+  return inTheWay === undefined ? null : new Date(inTheWay.getTime() + throttleWindowMs);
+}
+
+/**
+ * The statement by which a caller asks for another mail to every mailbox of a plan that has not answered.
+ *
+ * @param planId its placeholder, `$1`
+ */
+export const askAgain = (planId: string) => `
+  UPDATE email_approval SET asked_again = true
+  WHERE plan_id = ${planId} AND asked_at < clock_timestamp() - ${leastBetweenMailsMs} * interval '1 millisecond'
+    AND (approved_at IS NULL OR approved_at < asked_at)`;

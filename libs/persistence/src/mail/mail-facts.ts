@@ -1,0 +1,17 @@
+import type { MailKind } from './mail.entity';
+
+/** What a mail is about, by kind: ids only; all else is read when it is sent. */
+export interface MailFacts {
+  'approval-request': { readonly approvalId: string };
+  'expiration-notice': { readonly certificateId: string; readonly thresholdDays: number };
+  'webhook-disabled': { readonly endpointId: string };
+}
+
+export type NewMail = {
+  [K in MailKind]: {
+    readonly accountId: string;
+    readonly kind: K;
+    readonly recipient: string;
+    readonly facts: MailFacts[K];
+  };
+}[MailKind];

@@ -1,0 +1,161 @@
+import {
+  isReplacedAfterRevocation,
+  lastingReason,
+  type RevocationReason,
+  revocationReasons,
+} from '@certwright/issuance';
+import { advanceIssuance, revokeCertificate } from '@certwright/jobs';
+import { Injectable } from '@nestjs/common';
+import { reselectCurrent } from '../certificates/certificates';
+import { pendingApproval } from '../issuances/issuances';
+import { addToOutbox } from '../outbox/outbox';
+import type { Tx } from '../transactions/transactions';
+
+export interface RevocationRequest {
+  readonly planId: string;
+  readonly certificateId: string;
+  readonly reason: RevocationReason;
+  /** Who says so. What an operator says of a key holds for every account, what a subscriber says for its own alone. */
+  readonly requestedBy: 'subscriber' | 'operator';
+}
+
+interface LockedPlan {
+  readonly account_id: string;
+  readonly terms_id: string | null;
+  readonly revision: number;
+  readonly auto_renew: boolean;
+  readonly paused: boolean;
+  readonly closed_at: Date | null;
+  readonly dns_names: string[] | null;
+  readonly spki_sha256: Buffer | null;
+}
+
+interface CertificateRow {
+  readonly id: string;
+  readonly is_current: boolean;
+  readonly spki_sha256: Buffer;
+  readonly revocation_reason: number | null;
+  readonly revoked: boolean;
+  readonly expired: boolean;
+}
+
+/** What an API does to revoke: the CA is asked afterwards, by `PendingRevocations`. */
+@Injectable()
+export class Revocations {
+  /**
+   * Revokes a certificate here, moves `current`, and orders the CA's revocation, all in the caller's transaction. Said
+   * again, nothing changes. With keyCompromise all of the plan's certificates with this key are revoked, and the key is
+   * blocked; it may be said of a certificate that was revoked for another reason before.
+   *
+   * @returns `missing` when the plan has no such certificate; `expired` when time has revoked it: nothing was written
+   */
+  async request(tx: Tx, request: RevocationRequest): Promise<'revoked' | 'expired' | 'missing'> {
+    const plan = await lockPlan(tx, request.planId);
+    const certificate = plan === null ? null : await certificateOf(tx, request);
+    if (plan === null || certificate === null) return 'missing';
+    if (certificate.expired) return 'expired';
+    const { revoked, revocation_reason } = certificate;
+    const reason = lastingReason(revoked ? (revocation_reason ?? 0) : null, request.reason);
+    if (revoked && reason === revocation_reason) return 'revoked';
+
+    const compromised = reason === revocationReasons.keyCompromise;
+    if (compromised) await this.blockKey(tx, plan, certificate, request);
+    await this.markRevoked(tx, request, reason, compromised ? certificate.spki_sha256 : null);
+    const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
+    await reselectCurrent(tx, request.planId, wanted);
+    const replaces = certificate.is_current && isReplacedAfterRevocation(asPlan(plan), request.reason);
+    if (replaces) await this.openReplacement(tx, plan, request);
+    return 'revoked';
+  }
+
+  /**
+   * Under way with a key that is compromised now: whoever holds the issuance loses its lease, and the next look at it
+   * finds the key blocked.
+   */
+  private async blockKey(
+    tx: Tx,
+    { account_id }: LockedPlan,
+    { spki_sha256 }: CertificateRow,
+    { planId, certificateId, requestedBy }: RevocationRequest,
+  ): Promise<void> {
+    await tx.query(
+      `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+      [
+        spki_sha256,
+        requestedBy === 'operator' ? 0 : account_id,
+        `keyCompromise said of certificate ${certificateId}`,
+      ],
+    );
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+      `UPDATE issuance SET lease_token = lease_token + 1, leased_until = NULL, due_at = clock_timestamp()
+       WHERE plan_id = $1 AND state = 'open' RETURNING id, lease_token`,
+      [planId],
+    );
+    for (const { id, lease_token } of rows) await addToOutbox(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** @param key SHA-256 of the SubjectPublicKeyInfo whose certificates are all revoked; null: the one alone */
+  private async markRevoked(
+    tx: Tx,
+    { planId, certificateId }: RevocationRequest,
+    reason: number,
+    key: Buffer | null,
+  ): Promise<void> {
+    const [rows] = await tx.query<[{ id: string }[], number]>(
+      `UPDATE certificate SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $3, ca_revoked_at = NULL
+       WHERE plan_id = $1 AND (id = $2 OR spki_sha256 = $4) AND not_after >= clock_timestamp()
+         AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $3) RETURNING id`,
+      [planId, certificateId, reason, key],
+    );
+    for (const { id } of rows) await addToOutbox(tx, revokeCertificate(id, reason));
+  }
+
+  /** Once per certificate, however often it is revoked: issuance_one_replacement. What is under way already replaces it. */
+  private async openReplacement(
+    tx: Tx,
+    plan: LockedPlan,
+    { planId, certificateId }: RevocationRequest,
+  ): Promise<void> {
+    if (plan.terms_id === null) return;
+    const opened = await tx.query<{ id: string }[]>(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, replaces_certificate_id, state, approvals, due_at)
+       VALUES ($1, $2, $3, $4, $5, 'open', $6, clock_timestamp()) ON CONFLICT DO NOTHING RETURNING id`,
+      [
+        planId,
+        plan.account_id,
+        plan.terms_id,
+        plan.revision,
+        certificateId,
+        JSON.stringify((plan.dns_names ?? []).map(pendingApproval)),
+      ],
+    );
+    for (const { id } of opened) await addToOutbox(tx, advanceIssuance(id, 0));
+  }
+}
+
+async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
+  const rows = await tx.query<LockedPlan[]>(
+    `SELECT plan.account_id, plan.terms_id, plan.revision, plan.auto_renew, plan.paused, plan.closed_at,
+       terms.dns_names, terms.spki_sha256
+     FROM plan LEFT JOIN terms ON terms.id = plan.terms_id WHERE plan.id = $1 FOR UPDATE OF plan`,
+    [planId],
+  );
+  return rows[0] ?? null;
+}
+
+async function certificateOf(
+  tx: Tx,
+  { planId, certificateId }: RevocationRequest,
+): Promise<CertificateRow | null> {
+  const rows = await tx.query<CertificateRow[]>(
+    `SELECT id, is_current, spki_sha256, revocation_reason, revoked_at IS NOT NULL AS revoked,
+       not_after < clock_timestamp() AS expired
+     FROM certificate WHERE plan_id = $1 AND id = $2`,
+    [planId, certificateId],
+  );
+  return rows[0] ?? null;
+}
+
+function asPlan({ auto_renew: autoRenew, paused, closed_at: closedAt }: LockedPlan) {
+  return { autoRenew, paused, closedAt };
+}

@@ -1,0 +1,85 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { Mails } from '../mail/mails';
+import type { DeliveryBounds } from '../webhooks/delivery-lease';
+import { LeasedDeliveries } from '../webhooks/leased-deliveries';
+import { WebhookDeliveries } from '../webhooks/webhook-deliveries';
+import { WebhookEndpoints } from '../webhooks/webhook-endpoints';
+import { WebhookLog } from '../webhooks/webhook-log';
+import type { CoreDatabaseFixture } from './core-database';
+
+export const bounds: DeliveryBounds = { perEndpoint: 4, perFailingEndpoint: 1, perAccount: 6 };
+export const leaseMs = 30_000;
+
+/** The repositories of webhooks over a spec's database, and short ways to fill it. */
+export class WebhookFixture {
+  readonly endpoints: WebhookEndpoints;
+  readonly deliveries: WebhookDeliveries;
+  readonly leased: LeasedDeliveries;
+  readonly log: WebhookLog;
+
+  constructor(private readonly core: CoreDatabaseFixture) {
+    const { database, transactions } = core;
+    this.endpoints = new WebhookEndpoints(database);
+    this.deliveries = new WebhookDeliveries(database);
+    this.leased = new LeasedDeliveries(database, transactions, new Mails(database));
+    this.log = new WebhookLog(database);
+  }
+
+  async endpoint(accountId: string): Promise<string> {
+    const id = String(randomInt(1, 2 ** 47));
+    await this.core.account(accountId);
+    await this.core.transactions.run(
+      async (tx) =>
+        await this.endpoints.create(tx, {
+          id,
+          accountId,
+          url: 'https://hooks.example.com/certs',
+          credentialsSealed: null,
+          secretSealed: Buffer.from('sealed'),
+          description: '',
+          enabled: true,
+        }),
+    );
+    return id;
+  }
+
+  /** @returns the delivery's id; null when nothing was put on its way */
+  async enqueue(
+    accountId: string,
+    endpointId: string,
+    planId: string | null,
+    version: number,
+  ): Promise<string | null> {
+    const deliveryId = `msg_${randomBytes(20).toString('base64url')}`;
+    const delivery = {
+      deliveryId,
+      endpointId,
+      accountId,
+      planId,
+      version,
+      event: 'spec',
+      body: `{"v":${version}}`,
+    };
+    const queued = await this.core.transactions.run(
+      async (tx) => await this.deliveries.enqueue(tx, delivery),
+    );
+    return queued ? deliveryId : null;
+  }
+
+  async plan(accountId: string): Promise<string> {
+    await this.core.account(accountId);
+    return (await this.core.plan(accountId, ['a.example.com'])).planId;
+  }
+
+  async lease(id: string | null, alsoFailing = true) {
+    return await this.leased.lease(String(id), leaseMs, bounds, alsoFailing);
+  }
+
+  async stateOf(id: string | null): Promise<string | undefined> {
+    const [row]: { state: string }[] = await this.core.database.query(
+      `SELECT state FROM webhook_delivery WHERE id = $1`,
+      [id],
+    );
+    return row?.state;
+  }
+}

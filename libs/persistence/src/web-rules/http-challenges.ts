@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+
+export interface HttpChallenge {
+  /** Last part of the path that is asked for. */
+  readonly token: string;
+  /** What is to be answered there; cannot be told from the token. */
+  readonly content: string;
+}
+
+/**
+ * A challenge is used for looks of this time, then a new one is made. Far below the 30 days that Baseline Requirements
+ * 3.2.2.4.18 allow to a random value: what a cache on the way kept must not approve later.
+ */
+const lifeMs = 10 * 60 * 1_000;
+
+/** One that has less left is not used any more: longer than a look takes, redirects included. */
+const leastLeftMs = 60 * 1_000;
+
+/** What approval-responder answers, and to whom. */
+@Injectable()
+export class HttpChallenges {
+  constructor(private readonly database: DataSource) {}
+
+  /**
+   * The challenge for a name of an account: the one that stands while it is fresh, else `fresh`.
+   *
+   * @returns null when the account has no web server rule: then nothing could ever be answered
+   */
+  async open(accountId: string, dnsName: string, fresh: HttpChallenge): Promise<HttpChallenge | null> {
+    const kept = `http_challenge.expires_at > clock_timestamp() + $6 * interval '1 millisecond'`;
+    const [row] = await this.database.query<[HttpChallenge?]>(
+      `INSERT INTO http_challenge (token, account_id, dns_name, content, expires_at)
+       SELECT $1, account_id, $3, $4, clock_timestamp() + $5 * interval '1 millisecond'
+       FROM web_rule WHERE account_id = $2
+       ON CONFLICT (account_id, dns_name) DO UPDATE SET
+         token = CASE WHEN ${kept} THEN http_challenge.token ELSE excluded.token END,
+         content = CASE WHEN ${kept} THEN http_challenge.content ELSE excluded.content END,
+         expires_at = CASE WHEN ${kept} THEN http_challenge.expires_at ELSE excluded.expires_at END
+       RETURNING token, content`,
+      [fresh.token, accountId, dnsName, fresh.content, lifeMs, leastLeftMs],
+    );
+    return row ?? null;
+  }
+
+  /**
+   * What is to be answered to a request that came through the rule with this secret; null unless the challenge stands and
+   * belongs to the same account.
+   */
+  async answerFor(
+    ruleSecret: string,
+    token: string,
+  ): Promise<{ readonly dnsName: string; readonly content: string } | null> {
+    const [row] = await this.database.query<[{ dnsName: string; content: string }?]>(
+      `SELECT http_challenge.dns_name AS "dnsName", http_challenge.content
+       FROM http_challenge JOIN web_rule ON web_rule.account_id = http_challenge.account_id
+       WHERE http_challenge.token = $2 AND web_rule.secret = $1 AND http_challenge.expires_at > clock_timestamp()`,
+      [ruleSecret, token],
+    );
+    return row ?? null;
+  }
+
+  async forgetExpired(): Promise<void> {
+    await this.database.query(`DELETE FROM http_challenge WHERE expires_at <= clock_timestamp()`);
+  }
+}

@@ -1,0 +1,70 @@
+/** The right to try one delivery: gone when its time is up by the database's clock, or when somebody else took it. */
+export interface DeliveryLease {
+  readonly deliveryId: string;
+  readonly endpointId: string;
+  /** The fencing token. */
+  readonly token: string;
+}
+
+/** How long and how often an endpoint has failed since its last success. */
+export interface EndpointHealth {
+  /** First failed try since the last success; null: there was none. */
+  readonly failingSince: Date | null;
+  /** Newest failed try since the last success. */
+  readonly failedAt: Date | null;
+}
+
+/** All that one try takes, read in the transaction that leased it. */
+export interface LeasedDelivery {
+  readonly lease: DeliveryLease;
+  readonly delivery: {
+    readonly id: string;
+    readonly accountId: string;
+    /** Null: a test event. */
+    readonly planId: string | null;
+    readonly event: string;
+    readonly body: string;
+    /** Tries so far. */
+    readonly attempts: number;
+    readonly createdAt: Date;
+  };
+  readonly endpoint: EndpointHealth & {
+    readonly id: string;
+    readonly url: string;
+    readonly credentialsSealed: Buffer | null;
+    readonly secretSealed: Buffer;
+    /** Null when its time is over. */
+    readonly previousSecretSealed: Buffer | null;
+  };
+  /** The database's clock. */
+  readonly now: Date;
+}
+
+/** One try, as its owner reads it in the log. */
+export interface WebhookAttempt {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  /** Null when there was no answer. */
+  readonly status: number | null;
+  /** Null for a success. */
+  readonly problem: string | null;
+}
+
+/** What became of the delivery by a try, and of its endpoint. */
+export interface TriedDelivery {
+  readonly delivery:
+    { readonly state: 'delivered' | 'failed' } | { readonly state: 'pending'; readonly dueAt: Date };
+  readonly health: EndpointHealth;
+  /** Why the endpoint is switched off from now on, in words; null: it is not. */
+  readonly disabledReason: string | null;
+}
+
+/** How much may be under way at the same time. */
+export interface DeliveryBounds {
+  /** To one endpoint that answers. */
+  readonly perEndpoint: number;
+  /** To one endpoint that is failing. */
+  readonly perFailingEndpoint: number;
+  /** To all endpoints of one account. */
+  readonly perAccount: number;
+}

@@ -1,0 +1,39 @@
+import { noProbeAnswer, probePatienceMs, type WebRuleAnswer, type WebRuleQuestion } from '@certwright/jobs';
+import { AskedQuestions, type AskingOptions } from './asked-questions';
+
+/** The list that all copies of the prober take from. */
+export const probeQueue = 'probes';
+
+/** Asks the prober. Built once per process; connections are made in the background. */
+export class ProbeQuestions {
+  readonly #questions: AskedQuestions;
+
+  /** @param queue another name keeps specs apart */
+  constructor(redisUrl: string, options: AskingOptions, queue = probeQueue) {
+    this.#questions = new AskedQuestions(redisUrl, queue, options);
+  }
+
+  /**
+   * Never rejects: without an answer in time it is `noProbeAnswer`, which says nothing about the customer's web server.
+   *
+   * @param withinMs how long to wait, Redis and a free prober included
+   */
+  async ask(question: WebRuleQuestion, withinMs: number = probePatienceMs): Promise<WebRuleAnswer> {
+    const answer = await this.#questions.ask('probe-web-rule', question, withinMs);
+    return isWebRuleAnswer(answer) ? answer : noProbeAnswer;
+  }
+
+  async close(): Promise<void> {
+    await this.#questions.close();
+  }
+}
+
+/** Another version of the prober may answer in words that this one does not know. */
+function isWebRuleAnswer(value: unknown): value is WebRuleAnswer {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, status, body, problem, hops } = value as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(hops)) return false;
+  return kind === 'answered'
+    ? typeof status === 'number' && typeof body === 'string'
+    : kind === 'failed' && typeof problem === 'string';
+}

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { eventually, freePort, testRedis, type TestRedis } from '@certwright/testing';
+import { Redis } from 'ioredis';
+import type { RedisLog } from '../redis-connection';
+import { AskedQuestions } from './asked-questions';
+import { listKey, mostQueued } from './envelope';
+import { ProbeQuestions } from './probe-questions';
+import { type AnswerQuestion, TakenQuestions } from './taken-questions';
+
+const log: RedisLog = { warn: () => undefined, info: () => undefined };
+let redis: TestRedis;
+let admin: Redis;
+let queue: string;
+const undo: (() => Promise<unknown>)[] = [];
+beforeAll(async () => {
+  redis = await testRedis();
+  admin = new Redis(redis.url);
+});
+beforeEach(() => {
+  queue = `spec-${randomUUID()}`;
+});
+afterEach(async () => {
+  await Promise.all(undo.splice(0).map((step) => step()));
+});
+afterAll(async () => {
+  admin.disconnect();
+  await redis.dispose();
+});
+
+function asker(url = redis.url): AskedQuestions {
+  const questions = new AskedQuestions(url, queue, { name: queue, log });
+  undo.push(() => questions.close());
+  return questions;
+}
+function taker(answer: AnswerQuestion, concurrency = 10): TakenQuestions {
+  const questions = new TakenQuestions(redis.url, queue, { name: queue, log, concurrency });
+  questions.start(answer);
+  undo.push(() => questions.close(0));
+  return questions;
+}
+async function cutConnections(name: string): Promise<number> {
+  const clients = String(await admin.client('LIST')).split('\n');
+  const ids = clients
+    .filter((line) => line.includes(`name=${name}`))
+    .map((line) => /^id=(\d+)/.exec(line)?.[1]);
+  for (const id of ids) await admin.client('KILL', 'ID', Number(id));
+  return ids.length;
+}
+
+describe('a question', () => {
+  it('gets its own answer, however many are asked at once', async () => {
+    taker((pattern, data) => Promise.resolve(`${pattern} ${String(data)}`));
+    const asking = asker();
+    const numbers = Array.from({ length: 100 }, (_, at) => at);
+    const answers = await Promise.all(numbers.map((each) => asking.ask('echo', each, 5_000)));
+    expect(answers).toEqual(numbers.map((each) => `echo ${each}`));
+  });
+
+  it('is answered by one of the copies alone, and each does its share', async () => {
+    const seen: Record<string, number[]> = { one: [], other: [] };
+    for (const copy of ['one', 'other']) {
+      taker(async (_pattern, data) => {
+        seen[copy]?.push(data as number);
+        await new Promise(setImmediate);
+        return copy;
+      }, 2);
+    }
+    const asking = asker();
+    const numbers = Array.from({ length: 60 }, (_, at) => at);
+    await Promise.all(numbers.map((each) => asking.ask('echo', each, 5_000)));
+    const taken = Object.values(seen);
+    expect(taken.flat().sort((a, b) => a - b)).toEqual(numbers);
+    expect(taken.every((each) => each.length > 0)).toBe(true);
+  });
+
+  it('waits while every place is taken', async () => {
+    let most = 0;
+    let running = 0;
+    taker(async () => {
+      most = Math.max(most, (running += 1));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running -= 1;
+      return 'done';
+    }, 3);
+    const asking = asker();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => asking.ask('echo', null, 5_000)));
+    expect(answers.every((each) => each === 'done')).toBe(true);
+    expect(most).toBe(3);
+  });
+
+  it('without anybody to answer ends with its time, and is not answered for nobody later', async () => {
+    const asking = asker();
+    expect(await asking.ask('echo', 'stale', 100)).toBeUndefined();
+    await eventually(async () => expect(await admin.keys(`{${queue}}:question:*`)).toEqual([]));
+    expect(await admin.llen(listKey(queue))).toBe(1);
+    const seen: unknown[] = [];
+    taker((_pattern, data) => Promise.resolve(seen.push(data)));
+    await asking.ask('echo', 'fresh', 5_000);
+    expect(seen).toEqual(['fresh']);
+  });
+
+  it('leaves no more than a bounded list behind while nobody answers', async () => {
+    await admin.rpush(listKey(queue), ...Array.from({ length: mostQueued }, (_, at) => `old-${at}`));
+    expect(await asker().ask('echo', null, 100)).toBeUndefined();
+    expect(await admin.llen(listKey(queue))).toBe(mostQueued);
+  });
+
+  it('whose answer fails, or is none, ends with its time; others are not disturbed', async () => {
+    taker(async (pattern) => {
+      if (pattern === 'bad') throw new Error('no');
+      return await Promise.resolve(pattern === 'good' ? 'fine' : undefined);
+    });
+    const asking = asker();
+    await admin.rpush(listKey(queue), 'no-such-id');
+    const answers = ['bad', 'unknown', 'good'].map((pattern) => asking.ask(pattern, null, 300));
+    expect(await Promise.all(answers)).toEqual([undefined, undefined, 'fine']);
+  });
+});
+
+describe('connections', () => {
+  it('that are cut come back, on both sides', async () => {
+    taker((_pattern, data) => Promise.resolve(data));
+    const asking = asker();
+    expect(await asking.ask('echo', 1, 5_000)).toBe(1);
+    expect(await cutConnections(queue)).toBe(4);
+    await eventually(async () => expect(await asking.ask('echo', 2, 500)).toBe(2));
+  });
+
+  it('to a Redis that is not there cost the asker its time and nothing else', async () => {
+    const asking = asker(`redis://127.0.0.1:${await freePort()}`);
+    expect(await asking.ask('echo', null, 150)).toBeUndefined();
+  });
+
+  it('are closed after the questions under way, which are still answered', async () => {
+    let answer: ((value: string) => void) | undefined;
+    const taking = taker(() => new Promise((resolve) => (answer = resolve)));
+    const asked = asker().ask('echo', null, 5_000);
+    await eventually(() => expect(answer).toBeDefined());
+    const closed = taking.close(5_000);
+    answer?.('late');
+    expect(await asked).toBe('late');
+    await closed;
+  });
+});
+
+describe('the prober', () => {
+  const question = { dnsName: 'www.example.com', path: '/' };
+
+  it('that does not answer, or not in words known here, is told from a finding', async () => {
+    const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
+    undo.push(() => probes.close());
+    const silence = { kind: 'failed', problem: 'the prober did not answer', hops: [] };
+    expect(await probes.ask(question, 100)).toEqual(silence);
+    const answers: unknown[] = [
+      'what',
+      { kind: 'new' },
+      { kind: 'answered', status: '200', body: '', hops: [] },
+    ];
+    taker((pattern, data) =>
+      Promise.resolve(answers.shift() ?? { kind: 'failed', problem: pattern, data, hops: [] }),
+    );
+    for (const _each of [1, 2, 3]) expect(await probes.ask(question, 5_000)).toEqual(silence);
+    expect(await probes.ask(question, 5_000)).toMatchObject({ problem: 'probe-web-rule', data: question });
+  });
+});

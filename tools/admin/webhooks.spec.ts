@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { coreDataSource, WebhookEndpoints } from '@certwright/persistence';
+import { SealingKeys } from '@certwright/sealing';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { createAccount } from './accounts';
+import { createWebhook, sendTest, webhookCommands } from './webhooks';
+
+const key = randomBytes(32);
+const sealing = new SealingKeys([key]);
+
+let test: TestDatabase;
+let database: DataSource;
+let accountId: string;
+let printed: string[];
+
+beforeAll(async () => {
+  process.env['SEALING_KEYS'] = key.toString('base64');
+  test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 2,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+});
+afterAll(async () => {
+  delete process.env['SEALING_KEYS'];
+  await database.destroy();
+  await test.dispose();
+});
+beforeEach(async () => {
+  accountId = await createAccount(database, 'Spec', null);
+  printed = [];
+  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** As `npm run admin -- webhook …`. @returns what was printed */
+async function run(...args: string[]): Promise<string> {
+  printed = [];
+  const program = new Command('admin').addCommand(webhookCommands(async (work) => await work(database)));
+  await program.parseAsync(['webhook', ...args], { from: 'user' });
+  return printed.join('\n');
+}
+
+it('creates a webhook, shows its secret once, and lists it without its credentials', async () => {
+  const line = await run('create', 'https://me:pass%20word@h.example/x', '--account', accountId);
+  const [id = '', secret = ''] = line.split('\t');
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+
+  const [endpoint] = await new WebhookEndpoints(database).ofAccount(accountId);
+  expect(endpoint).toMatchObject({ id, url: 'https://h.example/x', enabled: true });
+  const opened = (sealed: Buffer | null | undefined, what: string) =>
+    sealing.open(sealed ?? Buffer.alloc(0), `webhook-endpoint:${id}:${what}`);
+  expect(opened(endpoint?.secretSealed, 'secret')).toBe(secret);
+  expect(opened(endpoint?.credentialsSealed, 'credentials')).toBe('me:pass word');
+
+  const list = await run('list', '--account', accountId);
+  expect(list).toBe(`${id}\tenabled\thttps://h.example/x (with credentials)\t-`);
+});
+
+it('disables, enables, rotates and deletes', async () => {
+  const { id, secret } = await create();
+  expect(await run('disable', id)).toBe(`webhook ${id}: disabled`);
+  expect(await run('list', '--account', accountId)).toContain('\tdisabled\t');
+  await expect(run('test', id)).rejects.toThrow('is disabled: enable it first');
+  expect(await run('enable', id)).toBe(`webhook ${id}: enabled`);
+
+  const [rotated = ''] = (await run('rotate', id)).split('\t');
+  expect(rotated).not.toBe(secret);
+  const [endpoint] = await new WebhookEndpoints(database).ofAccount(accountId);
+  const previous = endpoint?.previousSecretSealed ?? Buffer.alloc(0);
+  expect(sealing.open(previous, `webhook-endpoint:${id}:secret`)).toBe(secret);
+
+  expect(await run('delete', id)).toBe(`webhook ${id}: deleted`);
+  await expect(run('delete', id)).rejects.toThrow(`There is no webhook ${id}.`);
+});
+
+it('sends a test event', async () => {
+  const { id } = await create();
+  const deliveryId = await sendTest(database, id);
+  const [delivery] = await test.query(`SELECT * FROM webhook_delivery WHERE id = $1`, [deliveryId]);
+  expect(delivery).toMatchObject({ endpoint_id: id, event: 'test', state: 'pending' });
+});
+
+it.each(['ftp://h.example/', 'https://h.example/#x', 'nowhere'])('refuses %s', async (url) => {
+  await expect(run('create', url, '--account', accountId)).rejects.toThrow('is no URL');
+});
+
+const create = async () =>
+  await createWebhook(database, sealing, { accountId, url: 'https://h.example/', description: '' });

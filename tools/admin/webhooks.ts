@@ -1,0 +1,198 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import {
+  mostWebhookEndpoints,
+  Transactions,
+  WebhookDeliveries,
+  type WebhookEndpoint,
+  WebhookEndpoints,
+} from '@certwright/persistence';
+import type { SealingKeys } from '@certwright/sealing';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { existingAccount } from './accounts';
+import { freshSecret, seal, sealingKeys, splitUrl } from './webhook-secrets';
+import type { WithDatabase } from './with-database';
+
+export function webhookCommands(withDatabase: WithDatabase): Command {
+  const webhook = new Command('webhook').description(
+    'where accounts are told of new certificates; secrets are stored sealed (SEALING_KEYS)',
+  );
+  webhook
+    .command('list')
+    .description('list the webhooks of an account: id, state, URL, description')
+    .requiredOption('--account <id>', 'the account')
+    .action(async ({ account }: { account: string }) => {
+      await withDatabase(async (database) => {
+        const accountId = await existingAccount(database, account);
+        for (const endpoint of await new WebhookEndpoints(database).ofAccount(accountId))
+          console.log(lineOf(endpoint));
+      });
+    });
+  webhook
+    .command('create <url>')
+    .description(
+      'add a webhook; prints its id and, this once, its secret. User and password may stand in the URL',
+    )
+    .requiredOption('--account <id>', 'the account')
+    .option('--description <text>', 'for people', '')
+    .action(async (url: string, { account, description }: { account: string; description: string }) => {
+      const sealing = await sealingKeys();
+      await withDatabase(async (database) => {
+        const accountId = await existingAccount(database, account);
+        const { id, secret } = await createWebhook(database, sealing, { accountId, url, description });
+        console.log(`${id}\t${secret}\t(shown once)`);
+      });
+    });
+  addStateCommands(webhook, withDatabase);
+  addSigningCommands(webhook, withDatabase);
+  return webhook;
+}
+
+function addStateCommands(webhook: Command, withDatabase: WithDatabase): void {
+  for (const enabled of [true, false]) {
+    const verb = enabled ? 'enable' : 'disable';
+    webhook
+      .command(`${verb} <webhook>`)
+      .description(enabled ? 'enable a webhook again' : 'disable a webhook; what waits for it is not sent')
+      .action(async (text: string) => {
+        await withDatabase(async (database) => {
+          const { id, accountId } = await existingWebhook(database, text);
+          await new Transactions(database).run(
+            async (tx) => await new WebhookEndpoints(database).update(tx, accountId, id, { enabled }),
+          );
+          console.log(`webhook ${id}: ${verb}d`);
+        });
+      });
+  }
+  webhook
+    .command('delete <webhook>')
+    .description('remove a webhook, its deliveries and their log')
+    .action(async (text: string) => {
+      await withDatabase(async (database) => {
+        const { id, accountId } = await existingWebhook(database, text);
+        await new Transactions(database).run(
+          async (tx) => await new WebhookEndpoints(database).delete(tx, accountId, id),
+        );
+        console.log(`webhook ${id}: deleted`);
+      });
+    });
+}
+
+function addSigningCommands(webhook: Command, withDatabase: WithDatabase): void {
+  webhook
+    .command('rotate <webhook>')
+    .description('make a new secret; prints it once. The one before signs as well for 24 hours')
+    .action(async (text: string) => {
+      const sealing = await sealingKeys();
+      await withDatabase(async (database) => {
+        console.log(`${await rotateSecret(database, sealing, text)}\t(shown once)`);
+      });
+    });
+  webhook
+    .command('test <webhook>')
+    .description('send a test event; prints the id of the delivery')
+    .action(async (text: string) => {
+      await withDatabase(async (database) => console.log(await sendTest(database, text)));
+    });
+}
+
+function lineOf({
+  id,
+  enabled,
+  disabledReason,
+  url,
+  credentialsSealed,
+  description,
+}: WebhookEndpoint): string {
+  const state = enabled ? 'enabled' : disabledReason === null ? 'disabled' : `disabled (${disabledReason})`;
+  const shownUrl = credentialsSealed === null ? url : `${url} (with credentials)`;
+  return [id, state, shownUrl, description || '-'].join('\t');
+}
+
+export interface WishedWebhook {
+  readonly accountId: string;
+  readonly url: string;
+  readonly description: string;
+}
+
+/** @returns the secret too: this is the only moment at which it can be seen */
+export async function createWebhook(
+  database: DataSource,
+  sealing: SealingKeys,
+  { accountId, url: text, description }: WishedWebhook,
+): Promise<{ readonly id: string; readonly secret: string }> {
+  const { url, credentials } = splitUrl(text);
+  // Positive, random, and exact as a JSON number.
+  const id = String(randomInt(1, 2 ** 48 - 1));
+  const secret = freshSecret();
+  const created = await new Transactions(database).run(
+    async (tx) =>
+      await new WebhookEndpoints(database).create(tx, {
+        id,
+        accountId,
+        url,
+        credentialsSealed: credentials === null ? null : seal(sealing, id, 'credentials', credentials),
+        secretSealed: seal(sealing, id, 'secret', secret),
+        description,
+        enabled: true,
+      }),
+  );
+  if (created === null) throw new Error(`Account ${accountId} has ${mostWebhookEndpoints} webhooks already.`);
+  return { id, secret };
+}
+
+/** @returns the new secret */
+export async function rotateSecret(
+  database: DataSource,
+  sealing: SealingKeys,
+  text: string,
+): Promise<string> {
+  const { id, accountId } = await existingWebhook(database, text);
+  const secret = freshSecret();
+  await new Transactions(database).run(
+    async (tx) =>
+      await new WebhookEndpoints(database).rotateSecret(
+        tx,
+        accountId,
+        id,
+        seal(sealing, id, 'secret', secret),
+      ),
+  );
+  return secret;
+}
+
+/** @returns the id of the delivery */
+export async function sendTest(database: DataSource, text: string): Promise<string> {
+  const { id, accountId } = await existingWebhook(database, text);
+  const deliveryId = `msg_${randomBytes(20).toString('base64url')}`;
+  const created_at = `${new Date().toISOString().slice(0, 19)}Z`;
+  const message = 'A test of this webhook; nothing has changed.';
+  const sent = await new Transactions(database).run(
+    async (tx) =>
+      await new WebhookDeliveries(database).enqueue(tx, {
+        deliveryId,
+        endpointId: id,
+        accountId,
+        planId: null,
+        version: 0,
+        event: 'test',
+        body: JSON.stringify({ event: 'test', webhook_id: Number(id), created_at, message }),
+      }),
+  );
+  if (!sent) throw new Error(`Webhook ${id} is disabled: enable it first.`);
+  return deliveryId;
+}
+
+/** @throws Error when it does not exist */
+async function existingWebhook(
+  database: DataSource,
+  text: string,
+): Promise<{ readonly id: string; readonly accountId: string }> {
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) throw new Error(`"${text}" is no webhook id: see \`webhook list\`.`);
+  const [row] = await database.query<[{ id: string; accountId: string }?]>(
+    `SELECT id, account_id AS "accountId" FROM webhook_endpoint WHERE id = $1`,
+    [text],
+  );
+  if (row === undefined) throw new Error(`There is no webhook ${text}.`);
+  return row;
+}
