@@ -90,7 +90,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['libs/{errors,dns-names,pki,issuance,sealing,ct}/src/**/*.ts'],
+    files: ['libs/{errors,dns-names,pki,issuance,sealing,webhooks,ct}/src/**/*.ts'],
     ignores: ['**/*.spec.ts'],
     rules: {
       'no-restricted-imports': [

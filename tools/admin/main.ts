@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { accountCommands } from './accounts';
 import { apiKeyCommands } from './api-keys';
 import { blockedKeyCommands } from './blocked-keys';
+import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
 import { productCommands } from './products';
 import { seedSandboxCommand } from './seed-sandbox';
@@ -36,6 +37,7 @@ for (const commands of [
   clusterCommands,
   productCommands,
   blockedKeyCommands,
+  certificateCommands,
   webhookCommands,
   seedSandboxCommand,
 ]) {

@@ -1,27 +1,38 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { SealingKeys } from '@certwright/sealing';
+import { readSealingKeys, type SealingKeys } from '@certwright/sealing';
+import {
+  credentialsContext,
+  type EndpointUrl,
+  readEndpointUrl,
+  secretContext,
+  signingSecret,
+  signingSecretOctets,
+} from '@certwright/webhooks';
 
 /** What is wrong with its host, the delivery says; an operator need not be told at once. */
-export function splitUrl(text: string): { readonly url: string; readonly credentials: string | null } {
-  const isPlain = /^https?:\/\/[^\s\\#\p{Cc}]+$/iu.test(text) && text.length <= 2_048 && URL.canParse(text);
-  if (!isPlain) throw new Error(`"${text}" is no URL with http or https, and without fragment.`);
-  const url = new URL(text);
-  const { username, password } = url;
-  url.username = '';
-  url.password = '';
-  if (username === '' && password === '') return { url: url.href, credentials: null };
-  return { url: url.href, credentials: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` };
+export function splitUrl(text: string): EndpointUrl {
+  const reading = readEndpointUrl(text);
+  if ('fault' in reading) throw new Error(`The URL ${reading.fault}.`);
+  return reading.value;
 }
 
-/** As Standard Webhooks writes a secret. */
 export function freshSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`;
+  return signingSecret(randomBytes(signingSecretOctets));
 }
 
-export function seal(keys: SealingKeys, id: string, what: 'secret' | 'credentials', text: string): Buffer {
-  return keys.seal(text, `webhook-endpoint:${id}:${what}`, randomBytes(12));
+/** Of a nonce of the sealing keys. */
+const nonceOctets = 12;
+
+export function sealSecret(keys: SealingKeys, id: string, secret: string): Buffer {
+  return keys.seal(secret, secretContext(id), randomBytes(nonceOctets));
+}
+
+export function sealCredentials(keys: SealingKeys, id: string, credentials: string | null): Buffer | null {
+  return credentials === null
+    ? null
+    : keys.seal(credentials, credentialsContext(id), randomBytes(nonceOctets));
 }
 
 /** From SEALING_KEYS, the file that SEALING_KEYS_FILE names, or the one that `npm start` made. */
@@ -35,5 +46,7 @@ export async function sealingKeys(): Promise<SealingKeys> {
       'Neither SEALING_KEYS nor SEALING_KEYS_FILE is set, and no "npm start" has left its keys.',
     );
   }
-  return new SealingKeys(text.split(',').map((key) => Buffer.from(key.trim(), 'base64')));
+  const keys = readSealingKeys(text);
+  if (keys === null) throw new Error('A sealing key is not the base64 of 32 octets.');
+  return keys;
 }

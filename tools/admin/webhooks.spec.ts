@@ -87,7 +87,7 @@ it('sends a test event', async () => {
 });
 
 it.each(['ftp://h.example/', 'https://h.example/#x', 'nowhere'])('refuses %s', async (url) => {
-  await expect(run('create', url, '--account', accountId)).rejects.toThrow('is no URL');
+  await expect(run('create', url, '--account', accountId)).rejects.toThrow('The URL ');
 });
 
 const create = async () =>

@@ -10,7 +10,7 @@ import type { SealingKeys } from '@certwright/sealing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
-import { freshSecret, seal, sealingKeys, splitUrl } from './webhook-secrets';
+import { freshSecret, sealCredentials, sealingKeys, sealSecret, splitUrl } from './webhook-secrets';
 import type { WithDatabase } from './with-database';
 
 export function webhookCommands(withDatabase: WithDatabase): Command {
@@ -131,8 +131,8 @@ export async function createWebhook(
         id,
         accountId,
         url,
-        credentialsSealed: credentials === null ? null : seal(sealing, id, 'credentials', credentials),
-        secretSealed: seal(sealing, id, 'secret', secret),
+        credentialsSealed: sealCredentials(sealing, id, credentials),
+        secretSealed: sealSecret(sealing, id, secret),
         description,
         enabled: true,
       }),
@@ -151,12 +151,7 @@ export async function rotateSecret(
   const secret = freshSecret();
   await new Transactions(database).run(
     async (tx) =>
-      await new WebhookEndpoints(database).rotateSecret(
-        tx,
-        accountId,
-        id,
-        seal(sealing, id, 'secret', secret),
-      ),
+      await new WebhookEndpoints(database).rotateSecret(tx, accountId, id, sealSecret(sealing, id, secret)),
   );
   return secret;
 }

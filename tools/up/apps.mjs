@@ -126,7 +126,8 @@ export const apps = [
     ports: { ops: { preferred: 4351 } },
     health: { port: 'ops', path: '/readyz' },
     environment: (deployment) => ({
-      ...common(deployment, 'prober'),
+      ...everyProcess(deployment, 'prober'),
+      REDIS_URL: deployment.redisUrl,
       DNS_RESOLVERS: resolver(deployment),
       ALLOWED_NETWORKS,
       // Port 80 needs privileges on most machines: PROBE_HTTP_PORT says where the web servers of the demo zone listen.
@@ -165,19 +166,31 @@ function approvalUrl({ port }) {
 }
 
 /**
- * What every app of the system is told.
+ * What every process is told.
  * @param {Deployment} deployment
  * @param {string} app
  */
-function common({ databaseUrl, redisUrl, logLevel, port }, app) {
+function everyProcess({ logLevel, port }, app) {
   return {
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
     LOG_LEVEL: logLevel,
     OPS_HOST: LOOPBACK,
     OPS_PORT: String(port(app, 'ops')),
-    CERTWRIGHT_MODE: 'sandbox',
     // The supervisor kills after ten seconds; requests under way are cut before that.
     DRAIN_TIME: '5s',
+  };
+}
+
+/**
+ * What every process is told that knows the database.
+ * @param {Deployment} deployment
+ * @param {string} app
+ */
+function common(deployment, app) {
+  const { databaseUrl, redisUrl } = deployment;
+  return {
+    ...everyProcess(deployment, app),
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    CERTWRIGHT_MODE: 'sandbox',
   };
 }

@@ -6,8 +6,11 @@ import {
   CaIssuers,
   CaSignings,
   claimDeployment,
+  ExpirationNotices,
   LeasedIssuances,
   Outbox,
+  PendingRevocations,
+  Renewals,
   RevocationLists,
 } from '@certwright/persistence';
 import { ProbeQuestions } from '@certwright/redis';
@@ -25,8 +28,12 @@ import { DnsClient } from './dns-lookup/dns-client';
 import { housekeeping } from './housekeeping/housekeeping';
 import { AdvanceIssuance } from './issuance/advance-issuance';
 import { observeIssuances } from './issuance/observe-issuances';
+import { noticeOnce } from './notices/notices';
 import { relayOnce } from './nudges/relay';
 import { sweepOnce } from './nudges/sweep';
+import { renewOnce } from './renewals/renewals';
+import { runRevocations } from './revocations/run-revocations';
+import { sweepRevocations } from './revocations/sweep-revocations';
 
 /** Certificate ids: positive, random, and exact as a JSON number. */
 const certificateIds = { least: 1, below: 2 ** 48 - 1 };
@@ -71,12 +78,16 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     config.JOB_CONCURRENCY,
   );
   running.opened('jobs', async () => await runner.close());
+  runRevocations(config.REDIS_URL, running, context, authorities(config, builtInCa));
 
   const outbox = context.get(Outbox);
   const issuances = context.get(LeasedIssuances);
   const rounds = {
     relay: async () => await relayOnce(outbox, jobs),
     sweep: async () => await sweepOnce(issuances, jobs),
+    renewals: async () => await renewOnce(context.get(Renewals)),
+    notices: async () => await noticeOnce(context.get(ExpirationNotices)),
+    revocations: sweepRevocations(context.get(PendingRevocations), jobs),
     ...housekeeping(context, builtInCa),
     approvals: forgetExpiredApprovals(context),
   };

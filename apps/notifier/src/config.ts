@@ -1,4 +1,3 @@
-import { SealingKeys } from '@certwright/sealing';
 import {
   boolean,
   defineSettings,
@@ -6,7 +5,7 @@ import {
   integer,
   list,
   processSettings,
-  type Secret,
+  sealingKeys,
   secret,
   SettingsError,
   type SettingValues,
@@ -31,10 +30,8 @@ export const settings = defineSettings({
     schemes: ['redis', 'rediss'],
     meaning: 'Where nudges are queued; losing it costs time, never work',
   }),
-  SEALING_KEYS: secret({
-    meaning:
-      'Keys that open the secrets of webhook endpoints: 32 octets each in base64, separated by commas; the first one seals',
-    minLength: 44,
+  SEALING_KEYS: sealingKeys({
+    meaning: 'Open the secrets and credentials of webhooks; the same for every process that has the setting',
   }),
   DELIVERY_CONCURRENCY: integer({
     meaning:
@@ -80,7 +77,7 @@ export type Config = SettingValues<typeof settings.table>;
 /** @throws SettingsError */
 export function config(): Config {
   const read = settings.read(process.env);
-  const faults = [...mailFaults(read), ...sealingFaults(read)];
+  const faults = mailFaults(read);
   if (faults.length > 0) throw new SettingsError(faults);
   return read;
 }
@@ -108,32 +105,4 @@ function mailFaults({ SMTP_URL, SMTP_REQUIRE_TLS, SMTP_USER, SMTP_PASSWORD, SMTP
     faults.push({ name: 'SMTP_FROM', fault: 'is neither an address nor `Name <address>`' });
   }
   return faults;
-}
-
-const sealingFaults = ({ SEALING_KEYS }: Config): Fault[] =>
-  sealingKeysOf(SEALING_KEYS) === null
-    ? [{ name: 'SEALING_KEYS', fault: 'are not base64 of 32 octets each, separated by commas' }]
-    : [];
-
-const sealingKeyOctets = 32;
-
-/** @returns null when one of them is no key */
-function sealingKeysOf(keys: Secret): SealingKeys | null {
-  const texts = keys
-    .reveal()
-    .split(',')
-    .map((text) => text.trim());
-  const read = texts.map((text) => Buffer.from(text, 'base64'));
-  // Buffer skips what is not base64, so what was read is held against what was written.
-  const holds = read.every(
-    (key, at) => key.length === sealingKeyOctets && key.toString('base64') === texts[at],
-  );
-  return holds ? new SealingKeys(read) : null;
-}
-
-/** Of settings that were read. */
-export function sealingKeys({ SEALING_KEYS }: Pick<Config, 'SEALING_KEYS'>): SealingKeys {
-  const keys = sealingKeysOf(SEALING_KEYS);
-  if (keys === null) throw new TypeError('SEALING_KEYS were not checked when they were read');
-  return keys;
 }

@@ -15,7 +15,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { AppModule } from './app.module';
-import { type Config, sealingKeys } from './config';
+import { type Config } from './config';
 import { housekeeping } from './housekeeping/housekeeping';
 import { senderOf } from './mail/mail-address';
 import { SendMail } from './mail/send-mail';
@@ -75,7 +75,7 @@ function webhooks(
   });
   return new DeliverWebhook({
     deliveries,
-    sealing: sealingKeys(config),
+    sealing: config.SEALING_KEYS,
     post: postThrough(guard),
     events: observeWebhooks(running, deliveries),
     bounds: deliveryBounds,

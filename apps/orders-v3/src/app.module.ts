@@ -6,6 +6,7 @@ import { AnnouncementSweep } from './announcements/announcement-sweep';
 import { AnnouncementsRepository } from './announcements/announcements.repository';
 import { CertificatesController } from './certificates/certificates.controller';
 import { RetrieveCertificates } from './certificates/retrieve-certificates.use-case';
+import { RevokeCertificate } from './certificates/revoke-certificate.use-case';
 import { OrdersConfig } from './config';
 import { DocsController } from './docs/docs.controller';
 import { Documentation } from './docs/documentation';
@@ -105,6 +106,7 @@ export class AppModule {
         ...announcements,
         ...webhooks,
         RetrieveCertificates,
+        RevokeCertificate,
         DownloadCurrentCertificate,
         RetrievePublication,
         Documentation,

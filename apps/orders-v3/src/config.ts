@@ -7,11 +7,11 @@ import {
   oneOf,
   port,
   processSettings,
+  sealingKeys,
   type SettingValues,
   string,
   url,
 } from '@certwright/service';
-import { sealingKeys } from './sealing-keys.setting';
 
 /** The settings of the order API: what each means, its unit, and what holds without it. */
 export const ordersSettings = defineSettings({

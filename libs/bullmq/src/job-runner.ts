@@ -33,6 +33,8 @@ export function runJobs<Q extends QueueName>(
 ): RunningJobs {
   const byName = new Map<string, (payload: never) => Promise<void>>(Object.entries(handlers));
   assertComplete(queue, [...byName.keys()]);
+  // While Redis is away, a worker that closes would go on trying to connect.
+  let closing = false;
   const worker = new Worker(
     queue,
     async ({ name, data }) => {
@@ -44,7 +46,7 @@ export function runJobs<Q extends QueueName>(
       connection: {
         url: redisUrl,
         maxRetriesPerRequest: null,
-        retryStrategy: (times) => Math.min(times * 100, 2_000),
+        retryStrategy: (times: number) => (closing ? null : Math.min(times * 100, 2_000)),
       },
       prefix: queuePrefix,
       skipVersionCheck: true,
@@ -57,7 +59,12 @@ export function runJobs<Q extends QueueName>(
   );
   worker.on('error', events.error);
   worker.on('failed', (job, error) => events.failed(job?.name ?? 'unknown', error));
-  return { close: async () => await closeWorker(worker) };
+  return {
+    close: async () => {
+      closing = true;
+      await closeWorker(worker);
+    },
+  };
 }
 
 /** How long running jobs may take to finish; beyond it, and while Redis is away, the connection is cut. */

@@ -49,8 +49,15 @@ describe('phaseOf', () => {
 
 describe('nextAttemptAt', () => {
   it('tells when something moves by itself, and null when only the caller can move it', () => {
-    expect(nextAttemptAt('backoff', { dueAt: later })).toBe(later);
-    expect(nextAttemptAt('failed', { dueAt: later })).toBeNull();
-    expect(nextAttemptAt('issuing', null)).toBeNull();
+    expect(nextAttemptAt('backoff', { dueAt: later }, null)).toBe(later);
+    expect(nextAttemptAt('failed', { dueAt: later }, null)).toBeNull();
+    expect(nextAttemptAt('paused', { dueAt: later }, later)).toBeNull();
+    expect(nextAttemptAt('issuing', null, later)).toBeNull();
+  });
+
+  it('is the renewal while nothing is under way, also after one that failed', () => {
+    expect(nextAttemptAt('idle', { dueAt: now }, later)).toBe(later);
+    expect(nextAttemptAt('failed', { dueAt: now }, later)).toBe(later);
+    expect(nextAttemptAt('issuing', { dueAt: now }, later)).toBe(now);
   });
 });

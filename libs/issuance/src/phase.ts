@@ -30,17 +30,26 @@ export function phaseOf(
   return 'issuing';
 }
 
-/** When something will next be tried by itself; null when only the caller can move it. */
-export function nextAttemptAt(phase: Phase, latest: Pick<Issuance, 'dueAt'> | null): Date | null {
-  const moves: Record<Phase, boolean> = {
-    idle: false,
-    awaiting_csr: false,
-    awaiting_approval: true,
-    issuing: true,
-    backoff: true,
-    rate_limited: true,
-    paused: false,
-    failed: false,
+/**
+ * When something will next be tried by itself; null when only the caller can move it.
+ *
+ * @param renewAt when the current certificate is replaced, or a failed replacement tried again; null: not by itself
+ */
+export function nextAttemptAt(
+  phase: Phase,
+  latest: Pick<Issuance, 'dueAt'> | null,
+  renewAt: Date | null,
+): Date | null {
+  const movedBy: Record<Phase, 'issuance' | 'renewal' | null> = {
+    idle: 'renewal',
+    awaiting_csr: null,
+    awaiting_approval: 'issuance',
+    issuing: 'issuance',
+    backoff: 'issuance',
+    rate_limited: 'issuance',
+    paused: null,
+    failed: 'renewal',
   };
-  return latest !== null && moves[phase] ? latest.dueAt : null;
+  if (latest === null || movedBy[phase] === null) return null;
+  return movedBy[phase] === 'issuance' ? latest.dueAt : renewAt;
 }

@@ -31,7 +31,7 @@ export {
   type StoredAnswer,
 } from './idempotency/idempotency-records';
 export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/issuance-statistics';
-export { Issuances, type OpenIssuance } from './issuances/issuances';
+export { Issuances, type LatestIssuance, type OpenIssuance } from './issuances/issuances';
 export { type Lease, type LeasedWork, LeaseLost } from './issuances/lease';
 export { type DueIssuance, type IssuanceProgress, LeasedIssuances } from './issuances/leased-issuances';
 export {

@@ -1,1 +1,1 @@
-export { SealBroken, SealingKeys } from './sealing-keys';
+export { readSealingKeys, SealBroken, SealingKeys } from './sealing-keys';

@@ -1,4 +1,4 @@
-import { SealBroken, SealingKeys } from './sealing-keys';
+import { readSealingKeys, SealBroken, SealingKeys } from './sealing-keys';
 
 const old = Buffer.alloc(32, 1);
 const fresh = Buffer.alloc(32, 2);
@@ -48,5 +48,26 @@ describe('SealingKeys', () => {
     expect(() => new SealingKeys([])).toThrow('at least one');
     expect(() => new SealingKeys([Buffer.alloc(16)])).toThrow('32 octets');
     expect(() => new SealingKeys([old]).seal('x', context, Buffer.alloc(8))).toThrow('12 octets');
+  });
+});
+
+describe('readSealingKeys', () => {
+  const texts = [fresh.toString('base64'), old.toString('base64')];
+
+  it('reads keys separated by commas; the first one seals', () => {
+    const keys = readSealingKeys(` ${texts[0]}, ${texts[1]}\n`);
+    const sealed = keys?.seal('secret', context, nonce);
+    expect(new SealingKeys([fresh]).open(sealed ?? Buffer.alloc(0), context)).toBe('secret');
+  });
+
+  it.each([
+    '',
+    'x',
+    `${texts[0]},`,
+    Buffer.alloc(16).toString('base64'),
+    `${texts[0]}!`,
+    texts[0]?.replace('=', '') ?? '',
+  ])('reads nothing from %j', (text) => {
+    expect(readSealingKeys(text)).toBeNull();
   });
 });

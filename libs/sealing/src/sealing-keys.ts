@@ -79,3 +79,14 @@ function keyIdOf(master: Uint8Array): Buffer {
 function derivedKey(master: Uint8Array, nonce: Uint8Array): Buffer {
   return Buffer.from(hkdfSync('sha256', master, nonce, 'certwright sealing', keyOctets));
 }
+
+/** @param text base64 of 32 octets each, separated by commas; @returns null when one of them is anything else */
+export function readSealingKeys(text: string): SealingKeys | null {
+  const parts = text.split(',').map((part) => part.trim());
+  const keys = parts.map((part) => Buffer.from(part, 'base64'));
+  // Buffer skips what is not base64, so what was read is held against what was written.
+  const hold = keys.every(
+    (key, index) => key.length === keyOctets && key.toString('base64') === parts[index],
+  );
+  return hold ? new SealingKeys(keys) : null;
+}

@@ -12,6 +12,7 @@ export {
   string,
   url,
 } from './config/setting-kinds';
+export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
 export { Secret } from './config/secret';
 export {

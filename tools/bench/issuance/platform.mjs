@@ -1,4 +1,5 @@
 // A platform of its own for a benchmark: durable PostgreSQL, Redis, the demo DNS and the two processes, thrown away after.
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -123,6 +124,7 @@ function environmentOf(databaseUrl, redis, folder, ports, concurrency) {
       PORT: String(ports.api),
       OPS_PORT: String(ports.apiOps),
       PUBLIC_URL: publicUrl,
+      SEALING_KEYS: randomBytes(32).toString('base64'),
       READS_PER_S: unlimited,
       WRITES_PER_S: unlimited,
     },

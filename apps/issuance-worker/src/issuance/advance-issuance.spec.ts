@@ -93,6 +93,8 @@ async function openCa(source: DataSource): Promise<BuiltInCa> {
 
 let nextCertificateId = 1;
 
+const nobodyRevokes = async () => await Promise.reject(new Error('nothing is revoked here'));
+
 function worker(source: DataSource, authority: CertificateAuthority = ca): AdvanceIssuance {
   return new AdvanceIssuance({
     leasedIssuances: new LeasedIssuances(source),
@@ -184,6 +186,7 @@ describe('a plan that is paused before the certificate is attached', () => {
   it('gets no certificate', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const pausing: CertificateAuthority = {
+      revoke: nobodyRevokes,
       submit: async (request) => await ca.submit(request),
       collect: async (reference) => {
         await database.query(`UPDATE plan SET paused = true WHERE id = $1`, [opened.planId]);
@@ -217,6 +220,7 @@ describe('a CA that returns what nobody asked for', () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const other = await openIssuance(repositories, ['c.example.com'], opensslCsr(['c.example.com']));
     const lying: CertificateAuthority = {
+      revoke: nobodyRevokes,
       submit: async (request) => await ca.submit(request),
       collect: async () => await ca.collect(other.issuanceId),
     };
@@ -232,6 +236,7 @@ describe('a CA that returns what nobody asked for', () => {
   it('backs off when the CA throws, and tells nothing of its innards', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const broken: CertificateAuthority = {
+      revoke: nobodyRevokes,
       submit: () => Promise.reject(new Error('secret path /var/lib/ca')),
       collect: () => Promise.reject(new Error('unreachable')),
     };
@@ -255,6 +260,7 @@ describe('a worker that is frozen past its lease', () => {
       await worker(database).run(opened.issuanceId);
     };
     const frozen: CertificateAuthority = {
+      revoke: nobodyRevokes,
       submit: async (request: CertificateRequest) => {
         if (frozenIn === 'submit') await freeze();
         return await ca.submit(request);

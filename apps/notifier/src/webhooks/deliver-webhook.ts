@@ -1,3 +1,4 @@
+import { credentialsContext, secretContext } from '@certwright/webhooks';
 import { OutboundFault } from '@certwright/outbound';
 import type { DeliveryBounds, LeasedDeliveries, LeasedDelivery } from '@certwright/persistence';
 import type { SealingKeys } from '@certwright/sealing';
@@ -87,8 +88,7 @@ export class DeliverWebhook {
 
   private request({ delivery, endpoint, now }: LeasedDelivery): PostRequest {
     const { id, event, body } = delivery;
-    const open = (sealed: Buffer, what: string) =>
-      this.ports.sealing.open(sealed, `webhook-endpoint:${endpoint.id}:${what}`);
+    const { sealing } = this.ports;
     const sealedSecrets = [endpoint.secretSealed, endpoint.previousSecretSealed].filter(
       (sealed) => sealed !== null,
     );
@@ -97,8 +97,10 @@ export class DeliverWebhook {
       event,
       body,
       timestampS: Math.floor(now.getTime() / 1_000),
-      secrets: sealedSecrets.map((sealed) => open(sealed, 'secret')),
-      credentials: endpoint.credentialsSealed && open(endpoint.credentialsSealed, 'credentials'),
+      secrets: sealedSecrets.map((sealed) => sealing.open(sealed, secretContext(endpoint.id))),
+      credentials:
+        endpoint.credentialsSealed &&
+        sealing.open(endpoint.credentialsSealed, credentialsContext(endpoint.id)),
     });
     return { url: endpoint.url, headers, body, timeoutMs: answerWithinMs, signal: this.ports.stopping };
   }

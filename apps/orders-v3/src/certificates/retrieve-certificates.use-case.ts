@@ -1,4 +1,3 @@
-import { Problem } from '@certwright/errors';
 import { Certificates } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { noSuchOrder } from '../orders/faults';
@@ -10,6 +9,7 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import { certificateExpansion } from '../wire/expansion';
 import { nextPageLink, readAfter, readLimit } from '../wire/page';
+import { isCertificateId, noSuchCertificate } from './certificate-id';
 
 @Injectable()
 export class RetrieveCertificates {
@@ -23,7 +23,7 @@ export class RetrieveCertificates {
   async one(accountId: string, orderName: string, id: string, expand: unknown): Promise<Answer> {
     const { planId } = await this.order(accountId, orderName);
     const certificate = isCertificateId(id) ? await this.certificates.ofPlan(planId, id) : null;
-    if (certificate === null) throw new Problem('not_found', 'The order has no certificate with this id.');
+    if (certificate === null) throw noSuchCertificate();
     return jsonAnswer(200, certificateJson(certificate, certificateExpansion(expand), new Date()));
   }
 
@@ -47,9 +47,4 @@ export class RetrieveCertificates {
     if (order === null) throw noSuchOrder();
     return order;
   }
-}
-
-/** A positive integer that JSON's numbers hold, written as a number is. */
-function isCertificateId(text: string): boolean {
-  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }

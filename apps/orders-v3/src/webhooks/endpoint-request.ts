@@ -1,7 +1,7 @@
 import type { FieldFault } from '@certwright/errors';
 import { readObject, unknownMembers } from '../wire/object-members';
 import { readOnlyWebhookMembers } from '../wire/webhook-json';
-import { type EndpointUrl, readEndpointUrl } from './endpoint-url';
+import { type EndpointUrl, readEndpointUrl } from '@certwright/webhooks';
 
 /** Unicode code points. */
 export const longestDescription = 255;

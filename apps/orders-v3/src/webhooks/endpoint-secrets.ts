@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { SealingKeys } from '@certwright/sealing';
+import { credentialsContext, secretContext, signingSecret, signingSecretOctets } from '@certwright/webhooks';
 import type { Keeping, WriteRequest } from '../orders/repeatable-requests';
 
 /** Of a nonce of the sealing keys. */
 const nonceBytes = 12;
 
-/** Standard Webhooks asks for 24 to 64 random bytes. */
-const signingSecretBytes = 32;
-
-/** `whsec_` and base64, as Standard Webhooks writes a secret. */
 export function freshSigningSecret(): string {
-  return `whsec_${randomBytes(signingSecretBytes).toString('base64')}`;
+  return signingSecret(randomBytes(signingSecretOctets));
 }
 
 /** Seals what endpoints must keep to themselves. What opens it, apart from a repeated request, is the delivery. */
@@ -18,12 +15,12 @@ export class EndpointSecrets {
   constructor(private readonly keys: SealingKeys) {}
 
   sealSecret(endpointId: string, secret: string): Buffer {
-    return this.seal(secret, `webhook-endpoint:${endpointId}:secret`);
+    return this.seal(secret, secretContext(endpointId));
   }
 
   /** @param credentials `user:password` */
   sealCredentials(endpointId: string, credentials: string | null): Buffer | null {
-    return credentials === null ? null : this.seal(credentials, `webhook-endpoint:${endpointId}:credentials`);
+    return credentials === null ? null : this.seal(credentials, credentialsContext(endpointId));
   }
 
   /** An answer that shows a secret is kept sealed for the repetition of its request. */

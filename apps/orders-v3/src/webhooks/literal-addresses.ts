@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { FieldFault } from '@certwright/errors';
 import { type AddressGuard, OutboundFault } from '@certwright/outbound';
-import type { EndpointUrl } from './endpoint-url';
+import type { EndpointUrl } from '@certwright/webhooks';
 
 /** No name is looked up, so nothing is waited for. */
 const boundMs = 1_000;

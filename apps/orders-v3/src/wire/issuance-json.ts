@@ -1,12 +1,12 @@
 import { approvalLabelOf, baseName } from '@certwright/dns-names';
-import { type Issuance, type NameApproval, nextAttemptAt, phaseOf } from '@certwright/issuance';
-import type { DelegationLabels } from '@certwright/persistence';
+import { type NameApproval, nextAttemptAt, phaseOf } from '@certwright/issuance';
+import type { DelegationLabels, LatestIssuance } from '@certwright/persistence';
 import type { StoredOrder } from '../orders/order';
 import { timestamp } from './timestamp';
 
 export interface IssuanceFacts {
   /** The newest issuance of the order, open or not. */
-  readonly latest: Issuance | null;
+  readonly latest: LatestIssuance | null;
   /** Of the order's names, without `*.`. */
   readonly labels: DelegationLabels;
   /** The secret in the path that the account's web servers redirect to. */
@@ -36,7 +36,7 @@ export interface ApprovalPlaces {
 export function issuanceJson(order: StoredOrder, facts: IssuanceFacts, places: ApprovalPlaces): object {
   const { latest, now } = facts;
   const phase = phaseOf(order, latest, now);
-  const nextAttempt = nextAttemptAt(phase, latest);
+  const nextAttempt = nextAttemptAt(phase, latest, latest?.renewAt ?? null);
   const approvals = new Map(latest?.approvals.map((approval) => [approval.dnsName, approval]));
   return {
     phase,

@@ -21,6 +21,11 @@ export interface OpenIssuance {
   readonly settlingMs: number;
 }
 
+export interface LatestIssuance extends Issuance {
+  /** When the plan's current certificate is replaced by itself, or a failed replacement tried again; null: never. */
+  readonly renewAt: Date | null;
+}
+
 /** What the APIs do with issuances: open one for new terms, close the open one, ask for an early look. */
 @Injectable()
 export class Issuances {
@@ -90,12 +95,16 @@ export class Issuances {
   }
 
   /** The newest issuance of each plan that ever had one, open or not. */
-  async latestOf(planIds: readonly string[], reader: Pick<Tx, 'query'> = this.database): Promise<Issuance[]> {
+  async latestOf(
+    planIds: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<LatestIssuance[]> {
     return await reader.query(
       `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
               approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
-              opened_at AS "openedAt", due_at AS "dueAt"
-       FROM unnest($1::bigint[]) AS wanted (id)
+              opened_at AS "openedAt", due_at AS "dueAt", wanted.renew_at AS "renewAt"
+       FROM (SELECT id, CASE WHEN auto_renew AND NOT paused AND closed_at IS NULL THEN renew_at END AS renew_at
+             FROM plan WHERE id = ANY($1::bigint[])) AS wanted
        CROSS JOIN LATERAL (
          SELECT * FROM issuance WHERE issuance.plan_id = wanted.id ORDER BY issuance.id DESC LIMIT 1) AS issuance`,
       [planIds],

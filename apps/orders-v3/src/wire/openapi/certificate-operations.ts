@@ -1,7 +1,16 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
+import {
+  ApiBasicAuth,
+  ApiBearerAuth,
+  ApiBody,
+  ApiOperation,
+  ApiParam,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import { CertificateSchema } from './certificate-schema';
-import { expandsCertificate, failsWith, orderName, paged } from './parameters';
+import { expandsCertificate, failsWith, idempotent, orderName, paged } from './parameters';
+import { RevocationSchema } from './revocation-schema';
 
 /** What the OpenAPI document says about each route of certificates. */
 export const DescribesCertificates = {
@@ -24,5 +33,28 @@ export const DescribesCertificates = {
     expandsCertificate,
     ApiResponse({ status: 200, type: CertificateSchema }),
     failsWith({ 404: 'No such order, or no such certificate' }),
+  ),
+  revoke: applyDecorators(
+    ApiOperation({
+      operationId: 'revokeCertificate',
+      summary: 'Revokes a certificate of an order',
+      description:
+        'May be repeated: the first reason stays, except that keyCompromise can be said later. With keyCompromise every ' +
+        'certificate of the order with this key is revoked, and the key cannot be used again in the account. When the ' +
+        'current certificate is revoked and auto_renew is true, a new one is issued, unless the reason is ' +
+        'cessationOfOperation.',
+    }),
+    orderName,
+    ApiParam({ name: 'id', schema: { type: 'integer' } }),
+    ApiBody({ type: RevocationSchema, required: false }),
+    expandsCertificate,
+    idempotent,
+    ApiResponse({ status: 200, type: CertificateSchema }),
+    failsWith({
+      400: 'See sub_errors',
+      404: 'No such order, or no such certificate',
+      409: 'The certificate has expired, or the Idempotency-Key is in use',
+      422: 'The Idempotency-Key was used with another body',
+    }),
   ),
 };

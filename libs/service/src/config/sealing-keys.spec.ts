@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { defineSettings } from '@certwright/service';
-import { sealingKeys } from './sealing-keys.setting';
+import { defineSettings } from './settings';
+import { sealingKeys } from './sealing-keys';
 
 const settings = defineSettings({ SEALING_KEYS: sealingKeys({ meaning: 'Seal' }) });
 const read = (text: string) => settings.read({ SEALING_KEYS: text }).SEALING_KEYS;

@@ -1,0 +1,50 @@
+import { Problem } from '@certwright/errors';
+import { Certificates, Revocations } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { noSuchOrder } from '../orders/faults';
+import { OrdersRepository } from '../orders/orders.repository';
+import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { certificateJson } from '../wire/certificate-json';
+import type { CertificateExpansion } from '../wire/expansion';
+import { isCertificateId, noSuchCertificate } from './certificate-id';
+import { readRevocationRequest } from './revocation-request';
+
+export interface RevocationCall {
+  readonly orderName: string;
+  readonly certificateId: string;
+  readonly body: unknown;
+  readonly expansion: CertificateExpansion;
+}
+
+@Injectable()
+export class RevokeCertificate {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly orders: OrdersRepository,
+    private readonly certificates: Certificates,
+    private readonly revocations: Revocations,
+  ) {}
+
+  /** @throws Problem `not_found`, `conflict` for an expired certificate, `bad_request` */
+  async run(
+    write: WriteRequest,
+    { orderName, certificateId, body, expansion }: RevocationCall,
+  ): Promise<Answer> {
+    const reason = readRevocationRequest(body);
+    return await this.requests.run(write, async (tx) => {
+      const order = await this.orders.lock(tx, write.accountId, orderName);
+      if (order === null) throw noSuchOrder();
+      if (!isCertificateId(certificateId)) throw noSuchCertificate();
+      const { planId } = order;
+      const asked = { planId, certificateId, reason, requestedBy: 'subscriber' } as const;
+      const outcome = await this.revocations.request(tx, asked);
+      if (outcome === 'expired') {
+        throw new Problem('conflict', 'The certificate has expired; there is nothing left to revoke.');
+      }
+      const certificate = await this.certificates.ofPlan(planId, certificateId, tx);
+      if (outcome === 'missing' || certificate === null) throw noSuchCertificate();
+      return jsonAnswer(200, certificateJson(certificate, expansion, new Date()));
+    });
+  }
+}
