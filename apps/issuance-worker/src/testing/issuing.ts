@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  Attachments,
+  CaIssuers,
+  CaSignings,
+  coreDataSource,
+  Delegations,
+  Issuances,
+  LeasedIssuances,
+  Outbox,
+  Plans,
+  RevocationLists,
+  Transactions,
+} from '@certwright/persistence';
+import { testDatabase } from '@certwright/testing';
+import type { DataSource } from 'typeorm';
+import type { Approver } from '../approvals/approver';
+import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
+import { KeyFiles } from '../certificate-authorities/built-in/key-files';
+import { AdvanceIssuance } from '../issuance/advance-issuance';
+import { openIssuance, type OpenedIssuance, type Repositories } from './opened-issuance';
+
+const approvalReuseMs = 86_400_000;
+
+/** Everybody who asks is approved. */
+const approver: Approver = {
+  method: 'dns',
+  placeOf: ({ dnsName }) => dnsName,
+  check: async () => await Promise.resolve({ approved: true }),
+};
+
+/** A real database, the built-in CA with keys of its own, and what makes certificates of issuances. */
+export class Issuing {
+  readonly repositories: Repositories;
+  private nextCertificateId = 1;
+
+  private constructor(
+    readonly database: DataSource,
+    private readonly keyFolder: string,
+    readonly ca: BuiltInCa,
+    readonly close: () => Promise<void>,
+  ) {
+    this.repositories = {
+      transactions: new Transactions(database),
+      plans: new Plans(),
+      issuances: new Issuances(database, new Outbox(database)),
+      delegations: new Delegations(database),
+    };
+  }
+
+  static async open(): Promise<Issuing> {
+    const test = await testDatabase();
+    const database = coreDataSource({
+      url: test.url,
+      applicationName: 'spec',
+      poolSize: 20,
+      statementTimeoutMs: 10_000,
+    });
+    await database.initialize();
+    const keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
+    return new Issuing(database, keyFolder, await openCa(database, keyFolder), async () => {
+      await database.destroy();
+      await test.dispose();
+      rmSync(keyFolder, { recursive: true });
+    });
+  }
+
+  /** The same CA over another connection. */
+  async caOver(source: DataSource): Promise<BuiltInCa> {
+    const ca = await openCa(this.database, this.keyFolder);
+    return Object.assign(ca, { signings: new CaSignings(source), lists: new RevocationLists(source) });
+  }
+
+  worker(): AdvanceIssuance {
+    return new AdvanceIssuance({
+      leasedIssuances: new LeasedIssuances(this.database),
+      attachments: new Attachments(this.repositories.transactions),
+      approvers: [approver],
+      approvalReuseMs,
+      authorityOf: () => this.ca,
+      events: {
+        attached: () => undefined,
+        failed: () => undefined,
+        leaseLost: () => undefined,
+        stumbled: () => undefined,
+      },
+      certificateId: () => String(this.nextCertificateId++),
+    });
+  }
+
+  /** A plan with a certificate of the built-in CA. */
+  async issued(
+    dnsNames: readonly string[],
+    csr: Buffer,
+  ): Promise<OpenedIssuance & { readonly certificateId: string }> {
+    const opened = await openIssuance(this.repositories, dnsNames, csr);
+    await this.worker().run(opened.issuanceId);
+    const [row]: { id: string }[] = await this.database.query(
+      `SELECT id FROM certificate WHERE issuance_id = $1`,
+      [opened.issuanceId],
+    );
+    if (row === undefined) throw new Error('an approved issuance is issued');
+    return { ...opened, certificateId: row.id };
+  }
+}
+
+async function openCa(database: DataSource, keyFolder: string): Promise<BuiltInCa> {
+  return await BuiltInCa.open(
+    { name: 'Spec', publicationUrl: 'http://127.0.0.1:4310/ca' },
+    new KeyFiles(keyFolder),
+    new CaIssuers(database),
+    new CaSignings(database),
+    new RevocationLists(database),
+  );
+}
