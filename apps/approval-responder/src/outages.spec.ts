@@ -1,6 +1,5 @@
-import { eventually, freePort } from '@certwright/testing';
+import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
 import { RunningResponder } from './testing/running-responder';
-import { type SeverableLink, severableLink } from './testing/severable-link';
 
 const challengePath = `/${'a'.repeat(32)}/.well-known/acme-challenge/${'t'.repeat(27)}`;
 const linkPath = `/approve/${'t'.repeat(43)}`;
@@ -12,7 +11,7 @@ describe('while the database is away', () => {
   beforeAll(async () => {
     responder = await RunningResponder.start(async (databaseUrl) => {
       const url = new URL(databaseUrl);
-      link = await severableLink(url.hostname, Number(url.port));
+      link = await severableLink({ host: url.hostname, port: Number(url.port) });
       url.port = String(link.port);
       return { DATABASE_URL: url.href };
     });

@@ -1,5 +1,5 @@
 import { apiKeySha256 } from '@certwright/service';
-import { eventually, freePort } from '@certwright/testing';
+import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
 import { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
 import { claimDeployment } from '@certwright/persistence';
@@ -7,7 +7,6 @@ import { disabledKeysChannel } from './api-keys/disabled-keys';
 import { certificateRequest, keyPair } from './testing/certificate-request';
 import { changeCurrent, deliveriesOf } from './testing/current-certificate';
 import { RunningApi } from './testing/running-api';
-import { type SeverableLink, severableLink } from './testing/severable-link';
 
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
 const order = (name: string) => ({ name, dns_names: ['example.com'], csr });

@@ -3,3 +3,4 @@ export { eventually, type Patience } from './eventually';
 export { freePort } from './free-port';
 export { type TestDatabase, testDatabase } from './test-database';
 export { type TestRedis, testRedis } from './test-redis';
+export { type SeverableLink, severableLink } from './severable-link';

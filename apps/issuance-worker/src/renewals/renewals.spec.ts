@@ -1,0 +1,89 @@
+import { Renewals, Transactions } from '@certwright/persistence';
+import { FaultyDatabase } from '../testing/faulty-database';
+import { Issuing } from '../testing/issuing';
+import { opensslCsr } from '../testing/opened-issuance';
+import { renewOnce } from './renewals';
+
+const dnsNames = ['a.example.com'];
+
+let issuing: Issuing;
+let csr: Buffer;
+
+beforeAll(async () => {
+  issuing = await Issuing.open();
+  csr = opensslCsr(dnsNames);
+}, 30_000);
+afterAll(async () => await issuing.close());
+
+type Issued = Awaited<ReturnType<Issuing['issued']>>;
+
+/** A certificate that is nearly two thirds through its life, with its renewal due. */
+async function nearingItsEnd(): Promise<Issued> {
+  const issued = await issuing.issued(dnsNames, csr);
+  await issuing.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [issued.planId]);
+  return issued;
+}
+
+async function replacementsOf({ certificateId }: Issued): Promise<readonly { id: string; state: string }[]> {
+  return await issuing.database.query(
+    `SELECT id, state FROM issuance WHERE replaces_certificate_id = $1 ORDER BY id`,
+    [certificateId],
+  );
+}
+
+async function currentsOf({ planId }: Issued): Promise<readonly { id: string; due: boolean }[]> {
+  return await issuing.database.query(
+    `SELECT certificate.id, plan.renew_at <= now() AS due FROM certificate JOIN plan ON plan.id = plan_id
+     WHERE plan_id = $1 AND is_current`,
+    [planId],
+  );
+}
+
+describe('a renewal', () => {
+  it('becomes the current certificate, and its own renewal is set', async () => {
+    const issued = await nearingItsEnd();
+    expect(await renewOnce(new Renewals(issuing.repositories.transactions))).toBeGreaterThan(0);
+    const [replacement, ...more] = await replacementsOf(issued);
+    expect(more).toEqual([]);
+    await issuing.worker().run(replacement?.id ?? '');
+    const [current, ...others] = await currentsOf(issued);
+    expect(others).toEqual([]);
+    expect(current?.id).not.toBe(issued.certificateId);
+    expect(current?.due).toBe(false);
+  });
+
+  it('with a blocked key fails for good, is tried again later, and leaves the certificate in use', async () => {
+    const names = ['blocked.example.com'];
+    const issued = await issuing.issued(names, opensslCsr(names));
+    await issuing.database.query(
+      `INSERT INTO blocked_key (spki_sha256, reason) SELECT spki_sha256, 'spec' FROM certificate WHERE id = $1`,
+      [issued.certificateId],
+    );
+    const renewals = new Renewals(issuing.repositories.transactions);
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await issuing.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [issued.planId]);
+      await renewals.openDue(500, new Date(Date.now() + attempt * 3_600_000));
+      const replacement = (await replacementsOf(issued)).at(-1);
+      await issuing.worker().run(replacement?.id ?? '');
+      expect((await replacementsOf(issued)).map(({ state }) => state)).toEqual(
+        Array.from({ length: attempt }, () => 'failed'),
+      );
+    }
+    expect(await currentsOf(issued)).toMatchObject([{ id: issued.certificateId }]);
+  });
+});
+
+describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
+  it('of a round: each certificate is replaced once all the same', async () => {
+    for (let nth = 1; ; nth += 1) {
+      const issued = await nearingItsEnd();
+      const faulty = new FaultyDatabase(issuing.database, nth, when);
+      await renewOnce(new Renewals(new Transactions(faulty.source))).catch(() => undefined);
+      await renewOnce(new Renewals(issuing.repositories.transactions));
+      const replacements = await replacementsOf(issued);
+      expect({ nth, count: replacements.length }).toEqual({ nth, count: 1 });
+      if (!faulty.struck) break;
+      expect(nth).toBeLessThan(20);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,158 @@
+import { X509Certificate } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { CaIssuers, PendingRevocations, Revocations, Transactions } from '@certwright/persistence';
+import type { DataSource } from 'typeorm';
+import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
+import { FaultyDatabase } from '../testing/faulty-database';
+import { Issuing } from '../testing/issuing';
+import { opensslCsr } from '../testing/opened-issuance';
+import { revokeCertificate } from './revoke-certificate';
+
+const dnsNames = ['a.example.com'];
+const reason = 4;
+
+let issuing: Issuing;
+let csr: Buffer;
+
+beforeAll(async () => {
+  issuing = await Issuing.open();
+  csr = opensslCsr(dnsNames);
+}, 30_000);
+afterAll(async () => await issuing.close());
+
+type Issued = Awaited<ReturnType<Issuing['issued']>>;
+
+/** What the API does, over this connection. */
+const request = async (source: DataSource, { planId, certificateId }: Issued) =>
+  await new Transactions(source).run(
+    async (tx) =>
+      await new Revocations().request(tx, { planId, certificateId, reason, requestedBy: 'subscriber' }),
+  );
+
+/** What the worker does, over this connection. */
+async function work(source: DataSource, { certificateId }: Issued, authority?: CertificateAuthority) {
+  const ca = authority ?? (await issuing.caOver(source));
+  const ports = { pending: new PendingRevocations(source), authorityOf: () => ca, revoked: () => undefined };
+  await revokeCertificate(ports, certificateId);
+}
+
+interface Truths {
+  /** Here. */
+  readonly revoked: boolean;
+  /** As the CA confirmed it. */
+  readonly confirmed: boolean;
+  /** In the CA's ledger. */
+  readonly atCa: boolean;
+}
+
+async function truthsOf({ certificateId }: Issued): Promise<Truths> {
+  const [row] = await issuing.database.query<[Truths]>(
+    `SELECT certificate.revoked_at IS NOT NULL AS revoked, ca_revoked_at IS NOT NULL AS confirmed,
+       ca_signing.revoked_at IS NOT NULL AND ca_signing.revocation_reason = $2 AS "atCa"
+     FROM certificate JOIN ca_signing ON ca_signing.issuance_id::text = certificate.ca_reference
+     WHERE certificate.id = $1`,
+    [certificateId, reason],
+  );
+  return row;
+}
+
+async function publishedSerials(): Promise<string> {
+  await issuing.ca.renewRevocationLists();
+  const list = await new CaIssuers(issuing.database).publication('intermediate', 'crl');
+  return execFileSync('openssl', ['crl', '-inform', 'DER', '-noout', '-text'], {
+    input: list ?? Buffer.alloc(0),
+    encoding: 'utf8',
+  });
+}
+
+async function serialOf({ certificateId }: Issued): Promise<string> {
+  const [{ leaf }] = await issuing.database.query<[{ leaf: Buffer }]>(
+    `SELECT leaf FROM certificate WHERE id = $1`,
+    [certificateId],
+  );
+  return new X509Certificate(leaf).serialNumber;
+}
+
+describe('a revocation', () => {
+  it('reaches the CA, its list, and the row', async () => {
+    const issued = await issuing.issued(dnsNames, csr);
+    await request(issuing.database, issued);
+    expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: false, atCa: false });
+    await work(issuing.database, issued);
+    expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
+    expect(await publishedSerials()).toContain(await serialOf(issued));
+  });
+
+  it('asks the CA for nothing that is not revoked, or that it confirmed', async () => {
+    const issued = await issuing.issued(dnsNames, csr);
+    const asked: string[] = [];
+    const counting = {
+      revoke: async (reference: string) => await Promise.resolve(void asked.push(reference)),
+    } as unknown as CertificateAuthority;
+    await work(issuing.database, issued, counting);
+    await request(issuing.database, issued);
+    await work(issuing.database, issued, counting);
+    await work(issuing.database, issued, counting);
+    expect(asked).toEqual([issued.issuanceId]);
+  });
+
+  it('stays pending while the CA is away', async () => {
+    const issued = await issuing.issued(dnsNames, csr);
+    await request(issuing.database, issued);
+    const away = {
+      revoke: async () => await Promise.reject(new Error('the CA is away')),
+    } as unknown as CertificateAuthority;
+    await expect(work(issuing.database, issued, away)).rejects.toThrow('the CA is away');
+    expect(await truthsOf(issued)).toMatchObject({ confirmed: false });
+    await work(issuing.database, issued);
+    expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
+  });
+});
+
+describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
+  it('of the request: all of it stands or none, and the repetition revokes and replaces once', async () => {
+    for (let nth = 1; ; nth += 1) {
+      const issued = await issuing.issued(dnsNames, csr);
+      const faulty = new FaultyDatabase(issuing.database, nth, when);
+      await request(faulty.source, issued).catch(() => undefined);
+      const [halves] = await issuing.database.query<[Record<string, boolean>]>(
+        `SELECT certificate.revoked_at IS NOT NULL AS revoked, NOT is_current AS moved,
+           EXISTS (SELECT 1 FROM outbox WHERE job_id = 'revoke-certificate-' || certificate.id || '-4') AS nudged,
+           EXISTS (SELECT 1 FROM issuance WHERE replaces_certificate_id = certificate.id) AS replaced
+         FROM certificate WHERE id = $1`,
+        [issued.certificateId],
+      );
+      expect({ nth, kinds: new Set(Object.values(halves)).size }).toEqual({ nth, kinds: 1 });
+      await request(issuing.database, issued);
+      await work(issuing.database, issued);
+      expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
+      const [{ count }] = await issuing.database.query<[{ count: number }]>(
+        `SELECT count(*)::int AS count FROM issuance WHERE replaces_certificate_id = $1`,
+        [issued.certificateId],
+      );
+      expect({ nth, count }).toEqual({ nth, count: 1 });
+      if (!faulty.struck) break;
+      expect(nth).toBeLessThan(30);
+    }
+  }, 60_000);
+
+  it('of the worker: the repetition brings row, CA and list together', async () => {
+    const serials: string[] = [];
+    for (let nth = 1; ; nth += 1) {
+      const issued = await issuing.issued(dnsNames, csr);
+      await request(issuing.database, issued);
+      const faulty = new FaultyDatabase(issuing.database, nth, when);
+      await work(faulty.source, issued).catch(() => undefined);
+      const { confirmed, atCa } = await truthsOf(issued);
+      // Never confirmed here before the CA has it.
+      expect(atCa || !confirmed).toBe(true);
+      await work(issuing.database, issued);
+      expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
+      serials.push(await serialOf(issued));
+      if (!faulty.struck) break;
+    }
+    expect(serials.length).toBeGreaterThan(3);
+    const published = await publishedSerials();
+    for (const serial of serials) expect(published).toContain(serial);
+  }, 60_000);
+});
