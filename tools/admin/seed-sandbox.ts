@@ -4,6 +4,9 @@ import { createAccount } from './accounts';
 import { createApiKey } from './api-keys';
 import type { WithDatabase } from './with-database';
 
+/** Of nobody: with `npm start` every mail lands in the local mailbox. */
+const sandboxMailbox = 'sandbox@example.com';
+
 export function seedSandboxCommand(withDatabase: WithDatabase): Command {
   return new Command('seed-sandbox')
     .description(
@@ -13,7 +16,7 @@ export function seedSandboxCommand(withDatabase: WithDatabase): Command {
     .action(async ({ json }: { json?: boolean }) => {
       await withDatabase(async (database) => {
         await claimDeployment(database, 'sandbox');
-        const account_id = await createAccount(database, 'Sandbox', null);
+        const account_id = await createAccount(database, 'Sandbox', sandboxMailbox);
         const api_key = await createApiKey(database, account_id, 'sandbox', ['Full Access']);
         console.log(
           json === true

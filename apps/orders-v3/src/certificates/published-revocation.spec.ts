@@ -126,12 +126,10 @@ describe('a certificate that is revoked over HTTP', () => {
     const second = await currentCertificate();
     expect(second.id).not.toBe(first.id);
     expect(await verify(second)).toContain('leaf.pem: OK');
-    const [{ confirmed }] = (
-      await api.database.query(
-        `SELECT ca_revoked_at IS NOT NULL AS confirmed FROM certificate WHERE id = $1`,
-        [first.id],
-      )
-    ).rows as [{ confirmed: boolean }];
-    expect(confirmed).toBe(true);
+    const confirmed = await api.database.query(
+      `SELECT ca_revoked_at IS NOT NULL AS confirmed FROM certificate WHERE id = $1`,
+      [first.id],
+    );
+    expect(confirmed).toEqual([{ confirmed: true }]);
   }, 90_000);
 });

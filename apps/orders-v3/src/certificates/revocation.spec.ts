@@ -30,8 +30,11 @@ const revoke = (id: number, body?: unknown, headers: Record<string, string> = {}
   tenant.call('POST', `/api/v3/orders/mine/certs/${id}/revoke`, { body, headers });
 
 const storedReason = async (id: number) => {
-  const { rows } = await api.database.query(`SELECT revocation_reason FROM certificate WHERE id = $1`, [id]);
-  return (rows[0] as { revocation_reason: number | null }).revocation_reason;
+  const [row] = await api.database.query<{ revocation_reason: number | null }>(
+    `SELECT revocation_reason FROM certificate WHERE id = $1`,
+    [id],
+  );
+  return row?.revocation_reason;
 };
 
 describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
@@ -119,10 +122,6 @@ describe('POST /api/v3/orders/{ORDER_NAME}/certs/{ID}/revoke', () => {
 
   it('needs the permission of the other writes', async () => {
     const id = await attach();
-    await api.database.query(
-      `UPDATE api_key SET permissions = '{"Manage Monitored Domains"}' WHERE account_id = $1`,
-      [tenant.accountId],
-    );
     const withoutKey = await api.call('POST', `/api/v3/orders/mine/certs/${id}/revoke`);
     expect(withoutKey.status).toBe(401);
     const none = await api.tenant('Manage Monitored Domains');

@@ -29,11 +29,11 @@ const sharesOf = async (limit: number) => {
 };
 
 describe('due issuances', () => {
-  it('are shared among accounts when there are more than asked for, however long one has waited', async () => {
+  it('are shared among accounts when there are more than asked for; what is left goes to the oldest', async () => {
     await dueOf('1', 2_000, 1_000);
     await dueOf('2', 300, 500);
     await dueOf('3', 1, 0);
-    expect(await sharesOf(100)).toEqual({ '1': 33, '2': 33, '3': 1 });
+    expect(await sharesOf(100)).toEqual({ '1': 66, '2': 33, '3': 1 });
   });
 
   it('are all told when they are fewer, oldest first', async () => {

@@ -58,7 +58,10 @@ export class LeasedIssuances {
       [limit],
     );
     if (oldest.length < limit) return oldest;
-    return await this.database.query(sharedStatement, [limit]);
+    const shares: readonly DueIssuance[] = await this.database.query(sharedStatement, [limit]);
+    // What others leave of their shares goes to whoever has waited longest.
+    const shared = new Set(shares.map(({ id }) => id));
+    return [...shares, ...oldest.filter(({ id }) => !shared.has(id))].slice(0, limit);
   }
 }
 
@@ -96,7 +99,8 @@ const dueAndFree = `
 
 /**
  * Goes from account to account in the index, and takes from each an equal share of the answer, but at least 8; then the
- * first of every account, the second of every account … Reads accounts × share rows, however long a backlog is.
+ * first of every account, the second of every account … Reads accounts × share rows, however long a backlog is: BETWEEN
+ * and not =, or PostgreSQL would take all that is due in the order of time, and sift out the account.
  */
 const sharedStatement = `
   WITH RECURSIVE waiting (account_id) AS (
@@ -109,9 +113,9 @@ const sharedStatement = `
   share (of_account) AS (SELECT greatest(8, $1::int / count(*)) FROM waiting)
   SELECT id, "accountId", "leaseToken", "overdueS"
   FROM waiting CROSS JOIN share CROSS JOIN LATERAL (
-    SELECT ${dueColumns}, row_number() OVER (ORDER BY due_at) AS turn FROM issuance
-    WHERE issuance.account_id = waiting.account_id AND ${dueAndFree}
-    ORDER BY due_at LIMIT of_account) AS due
+    SELECT ${dueColumns}, row_number() OVER (ORDER BY account_id, due_at) AS turn FROM issuance
+    WHERE issuance.account_id BETWEEN waiting.account_id AND waiting.account_id AND ${dueAndFree}
+    ORDER BY account_id, due_at LIMIT of_account) AS due
   ORDER BY turn, "overdueS" DESC LIMIT $1`;
 
 const saveStatement = `

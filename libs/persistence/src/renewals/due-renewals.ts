@@ -31,8 +31,9 @@ const shared = `
   share (of_account) AS (SELECT greatest(8, $1::int / count(*)) FROM waiting),
   turns AS (
     SELECT due.id FROM waiting CROSS JOIN share CROSS JOIN LATERAL (
-      SELECT plan.id, renew_at, row_number() OVER (ORDER BY renew_at) AS turn FROM plan
-      WHERE plan.account_id = waiting.account_id AND ${isDue} ORDER BY renew_at LIMIT of_account) AS due
+      SELECT plan.id, renew_at, row_number() OVER (ORDER BY account_id, renew_at) AS turn FROM plan
+      WHERE plan.account_id BETWEEN waiting.account_id AND waiting.account_id AND ${isDue}
+      ORDER BY account_id, renew_at LIMIT of_account) AS due
     ORDER BY turn, renew_at LIMIT $1)
   SELECT id FROM plan WHERE id IN (SELECT id FROM turns) AND ${isDue} FOR UPDATE SKIP LOCKED`;
 
@@ -42,8 +43,9 @@ const shared = `
  */
 export async function lockDuePlans(tx: Tx, limit: number, now: Date | null): Promise<string[]> {
   const first = await tx.query<{ id: string }[]>(oldest, [limit, now]);
-  const rows = first.length < limit ? first : await tx.query<{ id: string }[]>(shared, [limit, now]);
-  return rows.map(({ id }) => id);
+  const shares = first.length < limit ? [] : await tx.query<{ id: string }[]>(shared, [limit, now]);
+  // What others leave of their shares goes to whoever is due longest.
+  return [...new Set([...shares, ...first].map(({ id }) => id))].slice(0, limit);
 }
 
 interface DueRow {
