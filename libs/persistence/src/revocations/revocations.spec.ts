@@ -181,6 +181,7 @@ describe('keyCompromise', () => {
   it('said by an operator blocks the key for every account', async () => {
     const certificate = await valid();
     const { spki_sha256: key } = await certificateRow(certificate.certificateId);
+    await revoke(certificate, 1);
     await revoke(certificate, 1, 'operator');
     expect(await new BlockedKeys(core.database).has(key, otherAccount)).toBe(true);
     expect(await new BlockedKeys(core.database).has(randomBytes(32), otherAccount)).toBe(false);

@@ -56,10 +56,10 @@ export class Revocations {
     if (certificate.expired) return 'expired';
     const { revoked, revocation_reason } = certificate;
     const reason = lastingReason(revoked ? (revocation_reason ?? 0) : null, request.reason);
-    if (revoked && reason === revocation_reason) return 'revoked';
-
-    const compromised = reason === revocationReasons.keyCompromise;
+    // Also when it is revoked for that already: an operator may say it after a subscriber did.
+    const compromised = request.reason === revocationReasons.keyCompromise;
     if (compromised) await this.blockKey(tx, plan, certificate, request);
+    if (revoked && reason === revocation_reason) return 'revoked';
     await this.markRevoked(tx, request, reason, compromised ? certificate.spki_sha256 : null);
     const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
     await reselectCurrent(tx, request.planId, wanted);
@@ -78,14 +78,16 @@ export class Revocations {
     { spki_sha256 }: CertificateRow,
     { planId, certificateId, requestedBy }: RevocationRequest,
   ): Promise<void> {
-    await tx.query(
-      `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+    const added = await tx.query<unknown[]>(
+      `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3)
+       ON CONFLICT DO NOTHING RETURNING 1 AS added`,
       [
         spki_sha256,
         requestedBy === 'operator' ? 0 : account_id,
         `keyCompromise said of certificate ${certificateId}`,
       ],
     );
+    if (added.length === 0) return;
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
       `UPDATE issuance SET lease_token = lease_token + 1, leased_until = NULL, due_at = clock_timestamp()
        WHERE plan_id = $1 AND state = 'open' RETURNING id, lease_token`,

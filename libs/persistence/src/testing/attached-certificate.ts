@@ -28,13 +28,13 @@ export async function attachOpen(
   planId: string,
   { notBefore, notAfter }: Validity,
 ): Promise<AttachedCertificate> {
-  const [{ id }] = await core.database
-    .query<[{ id: string }]>(
-      `UPDATE issuance SET due_at = now(), ca_reference = 'reference-' || id
+  const [[opened]] = await core.database.query<[{ id: string }[], number]>(
+    `UPDATE issuance SET due_at = now(), ca_reference = 'reference-' || id
      WHERE plan_id = $1 AND state = 'open' RETURNING id`,
-      [planId],
-    )
-    .then(([rows]) => rows as unknown as [{ id: string }]);
+    [planId],
+  );
+  if (opened === undefined) throw new Error('the plan has an open issuance');
+  const { id } = opened;
   const work = await core.leased.lease(id, leaseMs);
   if (work === null) throw new Error('an open issuance that is due can be leased');
   const certificateId = String(randomInt(1, 2 ** 48 - 1));
