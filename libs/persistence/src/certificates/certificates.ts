@@ -181,10 +181,17 @@ export async function announceCurrent(
   current: Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> | null,
 ): Promise<void> {
   const renewAt = current === null ? null : renewalTime(current, renewalJitter(current.id));
-  const [rows] = await tx.query<[{ version: number }[], number]>(
-    `UPDATE plan SET current_version = current_version + 1, renew_at = $2
-     WHERE id = $1 RETURNING current_version AS version`,
+  const [rows] = await tx.query<[{ version: number; wanted: boolean }[], number]>(
+    `UPDATE plan SET current_version = current_version + 1, renew_at = $2,
+       announced_version = CASE WHEN ${hasWebhooks} THEN announced_version ELSE current_version + 1 END
+     WHERE id = $1 RETURNING current_version AS version, announced_version < current_version AS wanted`,
     [planId, renewAt],
   );
-  for (const { version } of rows) await addToOutbox(tx, currentCertificateChanged(planId, version));
+  for (const { version, wanted } of rows) {
+    if (wanted) await addToOutbox(tx, currentCertificateChanged(planId, version));
+  }
 }
+
+/** Where nobody wants to know, there is nothing to tell, and no job to be run for it. */
+const hasWebhooks = `EXISTS (
+  SELECT 1 FROM webhook_endpoint WHERE webhook_endpoint.account_id = plan.account_id AND webhook_endpoint.enabled)`;

@@ -76,9 +76,28 @@ describe('a revocation', () => {
     expect(row).toMatchObject({ revocation_reason: 4, is_current: false });
     expect(row.revoked_at).not.toBeNull();
     expect(await nudges('revoke-certificate')).toEqual([`revoke-certificate-${certificate.certificateId}-4`]);
-    expect(await nudges('current-certificate-changed')).toContain(
-      `current-certificate-changed-${certificate.planId}-2`,
+  });
+
+  it('is announced where a webhook wants to know, and counts as told where none does', async () => {
+    const unheard = await valid();
+    await revoke(unheard, 4);
+    expect(await nudges('current-certificate-changed')).toEqual([]);
+    const heard = await valid();
+    await core.database.query(
+      `INSERT INTO webhook_endpoint (id, account_id, url, secret_sealed, description, enabled)
+       SELECT 1, account_id, 'https://hook.example.com/', '', '', true FROM plan WHERE id = $1`,
+      [heard.planId],
     );
+    await revoke(heard, 4);
+    expect(await nudges('current-certificate-changed')).toEqual([
+      `current-certificate-changed-${heard.planId}-2`,
+    ]);
+    const versions = await core.database.query<{ id: string; told: boolean }[]>(
+      `SELECT id, announced_version = current_version AS told FROM plan WHERE id = ANY($1::bigint[]) ORDER BY id`,
+      [[unheard.planId, heard.planId]],
+    );
+    expect(versions.map(({ told }) => told)).toEqual([true, false]);
+    await core.database.query(`DELETE FROM webhook_endpoint`);
   });
 
   it('makes the other valid certificate the current one', async () => {
