@@ -20,3 +20,4 @@ export {
   type WebRuleQuestion,
 } from './probe';
 export { type QueueName, queueNames, type QueueOptions, queues } from './queues';
+export { type DueRow, nudgeRevision } from './nudge-revision';

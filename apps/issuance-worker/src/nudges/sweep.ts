@@ -1,7 +1,7 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { inTurn } from '@certwright/issuance';
-import { advanceIssuance } from '@certwright/jobs';
-import type { DueIssuance, LeasedIssuances } from '@certwright/persistence';
+import { advanceIssuance, nudgeRevision } from '@certwright/jobs';
+import type { LeasedIssuances } from '@certwright/persistence';
 import { mostWaitingIssuances } from './backlog';
 
 /** The clock of everything that waits, and the net under every nudge that was lost: a second, where 15 are promised. */
@@ -9,12 +9,6 @@ const restMs = 1_000;
 
 /** While there is more than Redis is given at once: soon enough that workers never run dry (512 a second, each process). */
 const backlogRestMs = 500;
-
-/**
- * A nudge that was handed to a process which died before it took the lease blocks its id in Redis; after this time the
- * row is nudged under another id.
- */
-const renudgeAfterS = 10;
 
 /**
  * Nudges what is due and in nobody's hands; an id that is still queued is dropped by Redis. The first of every account
@@ -31,12 +25,4 @@ export async function sweepOnce(issuances: LeasedIssuances, jobs: JobQueues): Pr
     })),
   );
   return due.length < mostWaitingIssuances ? restMs : backlogRestMs;
-}
-
-export function nudgeRevision({
-  leaseToken,
-  overdueS,
-}: Pick<DueIssuance, 'leaseToken' | 'overdueS'>): string {
-  const round = Math.floor(overdueS / renudgeAfterS);
-  return round <= 0 ? leaseToken : `${leaseToken}-${round}`;
 }

@@ -1,4 +1,4 @@
-import { nudgeRevision } from './sweep';
+import { nudgeRevision } from './nudge-revision';
 
 describe('nudgeRevision', () => {
   it('is the lease token at first, so that nudges of one look are one job', () => {
