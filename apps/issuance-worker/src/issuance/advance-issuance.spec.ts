@@ -1,25 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import {
-  Attachments,
-  CaIssuers,
-  CaSignings,
-  coreDataSource,
-  Delegations,
-  Issuances,
-  LeasedIssuances,
-  Outbox,
-  Plans,
-  RevocationLists,
-  Transactions,
-} from '@certwright/persistence';
-import { testDatabase } from '@certwright/testing';
+import { Attachments, LeasedIssuances, Transactions } from '@certwright/persistence';
 import type { DataSource } from 'typeorm';
 import type { ApprovalAnswer, Approver } from '../approvals/approver';
-import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
-import { KeyFiles } from '../certificate-authorities/built-in/key-files';
+import type { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import type {
   CertificateAuthority,
   CertificateRequest,
@@ -27,15 +10,15 @@ import type {
 import { openIssuance, type OpenedIssuance, opensslCsr, type Repositories } from '../testing/opened-issuance';
 import { AdvanceIssuance } from './advance-issuance';
 import { FaultyDatabase } from '../testing/faulty-database';
+import { Issuing } from '../testing/issuing';
 
 const dnsNames = ['a.example.com', 'b.example.com'];
 
+let issuing: Issuing;
 let database: DataSource;
-let close: () => Promise<void>;
 let ca: BuiltInCa;
 let repositories: Repositories;
 let csr: Buffer;
-let keyFolder: string;
 let answer: ApprovalAnswer;
 const stumbles: unknown[] = [];
 
@@ -46,50 +29,17 @@ const approver: Approver = {
 };
 
 beforeAll(async () => {
-  const test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 10,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-  close = async () => {
-    await database.destroy();
-    await test.dispose();
-  };
-  keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
-  ca = await openCa(database);
-  repositories = {
-    transactions: new Transactions(database),
-    plans: new Plans(),
-    issuances: new Issuances(database, new Outbox(database)),
-    delegations: new Delegations(database),
-  };
+  issuing = await Issuing.open();
+  ({ database, ca, repositories } = issuing);
   csr = opensslCsr(dnsNames);
 }, 30_000);
 
-afterAll(async () => {
-  await close();
-  rmSync(keyFolder, { recursive: true });
-});
+afterAll(async () => await issuing.close());
 
 beforeEach(() => {
   answer = { approved: true };
   stumbles.length = 0;
 });
-
-async function openCa(source: DataSource): Promise<BuiltInCa> {
-  const settings = { name: 'Spec', publicationUrl: 'http://127.0.0.1:4310/ca' };
-  const keys = new KeyFiles(keyFolder);
-  return await BuiltInCa.open(
-    settings,
-    keys,
-    new CaIssuers(source),
-    new CaSignings(source),
-    new RevocationLists(source),
-  );
-}
 
 let nextCertificateId = 1;
 
@@ -283,9 +233,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     for (let nth = 1; ; nth += 1) {
       const opened = await openIssuance(repositories, dnsNames, csr);
       const faulty = new FaultyDatabase(database, nth, when);
-      const faultyCa = await openCa(database);
-      Object.assign(faultyCa, { signings: new CaSignings(faulty.source) });
-      await worker(faulty.source, faultyCa)
+      await worker(faulty.source, await issuing.caOver(faulty.source))
         .run(opened.issuanceId)
         .catch(() => undefined);
       await endLeasesAndWaits();

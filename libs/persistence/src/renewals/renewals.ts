@@ -1,6 +1,6 @@
 import { renewalDecision, type RenewalDecision } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
-import { pendingApproval } from '../issuances/issuances';
+import { openReplacements } from '../issuances/replacements';
 import { type Tx, Transactions } from '../transactions/transactions';
 import { type DueRenewal, dueRenewals, lockDuePlans } from './due-renewals';
 
@@ -32,32 +32,14 @@ export class Renewals {
         renewal,
         decision: renewalDecision(renewal.facts, renewal.now),
       }));
-      const opened = due.filter(({ decision }) => decision.kind === 'replace').map(({ renewal }) => renewal);
-      await openReplacements(tx, opened);
+      const replaced = due
+        .filter(({ decision }) => decision.kind === 'replace')
+        .map(({ renewal }) => renewal);
+      await openReplacements(tx, replaced.filter(isReplaceable));
       await lookAgain(tx, due);
-      return { found: planIds.length, opened: opened.length };
+      return { found: planIds.length, opened: replaced.length };
     });
   }
-}
-
-/** The constraint issuance_one_replacement holds the rule once more: one replacement per certificate, open or issued. */
-async function openReplacements(tx: Tx, renewals: readonly DueRenewal[]): Promise<void> {
-  if (renewals.length === 0) return;
-  await tx.query(
-    `INSERT INTO issuance (plan_id, account_id, terms_id, revision, replaces_certificate_id, state, approvals, due_at)
-     SELECT plan_id, account_id, terms_id, revision, certificate_id, 'open', approvals, clock_timestamp()
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::jsonb[])
-       AS renewal (plan_id, account_id, terms_id, revision, certificate_id, approvals)
-     ON CONFLICT DO NOTHING`,
-    [
-      renewals.map(({ planId }) => planId),
-      renewals.map(({ accountId }) => accountId),
-      renewals.map(({ termsId }) => termsId),
-      renewals.map(({ revision }) => revision),
-      renewals.map(({ certificateId }) => certificateId),
-      renewals.map(({ dnsNames }) => JSON.stringify(dnsNames.map(pendingApproval))),
-    ],
-  );
 }
 
 interface Decided {
@@ -75,4 +57,11 @@ async function lookAgain(tx: Tx, due: readonly Decided[]): Promise<void> {
       due.map(({ decision }) => (decision.kind === 'rest' ? null : decision.lookAgainAt)),
     ],
   );
+}
+
+/** The decision to replace says so already. */
+function isReplaceable<R extends DueRenewal>(
+  renewal: R,
+): renewal is R & { readonly termsId: string; readonly certificateId: string } {
+  return renewal.termsId !== null && renewal.certificateId !== null;
 }

@@ -7,7 +7,7 @@ import {
 import { advanceIssuance, revokeCertificate } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { reselectCurrent } from '../certificates/certificates';
-import { pendingApproval } from '../issuances/issuances';
+import { openReplacements } from '../issuances/replacements';
 import { addToOutbox } from '../outbox/outbox';
 import type { Tx } from '../transactions/transactions';
 
@@ -112,26 +112,23 @@ export class Revocations {
     for (const { id } of rows) await addToOutbox(tx, revokeCertificate(id, reason));
   }
 
-  /** Once per certificate, however often it is revoked: issuance_one_replacement. What is under way already replaces it. */
+  /** Once per certificate, however often it is revoked; nudged, since somebody waits for it. */
   private async openReplacement(
     tx: Tx,
     plan: LockedPlan,
     { planId, certificateId }: RevocationRequest,
   ): Promise<void> {
     if (plan.terms_id === null) return;
-    const opened = await tx.query<{ id: string }[]>(
-      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, replaces_certificate_id, state, approvals, due_at)
-       VALUES ($1, $2, $3, $4, $5, 'open', $6, clock_timestamp()) ON CONFLICT DO NOTHING RETURNING id`,
-      [
-        planId,
-        plan.account_id,
-        plan.terms_id,
-        plan.revision,
-        certificateId,
-        JSON.stringify((plan.dns_names ?? []).map(pendingApproval)),
-      ],
-    );
-    for (const { id } of opened) await addToOutbox(tx, advanceIssuance(id, 0));
+    const { account_id: accountId, terms_id: termsId, revision } = plan;
+    const replacement = {
+      planId,
+      accountId,
+      termsId,
+      revision,
+      dnsNames: plan.dns_names ?? [],
+      certificateId,
+    };
+    for (const id of await openReplacements(tx, [replacement])) await addToOutbox(tx, advanceIssuance(id, 0));
   }
 }
 
