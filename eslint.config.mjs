@@ -127,6 +127,22 @@ export default tseslint.config(
     },
   },
   {
+    files: ['apps/dns-gateway/src/**/*.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: ['typeorm', 'pg', 'ioredis', 'bullmq', '@nestjs/typeorm', '@nestjs/microservices'],
+              message: 'The gateway holds credentials: it reaches neither the database nor Redis.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
     files: ['**/*.ts'],
     ignores: ['libs/testing/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
     rules: {

@@ -2,9 +2,11 @@ import 'reflect-metadata';
 import { Command } from 'commander';
 import { accountCommands } from './accounts';
 import { apiKeyCommands } from './api-keys';
+import { authorityCommands } from './authorities';
 import { blockedKeyCommands } from './blocked-keys';
 import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
+import { dnsIntegrationCommands } from './dns-integrations';
 import { productCommands } from './products';
 import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
@@ -13,7 +15,7 @@ import { withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administers a Certwright deployment: accounts, users, API keys, clusters, products, blocked keys.',
+    'Administers a Certwright deployment: accounts, users, API keys, clusters, products, CAs, blocked keys.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -36,9 +38,11 @@ for (const commands of [
   apiKeyCommands,
   clusterCommands,
   productCommands,
+  authorityCommands,
   blockedKeyCommands,
   certificateCommands,
   webhookCommands,
+  dnsIntegrationCommands,
   seedSandboxCommand,
 ]) {
   program.addCommand(commands(withDatabase));

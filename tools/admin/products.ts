@@ -1,5 +1,8 @@
-import { ProductEntity } from '@certwright/persistence';
+import { CertificateAuthorityEntity, ProductEntity } from '@certwright/persistence';
+import { curveNames, rsaKeySizes } from '@certwright/pki';
+import type { ProductAuthority } from '@certwright/issuance';
 import { Command, InvalidArgumentError } from 'commander';
+import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';
 
 type Change = Partial<Omit<ProductEntity, 'name'>>;
@@ -29,15 +32,74 @@ export function productCommands(withDatabase: WithDatabase): Command {
       boolean,
     )
     .option('--email-approval <true|false>', 'whether names may be approved by email', boolean)
+    .option(
+      '--authorities <name[:profile],…>',
+      'CAs in order of preference, each with a profile of its own; empty: the built-in CA alone',
+      authorities,
+    )
+    .option('--http-approval <true|false>', 'whether names may be approved by a web server rule', boolean)
+    .option(
+      '--rsa-sizes <bits,…>',
+      `RSA keys that it takes: ${rsaKeySizes.join(', ')}; empty: none`,
+      (text) => someOf(text, rsaKeySizes.map(String)).map(Number),
+    )
+    .option('--curves <curve,…>', `ECDSA keys that it takes: ${curveNames.join(', ')}; empty: none`, (text) =>
+      someOf(text, curveNames),
+    )
+    .option('--price-cents <cents>', 'price of a certificate, in hundredths of the currency', integer)
+    .option('--currency <code>', 'ISO 4217, as USD', currency)
     .action(async (name: string, change: Change) => {
       if (Object.keys(change).length === 0) throw new Error('Nothing to change: see `product set --help`.');
       await withDatabase(async (database) => {
-        const { affected } = await database.getRepository(ProductEntity).update({ name }, change);
-        if (affected === 0) throw new Error(`There is no product ${name}.`);
+        await check(database, name, change);
+        await database.getRepository(ProductEntity).update({ name }, change);
         console.log(`product ${name}: ${JSON.stringify(change)}`);
       });
     });
   return product;
+}
+
+/** @throws Error when the product, or a CA that it is to name, does not exist, or it would take no key at all */
+async function check(database: DataSource, name: string, change: Change): Promise<void> {
+  const product = await database.getRepository(ProductEntity).findOneBy({ name });
+  if (product === null) throw new Error(`There is no product ${name}.`);
+  const { rsaSizes, curves } = { ...product, ...change };
+  if (rsaSizes.length + curves.length === 0) throw new Error('A product takes RSA or ECDSA keys, or both.');
+  if (change.authorities === undefined) return;
+  const known = new Set(
+    (await database.getRepository(CertificateAuthorityEntity).find()).map((row) => row.name),
+  );
+  const unknown = change.authorities.map((authority) => authority.name).filter((each) => !known.has(each));
+  if (unknown.length === 0) return;
+  const there = [...known].sort().join(', ') || 'none (see `authority add`)';
+  throw new Error(`There is no authority ${unknown.join(', ')}; there are: ${there}.`);
+}
+
+/** `letsencrypt:classic,other` */
+function authorities(text: string): ProductAuthority[] {
+  const listed = listOf(text).map((entry) => {
+    const [, name = '', profile = null] = /^([a-z0-9-]+)(?::([A-Za-z0-9._-]+))?$/.exec(entry) ?? [];
+    if (name === '') throw new InvalidArgumentError('name or name:profile is expected, separated by commas.');
+    return { name, profile };
+  });
+  if (new Set(listed.map(({ name }) => name)).size < listed.length)
+    throw new InvalidArgumentError('each authority is asked once.');
+  return listed;
+}
+
+/** In the order of `all`. */
+function someOf(text: string, all: readonly string[]): string[] {
+  const wanted = listOf(text);
+  if (!wanted.every((each) => all.includes(each)))
+    throw new InvalidArgumentError(`any of ${all.join(', ')} is expected, separated by commas.`);
+  return all.filter((each) => wanted.includes(each));
+}
+
+const listOf = (text: string): string[] => (text === '' ? [] : text.split(',').map((each) => each.trim()));
+
+function currency(text: string): string {
+  if (!/^[A-Z]{3}$/.test(text)) throw new InvalidArgumentError('three capital letters are expected.');
+  return text;
 }
 
 function boolean(text: string): boolean {

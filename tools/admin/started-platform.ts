@@ -5,6 +5,10 @@ import path from 'node:path';
 export interface StartedPlatform {
   readonly database_url: string;
   readonly redis_url: string;
+  /** Base URL of the DNS gateway. */
+  readonly gateway?: string;
+  /** Folder with its CA and the certificates of its clients. */
+  readonly gateway_keys?: string;
 }
 
 export async function startedPlatform(): Promise<StartedPlatform | undefined> {

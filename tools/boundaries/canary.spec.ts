@@ -69,6 +69,30 @@ const refused: readonly Case[] = [
     rule: boundary,
   },
   {
+    what: 'the DNS gateway importing the database',
+    filePath: 'apps/dns-gateway/src/canary.ts',
+    text: uses('@certwright/persistence'),
+    rule: boundary,
+  },
+  {
+    what: 'the DNS gateway importing Redis',
+    filePath: 'apps/dns-gateway/src/canary.ts',
+    text: uses('@certwright/redis'),
+    rule: boundary,
+  },
+  {
+    what: 'the DNS gateway importing the domain of issuance',
+    filePath: 'apps/dns-gateway/src/canary.ts',
+    text: uses('@certwright/issuance'),
+    rule: boundary,
+  },
+  {
+    what: 'the DNS gateway importing a database driver past the libs',
+    filePath: 'apps/dns-gateway/src/canary.ts',
+    text: uses('pg'),
+    rule: imports,
+  },
+  {
     what: 'an app importing an app',
     filePath: 'apps/orders-v3/src/canary.ts',
     text: uses('../../issuance-worker/src/app.module'),
@@ -161,6 +185,11 @@ const refused: readonly Case[] = [
 ];
 
 const accepted: readonly Case[] = [
+  [
+    'the DNS gateway importing its contract',
+    'apps/dns-gateway/src/canary.ts',
+    uses('@certwright/gateway-contract'),
+  ],
   ['an app importing an adapter', 'apps/orders-v3/src/canary.ts', uses('@certwright/persistence')],
   ['an app importing the runtime', 'apps/issuance-worker/src/canary.ts', uses('@certwright/service')],
   ['an app importing its domain', 'apps/issuance-worker/src/canary.ts', uses('@certwright/issuance')],

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLoopback, parseName, type DnsName } from '@certwright/dns-authority';
+import { isLoopback, parseName, readTsigKey, type DnsName, type TsigKey } from '@certwright/dns-authority';
 import { LOG_LEVELS, type LogLevel } from './json-log';
 
 /** The demo's DNS server: plays the DNS of customers, changeable with curl or nsupdate from this machine. */
@@ -17,6 +17,12 @@ export interface DemoDnsConfig {
   readonly controlPort: number;
   /** DEMO_ZONES: apexes of the zones served, separated by commas. Default example.com,example.net,example.org. */
   readonly zones: readonly DnsName[];
+  /**
+   * DEMO_TSIG_KEY: `name:algorithm:secret` (RFC 8945; hmac-sha256, hmac-sha384 or hmac-sha512; the secret in base64, 16
+   * octets or more). An UPDATE signed with it is taken from any address that reaches DNS_HOST; one without a signature
+   * from this machine only, as ever. Default: none, and signed ones are refused.
+   */
+  readonly tsigKey?: TsigKey;
   /**
    * DATA_FILE: JSON file that keeps the records over a restart; created when missing. Default: none, records are
    * forgotten.
@@ -50,6 +56,7 @@ export function readConfig(env: Environment): DemoDnsConfig {
     controlHost,
     controlPort: port(env, 'CONTROL_PORT', 4354),
     zones: zones(env.DEMO_ZONES || 'example.com,example.net,example.org'),
+    ...(env.DEMO_TSIG_KEY && { tsigKey: tsigKey(env.DEMO_TSIG_KEY) }),
     ...(env.DATA_FILE && { dataFile: env.DATA_FILE }),
     ...(env.PID_FILE && { pidFile: env.PID_FILE }),
     logLevel: logLevel(env.LOG_LEVEL || 'info'),
@@ -77,6 +84,15 @@ function zones(value: string): DnsName[] {
       throw new ConfigFault('DEMO_ZONES', `must be domain names, not "${text.trim()}".`);
     return apex;
   });
+}
+
+function tsigKey(value: string): TsigKey {
+  const [name = '', algorithm = '', secret = '', ...more] = value.split(':');
+  const key = readTsigKey({ name, algorithm, secret });
+  if (more.length > 0) throw new ConfigFault('DEMO_TSIG_KEY', 'must be name:algorithm:secret.');
+  if ('rule' in key)
+    throw new ConfigFault('DEMO_TSIG_KEY', `must be name:algorithm:secret; its ${key.part} ${key.rule}.`);
+  return key;
 }
 
 function logLevel(value: string): LogLevel {

@@ -1,10 +1,20 @@
+import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import {
+  RCODE,
+  readTsigKey,
+  signRequest,
+  type TsigKey,
+  updateOctets,
+  verifyResponse,
+} from '@certwright/dns-authority';
 import { readConfig } from './config';
 import { DemoDns } from './demo-dns';
 import { JsonLog, type LogLevel } from './json-log';
@@ -57,7 +67,7 @@ async function start(env: Record<string, string> = {}, level: LogLevel = 'info')
       sent.end(body);
     });
   const json = (method: string, body: unknown) => http(method, '/records', JSON.stringify(body));
-  return { demo, resolver, http, json, lines };
+  return { demo, dns, resolver, http, json, lines };
 }
 
 async function folder(): Promise<string> {
@@ -78,6 +88,47 @@ describe('the zones', () => {
       expect(await resolver.resolve4(`ns1.${zone}`)).toEqual(['127.0.0.1']);
     }
     await expect(resolver.resolve4('example.edu')).rejects.toMatchObject({ code: 'EREFUSED' });
+  });
+});
+
+describe('DEMO_TSIG_KEY', () => {
+  const secret = Buffer.alloc(32, 3).toString('base64');
+  const key = readTsigKey({ name: 'demo', algorithm: 'hmac-sha256', secret }) as TsigKey;
+  const nowS = Math.floor(Date.now() / 1000);
+  const value = (text: string) => ({ type: 'TXT', name: NAME, ttl: 60, data: [Buffer.from(text)] }) as const;
+  const update = (text: string) =>
+    updateOctets({
+      id: 5,
+      zone: 'example.com',
+      prerequisites: [],
+      steps: [{ step: 'add', record: value(text) }],
+    });
+  async function ask(port: number, message: Buffer): Promise<Buffer> {
+    const socket = createSocket('udp4');
+    try {
+      socket.send(message, port, '127.0.0.1');
+      return ((await once(socket, 'message', { signal: AbortSignal.timeout(2_000) })) as [Buffer])[0];
+    } finally {
+      socket.close();
+    }
+  }
+  const rcodeOf = (response: Buffer) => response.readUInt16BE(2) & 0xf;
+
+  it('takes updates that are signed with it, signs its answers, and takes unsigned ones from this machine', async () => {
+    const { dns, resolver } = await start({ DEMO_TSIG_KEY: `demo:hmac-sha256:${secret}` });
+    const { message, mac } = signRequest(update('signed'), key, nowS);
+    const response = await ask(dns, message);
+    expect(verifyResponse(response, key, mac, nowS)).toMatchObject({ verdict: 'valid' });
+    expect(rcodeOf(response)).toBe(RCODE.NOERROR);
+    expect(rcodeOf(await ask(dns, update('unsigned')))).toBe(RCODE.NOERROR);
+    const forged = signRequest(update('forged'), { ...key, secret: Buffer.alloc(32) }, nowS);
+    expect(rcodeOf(await ask(dns, forged.message))).toBe(RCODE.NOTAUTH);
+    expect((await resolver.resolveTxt(NAME)).flat().sort()).toEqual(['signed', 'unsigned']);
+  });
+
+  it('is none by default: a signed update is refused', async () => {
+    const { dns } = await start();
+    expect(rcodeOf(await ask(dns, signRequest(update('signed'), key, nowS).message))).toBe(RCODE.NOTAUTH);
   });
 });
 

@@ -39,6 +39,7 @@ export class DemoDns {
       port: config.dnsPort,
       source: zones.zones,
       updates: zones.zones,
+      ...(config.tsigKey && { tsigKeys: [config.tsigKey] }),
       onAnswered: (answered) => this.#logAnswer(answered),
       onError: (error) => log.error('dns socket failed', { error: error.message }),
     });

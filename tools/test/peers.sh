@@ -1,13 +1,61 @@
 #!/bin/sh
-# Real programs that some specs are held against (nginx, dig, nsupdate). As root they are installed from Debian's packages;
-# otherwise the specs that need a missing one say so and are skipped. Nothing is started.
+# Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
+# starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, and the ACME clients lego and certbot. As root they are
+# installed from Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
 missing=''
-command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
-command -v nsupdate >/dev/null 2>&1 || missing="$missing bind9-dnsutils"
-command -v openssl >/dev/null 2>&1 || missing="$missing openssl"
+# Usage: needs PACKAGE PROGRAM. Servers are in /usr/sbin, which is not on everybody's PATH.
+needs() {
+  command -v "$2" >/dev/null 2>&1 || [ -x "/usr/sbin/$2" ] || missing="$missing $1"
+}
+needs nginx-light nginx
+needs bind9-dnsutils nsupdate
+needs openssl openssl
+needs bind9 named
+needs knot knotd
+needs pdns-server pdns_server
+needs sqlite3 sqlite3
+needs unbound unbound
+needs pebble pebble
+needs lego lego
+needs certbot certbot
+needs curl curl
+[ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
+newer=/opt/pebble-new
+# Debian's stable pebble knows neither profiles nor renewal information: a newer one is unpacked beside it, for whoever can.
+pebble_new() {
+  [ ! -x "$newer/usr/bin/pebble" ] || return 0
+  architecture=$(dpkg --print-architecture)
+  # The machine's own mirror, under the newer suite; its list is kept apart, so that nothing else is installed from it.
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | head -1)
+  keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+  [ -n "$mirror" ] && [ -r "$keyring" ] || return 1
+  scratch=$(mktemp -d)
+  mkdir -p "$scratch/lists/partial" "$scratch/cache/partial"
+  echo "deb [arch=$architecture signed-by=$keyring] $mirror forky main" > "$scratch/sources.list"
+  : > "$scratch/status"
+  apart="-o Dir::Etc::SourceList=$scratch/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$scratch/lists \
+    -o Dir::Cache=$scratch/cache -o Dir::State::Status=$scratch/status -o APT::Sandbox::User=root \
+    -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null"
+  # shellcheck disable=SC2086
+  if apt-get update -qq $apart && (cd "$scratch" && apt-get download -qq $apart pebble) &&
+    mkdir -p "$newer" && dpkg -x "$scratch"/pebble_*.deb "$newer" && "$newer/usr/bin/pebble" -version >/dev/null 2>&1; then
+    done=0
+  else
+    done=1
+    # One that does not run on this system is as good as none.
+    [ ! -x "$newer/usr/bin/pebble" ] || "$newer/usr/bin/pebble" -version >/dev/null 2>&1 || rm -rf "$newer"
+  fi
+  rm -rf "$scratch"
+  return "$done"
+}
+may_install=''
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then may_install=1; fi
+if [ -n "$may_install" ] && ! pebble_new; then
+  echo 'A newer pebble could not be fetched: the specs of profiles and renewal information are skipped.'
+fi
 [ -n "$missing" ] || { echo 'Every program is there.'; exit 0; }
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+if [ -z "$may_install" ]; then
   echo "Not installed, their specs are skipped:$missing"
   exit 0
 fi

@@ -12,12 +12,16 @@ const MAILBOX_HEALTH = '/api/healthz';
 /** The zones that the demo DNS holds and that the demo orders certificates for. */
 export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', 'example.org']);
 
+/** @typedef {{ name: string, algorithm: string, secret: string }} DnsUpdateKey TSIG; the secret in base64 */
+
 /**
  * @typedef {object} Deployment
  * @property {string} home data folder, absolute
  * @property {string} databaseUrl
  * @property {string} redisUrl
  * @property {string} sealingKeysFile file with the keys that seal secrets at rest
+ * @property {string} caAccountKeysFile file with the keys that seal the keys of accounts at CAs
+ * @property {DnsUpdateKey} dnsUpdateKey what signs updates of the demo DNS
  * @property {string} logLevel
  * @property {(app: string, port: string) => number} port the port that an app really got
  *
@@ -40,13 +44,14 @@ export const apps = [
     peer: true,
     ports: { dns: { preferred: 4353, udp: true }, control: { preferred: 4354 } },
     health: { port: 'control', path: '/healthz' },
-    environment: ({ home, port }) => ({
+    environment: ({ home, port, dnsUpdateKey: { name, algorithm, secret } }) => ({
       // Standing records stand over a restart, as a customer's do.
       DATA_FILE: path.join(home, 'demo-dns.json'),
       DNS_HOST: LOOPBACK,
       DNS_PORT: String(port('demo-dns', 'dns')),
       CONTROL_PORT: String(port('demo-dns', 'control')),
       DEMO_ZONES: DEMO_ZONES.join(','),
+      DEMO_TSIG_KEY: `${name}:${algorithm}:${secret}`,
     }),
   },
   {
@@ -77,6 +82,7 @@ export const apps = [
       APPROVAL_URL: approvalUrl(deployment),
       SEALING_KEYS_FILE: deployment.sealingKeysFile,
       ALLOWED_NETWORKS,
+      ...gatewayClient(deployment, 'orders-v3'),
     }),
   },
   {
@@ -91,18 +97,51 @@ export const apps = [
       BUILT_IN_CA_DIR: caFolder(deployment.home),
       // Where relying parties would find the CA's certificate and revocation list: orders-v3 publishes them.
       CA_PUBLICATION_URL: `${publicUrl(deployment)}/ca`,
+      ALLOWED_NETWORKS,
+      CA_ACCOUNT_KEYS_FILE: deployment.caAccountKeysFile,
+      APPROVAL_RESPONDERS: `${LOOPBACK}:${deployment.port('approval-responder', 'dns')}`,
+      // The name servers of the demo zones are on this machine, at the demo DNS's port.
+      AUTHORITY_DNS_PORT: String(deployment.port('demo-dns', 'dns')),
+      ...gatewayClient(deployment, 'issuance-worker'),
+    }),
+  },
+  {
+    name: 'dns-gateway',
+    source: 'apps/dns-gateway/src/main.ts',
+    ports: { https: { preferred: 4370 }, ops: { preferred: 4371 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...everyProcess(deployment, 'dns-gateway'),
+      HOST: LOOPBACK,
+      PORT: String(deployment.port('dns-gateway', 'https')),
+      TLS_CERTIFICATE_FILE: gatewayFile(deployment.home, 'server.pem'),
+      TLS_KEY_FILE: gatewayFile(deployment.home, 'server.key'),
+      CLIENT_CA_FILE: gatewayFile(deployment.home, 'ca.pem'),
+      GATEWAY_CLIENTS: gatewayClients,
+      HANDLE_KEYS_FILE: gatewayFile(deployment.home, 'handle.keys'),
+      CREDENTIALS_KEY_FILE: gatewayFile(deployment.home, 'credentials.key'),
+      AUDIT_DIR: gatewayFile(deployment.home, 'audit'),
+      APPROVAL_ZONES: APPROVAL_ZONE,
+      // The worker publishes nothing else.
+      OWN_LABELS: '_acme-challenge',
+      ALLOWED_NETWORKS,
+      DNS_RESOLVERS: resolver(deployment),
     }),
   },
   {
     name: 'approval-responder',
     source: 'apps/approval-responder/src/main.ts',
-    ports: { http: { preferred: 4330 }, ops: { preferred: 4331 } },
+    ports: { http: { preferred: 4330 }, ops: { preferred: 4331 }, dns: { preferred: 4332, udp: true } },
     health: { port: 'ops', path: '/readyz' },
     environment: (deployment) => ({
       ...common(deployment, 'approval-responder'),
       HOST: LOOPBACK,
       PORT: String(deployment.port('approval-responder', 'http')),
       APPROVAL_URL: approvalUrl(deployment),
+      DNS_HOST: LOOPBACK,
+      DNS_PORT: String(deployment.port('approval-responder', 'dns')),
+      APPROVAL_ZONE,
+      APPROVAL_NAME_SERVERS: `ns1.${APPROVAL_ZONE}=${LOOPBACK}`,
     }),
   },
   {
@@ -140,6 +179,44 @@ export const apps = [
 /** @param {string} home */
 export function caFolder(home) {
   return path.join(home, 'ca');
+}
+
+/** Who may do what at the gateway; tools/gateway-keys gives them these identities. */
+const gatewayClients = [
+  'spiffe://certwright.internal/issuance-worker=get_zones+add_record+remove_record',
+  'spiffe://certwright.internal/orders-v3=make_integration+get_zones+description',
+  'spiffe://certwright.internal/admin=make_integration+get_zones+description',
+].join(',');
+
+/** @param {string} home */
+export function gatewayFolder(home) {
+  return path.join(home, 'gateway');
+}
+
+/**
+ * @param {string} home
+ * @param {string} file
+ */
+function gatewayFile(home, file) {
+  return path.join(gatewayFolder(home), file);
+}
+
+/** @param {Pick<Deployment, 'port'>} deployment */
+export function gatewayUrl({ port }) {
+  return `https://${LOOPBACK}:${port('dns-gateway', 'https')}`;
+}
+
+/**
+ * @param {Deployment} deployment
+ * @param {string} client
+ */
+function gatewayClient(deployment, client) {
+  return {
+    GATEWAY_URL: gatewayUrl(deployment),
+    GATEWAY_CA_FILE: gatewayFile(deployment.home, 'ca.pem'),
+    GATEWAY_CERTIFICATE_FILE: gatewayFile(deployment.home, `${client}.pem`),
+    GATEWAY_KEY_FILE: gatewayFile(deployment.home, `${client}.key`),
+  };
 }
 
 /** @param {Pick<Deployment, 'port'>} deployment */

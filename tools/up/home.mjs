@@ -28,6 +28,9 @@ const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
  * @property {string} account_id
  * @property {string} resolver address and port of the demo DNS
  * @property {string} demo_zone
+ * @property {import('./apps.mjs').DnsUpdateKey} dns_update_key signs updates of the demo DNS
+ * @property {string} gateway base URL of the DNS gateway
+ * @property {string} gateway_keys folder with its CA and the certificates of its clients
  * @property {string} dns_control base URL
  * @property {string} mailbox base URL of the page where the sandbox's mail is read
  * @property {string} sandbox_root file with the root certificate of the sandbox's CA, PEM
@@ -45,6 +48,8 @@ export const places = {
   redis: path.join(home, 'redis'),
   redisBinaries: path.join(home, 'redis-binaries'),
   sealingKeys: path.join(home, 'sealing.keys'),
+  caAccountKeys: path.join(home, 'ca-account.keys'),
+  dnsUpdateKey: path.join(home, 'dns-update.key'),
   state: path.join(home, 'start.json'),
   lock: path.join(home, 'supervisor.pid'),
   /** @param {string} name */
@@ -54,14 +59,29 @@ export const places = {
 };
 
 /**
- * The keys that seal secrets at rest: made once, readable by their owner alone.
- * @returns {string} the file
+ * A file with a key that seals secrets at rest: made once, readable by its owner alone.
+ * @param {string} file
  */
-export function sealingKeysFile() {
-  if (!existsSync(places.sealingKeys)) {
-    writeFileSync(places.sealingKeys, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
+function keyFile(file) {
+  if (!existsSync(file)) {
+    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600 });
   }
-  return places.sealingKeys;
+  return file;
+}
+
+/** Of webhooks' secrets. */
+export const sealingKeysFile = () => keyFile(places.sealingKeys);
+
+/** Of the keys of accounts at CAs, which only the worker opens. */
+export const caAccountKeysFile = () => keyFile(places.caAccountKeys);
+
+/**
+ * What signs updates of the demo DNS (TSIG): made once, readable by its owner alone.
+ * @returns {import('./apps.mjs').DnsUpdateKey}
+ */
+export function dnsUpdateKey() {
+  const secret = readFileSync(keyFile(places.dnsUpdateKey), 'utf8').trim();
+  return { name: 'demo', algorithm: 'hmac-sha256', secret };
 }
 
 /**

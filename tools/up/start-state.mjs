@@ -2,7 +2,7 @@
 // What a running system says about itself: start.json for programs, a few lines for people.
 import path from 'node:path';
 import { LOOPBACK } from '../embedded/ports.mjs';
-import { apps, caFolder, DEMO_ZONES, resolver } from './apps.mjs';
+import { apps, caFolder, DEMO_ZONES, gatewayFolder, gatewayUrl, resolver } from './apps.mjs';
 import { home, places } from './home.mjs';
 
 /**
@@ -26,6 +26,9 @@ export function describe({ deployment, embedded, account }) {
     account_id: account.account_id,
     resolver: resolver(deployment),
     demo_zone: DEMO_ZONES[0],
+    dns_update_key: deployment.dnsUpdateKey,
+    gateway: gatewayUrl(deployment),
+    gateway_keys: gatewayFolder(home),
     dns_control: url('demo-dns', 'control'),
     mailbox: url('mailbox', 'web'),
     sandbox_root: path.join(caFolder(home), 'root.pem'),

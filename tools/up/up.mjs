@@ -7,8 +7,18 @@ import { run } from '../embedded/child.mjs';
 import { LOOPBACK } from '../embedded/ports.mjs';
 import { clearPostgres } from '../embedded/postgres.mjs';
 import { clearRedis } from '../embedded/redis.mjs';
-import { apps, bundleFolder } from './apps.mjs';
-import { home, places, readState, sealingKeysFile, stopOrphans, takeHome, writeState } from './home.mjs';
+import { apps, bundleFolder, gatewayFolder } from './apps.mjs';
+import {
+  caAccountKeysFile,
+  dnsUpdateKey,
+  home,
+  places,
+  readState,
+  sealingKeysFile,
+  stopOrphans,
+  takeHome,
+  writeState,
+} from './home.mjs';
 import { keepRunning } from './keep-running.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
 import { appService, assignPorts, postgresService, redisService } from './services.mjs';
@@ -17,9 +27,14 @@ import { stopRequest } from './stop-request.mjs';
 import { installPackages, nodeBinary, workspaceRoot } from './workspace.mjs';
 
 /** Programs that run once and end. */
-const TOOLS = { migrate: 'tools/migrate/main.ts', admin: 'tools/admin/main.ts' };
+const TOOLS = {
+  migrate: 'tools/migrate/main.ts',
+  admin: 'tools/admin/main.ts',
+  gatewayKeys: 'tools/gateway-keys/main.ts',
+};
 /** A migration may have to rewrite a table of a sandbox that has been used for long. */
 const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
+const GATEWAY_KEYS_TIMEOUT_MS = 60_000;
 const SIGNAL_DELIVERY_MS = 100;
 
 /**
@@ -76,12 +91,15 @@ async function startAll(signal, undo) {
 
   const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
   await migrate(node, stores.databaseUrl, signal);
+  await makeGatewayKeys(node, signal);
 
   const port = await assignPorts(apps, taken);
   const deployment = {
     home,
     ...stores,
     sealingKeysFile: sealingKeysFile(),
+    caAccountKeysFile: caAccountKeysFile(),
+    dnsUpdateKey: dnsUpdateKey(),
     logLevel: process.env.LOG_LEVEL ?? 'info',
     port,
   };
@@ -158,6 +176,15 @@ async function migrate(node, databaseUrl, signal) {
   const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
   const env = { ...process.env, DATABASE_URL: databaseUrl };
   await run(node, ['--enable-source-maps', program], { env, signal, timeoutMs: MIGRATIONS_TIMEOUT_MS });
+}
+
+/**
+ * @param {string} node
+ * @param {AbortSignal} signal
+ */
+async function makeGatewayKeys(node, signal) {
+  const program = path.join(workspaceRoot, bundleFolder(TOOLS.gatewayKeys), 'main.js');
+  await run(node, [program, gatewayFolder(home)], { signal, timeoutMs: GATEWAY_KEYS_TIMEOUT_MS });
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   string,
   url,
 } from '@certwright/service';
+import { dnsSettings } from './dns/dns-settings';
 
 /** The settings of the approval responder: what each means, its unit, and what holds without it. */
 export const responderSettings = defineSettings({
@@ -35,7 +36,8 @@ export const responderSettings = defineSettings({
     default: 5_000,
   }),
   REDIS_URL: url<string>({
-    meaning: 'Redis, for limits over all processes; while it is away each process limits by itself',
+    meaning:
+      'Redis, for limits over all processes and values that CAs look for; while it is away each process limits by itself, and the database is asked',
     schemes: ['redis', 'rediss'],
   }),
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
@@ -59,6 +61,7 @@ export const responderSettings = defineSettings({
       'Addresses or networks (CIDR) of our own proxies, whose X-Forwarded-For is believed; never those of customers',
     default: [],
   }),
+  ...dnsSettings,
   ...processSettings({ opsPort: 4331 }),
 });
 

@@ -1,4 +1,4 @@
-import { claimDeployment, databaseProblem } from '@certwright/persistence';
+import { Challenges, claimDeployment, databaseProblem } from '@certwright/persistence';
 import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   closeHttpApp,
@@ -11,6 +11,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
 import { AppModule } from './app.module';
 import type { ResponderConfig } from './config';
+import { startDns } from './dns/start-dns';
 import { AddressLimit } from './limits/address-limit';
 import { renderProblem } from './wire/problem';
 
@@ -49,6 +50,7 @@ export async function start(
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
   readiness.add('database', () => database.query('SELECT 1'));
+  await startDns(config, running, app.get(Challenges));
   await app.listen(config.PORT, config.HOST);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;

@@ -3,21 +3,27 @@ import {
   defineSettings,
   durationMs,
   filePath,
+  gatewaySettings,
   hostPort,
   integer,
+  list,
   oneOf,
+  port,
   processSettings,
+  sealingKeys,
+  type Setting,
   type SettingValues,
   string,
   url,
 } from '@certwright/service';
+import type { SealingKeys } from '@certwright/sealing';
 
 /** Every setting of the issuance worker. */
 export const settings = defineSettings({
   ...processSettings({ opsPort: 4321 }),
   CERTWRIGHT_MODE: oneOf(['sandbox', 'production'], {
     meaning:
-      'Which deployment this is; the database remembers it. In a sandbox the built-in CA issues everything',
+      'Which deployment this is; the database remembers it. In a sandbox the built-in CA issues everything, unless SANDBOX_AUTHORITIES',
   }),
   DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The core database' }),
   DATABASE_POOL_SIZE: integer({
@@ -45,6 +51,53 @@ export const settings = defineSettings({
   APPROVAL_ZONE: string({
     meaning: 'The zone in which the targets of standing approval records lie; the same for every process',
     pattern: /^(?=.{1,200}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/,
+  }),
+  ...gatewaySettings({
+    without: 'no integration is served, and names are approved as in accounts without any',
+  }),
+  ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
+    meaning:
+      'Special-purpose networks (10.0.0.0/8, ::1/128) in which authoritative DNS servers are asked all the same; customers choose these servers',
+    default: [],
+  }),
+  AUTHORITY_DNS_PORT: port({
+    meaning:
+      'Port that the authoritative DNS servers of zones are asked on, UDP and TCP; another one than 53 for a test network only',
+    default: 53,
+  }),
+  APPROVAL_ZONE_INTEGRATION: string<null>({
+    meaning:
+      'Id of the DNS integration, of any account, that publishes what CAs look for at the targets, where the operator’s own DNS servers host APPROVAL_ZONE; needs GATEWAY_URL. Empty: approval-responder answers there',
+    pattern: /^[1-9]\d{0,15}$/,
+    default: null,
+  }),
+  APPROVAL_RESPONDERS: list(hostPort({ meaning: 'A copy of approval-responder' }), {
+    meaning:
+      'Where the copies of approval-responder answer DNS: each is asked itself before a CA is told to look. Empty: DNS_RESOLVER is asked, and what it remembers is waited for',
+    default: [],
+  }),
+  DNS_PERSIST: boolean({
+    meaning:
+      'Whether a name may be shown to a CA by a standing dns-persist-01 record of our account there, where the CA offers it and the record is right',
+    default: false,
+  }),
+  CA_ACCOUNT_KEYS: {
+    ...sealingKeys({
+      meaning:
+        'Keys that seal the keys of our accounts at CAs and the secrets of external account binding; the same for every copy of the worker. Without any no CA but the built-in one is asked',
+    }),
+    default: null,
+  } satisfies Setting<SealingKeys | null>,
+  SANDBOX_AUTHORITIES: boolean({
+    meaning:
+      'Whether a sandbox asks the CAs that its products name, for instance a test server, in place of the built-in one',
+    default: false,
+  }),
+  ACME_USER_AGENT: string({
+    meaning:
+      'What a CA is told of who asks: the program, and where its operator can be found (RFC 8555, section 6.1)',
+    pattern: /^[\x20-\x7e]{1,200}$/,
+    default: 'certwright',
   }),
   PROBE_TIMEOUT: durationMs({
     meaning:

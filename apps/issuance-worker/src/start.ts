@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { JobQueues, runJobs } from '@certwright/bullmq';
+import { AddressGuard } from '@certwright/outbound';
 import {
+  ApprovalRecords,
   Attachments,
   CaIssuers,
   CaSignings,
@@ -20,12 +22,16 @@ import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { AppModule } from './app.module';
 import { approvalReuseMs, approversOf, forgetExpiredApprovals } from './approvals/approvers';
+import { PublishApprovals } from './approvals/publish-approvals';
 import { BuiltInCa } from './certificate-authorities/built-in/built-in-ca';
 import { KeyFiles } from './certificate-authorities/built-in/key-files';
-import type { CertificateAuthority } from './certificate-authorities/certificate-authority';
+import { NameServers } from './name-servers/name-servers';
+import { openAuthorities } from './certificate-authorities/open-authorities';
 import type { Config } from './config';
 import { DnsClient } from './dns-lookup/dns-client';
 import { housekeeping } from './housekeeping/housekeeping';
+import { gatewayOf } from './integrations/gateway';
+import { serveIntegrations } from './integrations/serve-integrations';
 import { AdvanceIssuance } from './issuance/advance-issuance';
 import { observeIssuances } from './issuance/observe-issuances';
 import { noticeOnce } from './notices/notices';
@@ -48,10 +54,25 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const jobs = new JobQueues(config.REDIS_URL, (error) => log.warn({ err: error }, 'redis'));
   running.opened('redis', async () => await jobs.close());
   readiness.add('redis', async () => await jobs.ping());
-  const dns = new DnsClient({ server: await addressOf(config.DNS_RESOLVER) });
+  const resolver = await addressOf(config.DNS_RESOLVER);
+  const dns = new DnsClient({ server: resolver });
   running.opened('resolver', () => dns.close());
   const probes = new ProbeQuestions(config.REDIS_URL, { name: 'issuance-worker-probes', log });
   running.opened('probes', async () => await probes.close());
+  const gateway = gatewayOf(config);
+  running.opened('gateway', () => gateway?.close());
+  const nameServers = new NameServers({
+    lookUp: dns.lookUp,
+    guard: new AddressGuard({ allowedNetworks: config.ALLOWED_NETWORKS, resolvers: [resolver] }),
+    port: config.AUTHORITY_DNS_PORT,
+  });
+  const authorities = openAuthorities(config, running, context, {
+    builtInCa,
+    lookUp: dns.lookUp,
+    responders: await Promise.all(config.APPROVAL_RESPONDERS.map(addressOf)),
+    gateway,
+    nameServers,
+  });
 
   const advance = new AdvanceIssuance({
     leasedIssuances: context.get(LeasedIssuances),
@@ -59,11 +80,12 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     approvers: approversOf(
       config,
       context,
-      dns.lookUp,
+      { lookUp: dns.lookUp, nameServers },
       async (question) => await probes.ask(question, config.PROBE_TIMEOUT),
     ),
+    publishing: new PublishApprovals(context.get(ApprovalRecords), config.APPROVAL_ZONE, gateway !== null),
     approvalReuseMs: approvalReuseMs(config),
-    authorityOf: authorities(config, builtInCa),
+    issuers: authorities.issuers,
     events: observeIssuances(running, context, jobs),
     certificateId: () => String(randomInt(certificateIds.least, certificateIds.below)),
   });
@@ -78,7 +100,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     config.JOB_CONCURRENCY,
   );
   running.opened('jobs', async () => await runner.close());
-  runRevocations(config.REDIS_URL, running, context, authorities(config, builtInCa));
+  runRevocations(config.REDIS_URL, running, context, authorities.issuers);
 
   const outbox = context.get(Outbox);
   const issuances = context.get(LeasedIssuances);
@@ -89,7 +111,9 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     notices: async () => await noticeOnce(context.get(ExpirationNotices)),
     revocations: sweepRevocations(context.get(PendingRevocations), jobs),
     ...housekeeping(context, builtInCa),
+    ...authorities.rounds,
     approvals: forgetExpiredApprovals(context),
+    ...(gateway === null ? {} : serveIntegrations(config, running, context, { gateway, jobs, nameServers })),
   };
   for (const [name, round] of Object.entries(rounds)) {
     const onError = (error: unknown) => log.warn({ round: name, err: error }, 'round failed; it is repeated');
@@ -128,12 +152,4 @@ async function openBuiltInCa(config: Config, context: INestApplicationContext): 
     context.get(CaSignings),
     context.get(RevocationLists),
   );
-}
-
-/** In a sandbox the built-in CA issues every product, whatever the product says. */
-function authorities(
-  config: Config,
-  builtInCa: BuiltInCa | null,
-): (name: string) => CertificateAuthority | null {
-  return (name) => (config.CERTWRIGHT_MODE === 'sandbox' || name === 'built-in' ? builtInCa : null);
 }

@@ -7,6 +7,7 @@ import { type DnsName, DnsServer, parseName, type RecordSource } from '@certwrig
 import {
   type Child,
   eventually,
+  freePort,
   startChild,
   testDatabase,
   testRedis,
@@ -78,9 +79,9 @@ function standingRecords(): RecordSource {
   };
 }
 
-async function startWorker(): Promise<Child> {
+async function startWorker(also: Record<string, string> = {}): Promise<Child> {
   const args = ['--enable-source-maps', path.join(workspaceRoot, 'dist/apps/issuance-worker/main.js')];
-  const child = await startChild(process.execPath, { args, env: environment });
+  const child = await startChild(process.execPath, { args, env: { ...environment, ...also } });
   await child.says(/"started"/, 30_000);
   return child;
 }
@@ -178,4 +179,23 @@ describe('the worker as a process', () => {
     expect(states).toEqual([{ state: 'issued' }]);
     await other.stop();
   }, 90_000);
+
+  it('asks the gateway, where one is set up, for what is due at integrations, and tells what went wrong', async () => {
+    await openIssuances(1);
+    await database.query(
+      `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)
+       SELECT 1, id, 'desec', '', 'planted-handle', 'ok', now() FROM account LIMIT 1`,
+    );
+    const pem = { GATEWAY_CA: 'planted', GATEWAY_CERTIFICATE: 'planted', GATEWAY_KEY: 'planted-key' };
+    const worker = await startWorker({ ...pem, GATEWAY_URL: `https://127.0.0.1:${await freePort()}` });
+    await eventually(async () => {
+      const rows = await database.query<object[]>(`SELECT problem, failures FROM dns_integration`);
+      expect(rows).toEqual([
+        { failures: 1, problem: expect.stringMatching(/^The DNS gateway cannot be reached/) },
+      ]);
+    });
+    expect((await worker.stop()).code).toBe(0);
+    expect(worker.output()).toContain('zones could not be listed');
+    expect(worker.output()).not.toMatch(/planted-/);
+  }, 60_000);
 });

@@ -8,6 +8,16 @@ import { CertificatesController } from './certificates/certificates.controller';
 import { RetrieveCertificates } from './certificates/retrieve-certificates.use-case';
 import { RevokeCertificate } from './certificates/revoke-certificate.use-case';
 import { OrdersConfig } from './config';
+import { BodyFingerprints } from './dns-integrations/body-fingerprints';
+import { CreateIntegration } from './dns-integrations/create-integration.use-case';
+import { DeleteIntegration } from './dns-integrations/delete-integration.use-case';
+import { DnsGateway } from './dns-integrations/dns-gateway';
+import { DnsIntegrationsController } from './dns-integrations/dns-integrations.controller';
+import { DnsProvidersController } from './dns-integrations/dns-providers.controller';
+import { ListZones } from './dns-integrations/list-zones.use-case';
+import { ReservedWork } from './dns-integrations/reserved-work';
+import { RetrieveIntegrations } from './dns-integrations/retrieve-integrations.use-case';
+import { RetrieveProviders } from './dns-integrations/retrieve-providers.use-case';
 import { DocsController } from './docs/docs.controller';
 import { Documentation } from './docs/documentation';
 import { DownloadController } from './download/download.controller';
@@ -68,9 +78,18 @@ const webhooks = [
   SendDelivery,
 ];
 
+const dnsIntegrations = [
+  ReservedWork,
+  CreateIntegration,
+  RetrieveIntegrations,
+  DeleteIntegration,
+  ListZones,
+  RetrieveProviders,
+];
+
 @Module({})
 export class AppModule {
-  static forRoot(config: OrdersConfig): DynamicModule {
+  static forRoot(config: OrdersConfig, gateway: DnsGateway): DynamicModule {
     const addresses = new Addresses(config.PUBLIC_URL);
     const surroundings = new OrderSurroundings(addresses, {
       approvalZone: config.APPROVAL_ZONE,
@@ -92,6 +111,8 @@ export class AppModule {
         CertificatesController,
         WebhooksController,
         DeliveriesController,
+        DnsProvidersController,
+        DnsIntegrationsController,
         DownloadController,
         PublicationsController,
         DocsController,
@@ -102,9 +123,12 @@ export class AppModule {
         { provide: OrderSurroundings, useValue: surroundings },
         { provide: EndpointSecrets, useValue: new EndpointSecrets(config.SEALING_KEYS) },
         { provide: LiteralAddresses, useValue: new LiteralAddresses(guard) },
+        { provide: DnsGateway, useValue: gateway },
+        { provide: BodyFingerprints, useValue: new BodyFingerprints(config.SEALING_KEYS) },
         ...orders,
         ...announcements,
         ...webhooks,
+        ...dnsIntegrations,
         RetrieveCertificates,
         RevokeCertificate,
         DownloadCurrentCertificate,

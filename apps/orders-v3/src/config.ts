@@ -1,6 +1,7 @@
 import {
   defineSettings,
   durationMs,
+  gatewaySettings,
   integer,
   limitSettings,
   list,
@@ -68,6 +69,7 @@ export const ordersSettings = defineSettings({
       'Networks with private or other special-purpose addresses that webhooks may go to all the same; the same as of the notifier',
     default: [],
   }),
+  ...gatewaySettings({ without: 'no DNS provider can be integrated' }),
   SETTLING_MS: durationMs({
     meaning:
       'A modification waits this long for further ones, so that several in a row make one certificate; a new order does not wait',

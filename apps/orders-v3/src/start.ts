@@ -16,6 +16,7 @@ import { runAnnouncements } from './announcements/run-announcements';
 import { followDisabledKeys } from './api-keys/disabled-keys';
 import { AppModule } from './app.module';
 import type { OrdersConfig } from './config';
+import { DnsGateway, gatewayClient } from './dns-integrations/dns-gateway';
 import { renderProblem } from './wire/problem';
 
 /**
@@ -30,15 +31,20 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
   // Keys are looked up in the application's database, which is there before the first request is.
   const keys = new ApiKeyCache({ find: async (secretSha256) => await app.get(ApiKeys).find(secretSha256) });
-  const app: NestFastifyApplication = await createHttpApp(AppModule.forRoot(config), {
-    log,
-    metrics,
-    readiness,
-    renderProblem,
-    toProblem: databaseProblem,
-    authenticator: new Authenticator(keys, buckets, requestLimits(config)),
-    trustedProxies: config.TRUSTED_PROXIES,
-  });
+  const gateway = gatewayClient(config);
+  running.opened('dns gateway', () => gateway?.close());
+  const app: NestFastifyApplication = await createHttpApp(
+    AppModule.forRoot(config, new DnsGateway(gateway)),
+    {
+      log,
+      metrics,
+      readiness,
+      renderProblem,
+      toProblem: databaseProblem,
+      authenticator: new Authenticator(keys, buckets, requestLimits(config)),
+      trustedProxies: config.TRUSTED_PROXIES,
+    },
+  );
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);

@@ -40,3 +40,16 @@ export const QTYPE = { OPT: 41, DS: 43, TSIG: 250, IXFR: 251, AXFR: 252, ANY: 25
 export function isMetaType(type: number): boolean {
   return type === QTYPE.OPT || (type >= 128 && type <= 255);
 }
+
+/** RFC 8945 section 3: values of the TSIG record's error field, above those of the header. */
+export const TSIG_ERROR = { BADSIG: 16, BADKEY: 17, BADTIME: 18, BADTRUNC: 22 } as const;
+export type TsigError = keyof typeof TSIG_ERROR;
+
+const TSIG_ERROR_NAMES: ReadonlyMap<number, TsigError> = new Map(
+  (Object.keys(TSIG_ERROR) as TsigError[]).map((name) => [TSIG_ERROR[name], name]),
+);
+
+/** `undefined` for 0, and for a number that RFC 8945 gives no meaning. */
+export function tsigErrorOf(value: number): TsigError | undefined {
+  return TSIG_ERROR_NAMES.get(value);
+}

@@ -69,6 +69,16 @@ export function parseName(text: string): DnsName | undefined {
   return name.split('.').every((label) => HOST_LABEL.test(label)) ? name : undefined;
 }
 
+/** The name on the wire, uncompressed; the other way round than `readName`. Expects what that or `parseName` gave. */
+export function nameOctets(name: DnsName): Buffer {
+  if (name === '') return Buffer.of(0);
+  const labels = name.split('.').map((label) => {
+    const text = label.replace(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code)));
+    return Buffer.concat([Buffer.of(text.length), Buffer.from(text, 'latin1')]);
+  });
+  return Buffer.concat([...labels, Buffer.of(0)]);
+}
+
 export function isAtOrBelow(name: DnsName, ancestor: DnsName): boolean {
   return ancestor === '' || name === ancestor || name.endsWith('.' + ancestor);
 }

@@ -17,6 +17,12 @@ export interface Asked {
   readonly questionOctets?: Buffer;
   readonly edns?: Edns;
   readonly transport: 'udp' | 'tcp';
+  /** Octets kept free for the signature that follows. Default 0. */
+  readonly signatureOctets?: number;
+  /** A bound on a datagram besides those of the protocol, in octets. Default: none. */
+  readonly udpOctets?: number;
+  /** Only TC is said. Default false. */
+  readonly truncated?: boolean;
 }
 
 /**
@@ -24,6 +30,7 @@ export interface Asked {
  * asker comes back over TCP, where its address is proven; half an RRset would be of no use (RFC 2181 section 9).
  */
 export function encodeReply(asked: Asked, reply: Reply): Buffer {
+  if (asked.truncated === true) return encode(asked, reply, true);
   const whole = encode(asked, reply, false);
   if (whole.length <= limitOf(asked)) return whole;
   const glueless = encode(asked, { ...reply, additional: [] }, false);
@@ -32,11 +39,13 @@ export function encodeReply(asked: Asked, reply: Reply): Buffer {
   return encode(asked, { ...reply, answers: [], authority: [], additional: [] }, true);
 }
 
-function limitOf({ transport, edns }: Asked): number {
-  if (transport === 'tcp') return TCP_OCTETS;
-  return edns === undefined
-    ? PLAIN_UDP_OCTETS
-    : Math.min(Math.max(edns.udpPayload, PLAIN_UDP_OCTETS), EDNS_UDP_OCTETS);
+function limitOf({ transport, edns, signatureOctets = 0, udpOctets = Infinity }: Asked): number {
+  if (transport === 'tcp') return TCP_OCTETS - signatureOctets;
+  const datagram =
+    edns === undefined
+      ? PLAIN_UDP_OCTETS
+      : Math.min(Math.max(edns.udpPayload, PLAIN_UDP_OCTETS), EDNS_UDP_OCTETS);
+  return Math.min(datagram, udpOctets) - signatureOctets;
 }
 
 function encode({ header, questionOctets, edns }: Asked, reply: Reply, truncated: boolean): Buffer {

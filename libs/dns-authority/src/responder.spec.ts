@@ -75,6 +75,17 @@ describe('EDNS', () => {
     expect(response.answers).toEqual([]);
   });
 
+  it('is answered with EDNS also where the opcode is not implemented', async () => {
+    const query = Buffer.from(queryMessage('www.example.com', 'A', { additionals: [optRecord(1232)] }));
+    query[2] = 2 << 3;
+    const response = await respond(query);
+    expect(rcodeOf(response.octets)).toBe(RCODE.NOTIMP);
+    expect(response).toMatchObject({
+      questions: [{ name: 'www.example.com' }],
+      additionals: [{ type: 'OPT' }],
+    });
+  });
+
   it('given twice is a format error', async () => {
     const query = queryMessage('www.example.com', 'A', { additionals: [optRecord(1232), optRecord(1232)] });
     expect(rcodeOf((await respond(query)).octets)).toBe(RCODE.FORMERR);
@@ -108,6 +119,60 @@ describe('the size of a response', () => {
     expect(rcodeOf(octets)).toBe(RCODE.SERVFAIL);
     expect(octets.length).toBeLessThan(100);
   });
+});
+
+describe('beyond a limit that says truncate', () => {
+  const answered: Answered[] = [];
+  const limited = new Responder({
+    source: { read: () => Promise.reject(new Error('was asked')) },
+    admit: () => 'truncate',
+    onAnswered: (each) => answered.push(each),
+  });
+  const withOpcode = (opcode: number) => {
+    const message = Buffer.from(queryMessage('www.example.com', 'A'));
+    message[2] = opcode << 3;
+    return message;
+  };
+
+  it('a query gets TC and no record, with EDNS where it has EDNS, and no more octets than it had', async () => {
+    const plain = queryMessage('www.example.com', 'A');
+    const edns = queryMessage('www.example.com', 'A', { additionals: [optRecord(4096)] });
+    for (const [query, additionals] of [
+      [plain, []],
+      [edns, [expect.objectContaining({ type: 'OPT', udpPayloadSize: 1232 })]],
+    ] as const) {
+      const response = await respond(query, UDP, limited);
+      expect(response).toMatchObject({ flag_tc: true, rcode: 'NOERROR', answers: [], additionals });
+      expect(response.octets.length).toBeLessThanOrEqual(query.length);
+    }
+    expect(answered.at(-1)).toMatchObject({ admission: 'truncate' });
+  });
+
+  it('an unknown version of EDNS is BADVERS all the same', async () => {
+    const query = queryMessage('www.example.com', 'A', { additionals: [optRecord(1232, 1)] });
+    const response = await respond(query, UDP, limited);
+    expect(response).toMatchObject({ flag_tc: false, additionals: [{ extendedRcode: 1 }] });
+  });
+
+  it('two questions are a format error', async () => {
+    const query = Buffer.from(queryMessage('www.example.com', 'A'));
+    query[5] = 2;
+    expect(rcodeOf((await respond(query, UDP, limited)).octets)).toBe(RCODE.FORMERR);
+  });
+
+  it.each([2, 4, 5, 15])('opcode %d is not answered, least of all with NOERROR', async (opcode) => {
+    expect(await limited.respond(withOpcode(opcode), UDP)).toBeUndefined();
+  });
+});
+
+it('tells how long an answer took', async () => {
+  const answered: Answered[] = [];
+  const slow = zone('example.com', a('www.example.com', '127.0.0.2'));
+  const read = () => new Promise<typeof slow>((resolve) => setTimeout(() => resolve(slow), 20));
+  const timed = new Responder({ source: { read }, onAnswered: (each) => answered.push(each) });
+  await respond(queryMessage('www.example.com', 'A'), UDP, timed);
+  expect(answered).toMatchObject([{ admission: 'answer' }]);
+  expect(answered[0]?.tookMs).toBeGreaterThan(15);
 });
 
 describe('malformed requests', () => {

@@ -2,9 +2,11 @@ import { isIPv4 } from 'node:net';
 import { bareReply, type Reply } from './answer';
 import { OPCODE, RCODE, type Rcode } from './codes';
 import { encodeReply, type Asked } from './reply-encoding';
-import { readHeader, readQuery, readQuestion, type Question, type RequestHeader } from './request';
+import { type Edns, readHeader, readQuery, readQuestion, type Question, type RequestHeader } from './request';
 import { resolve } from './resolve';
 import { type RecordSource, type UpdateTarget } from './source';
+import { signResponse, signingOctets, verifyRequest, type ResponseSigning } from './tsig/answerer';
+import { type TsigKey } from './tsig/tsig-key';
 import { readUpdate } from './update/update-message';
 import { WireFault } from './wire-fault';
 
@@ -15,6 +17,12 @@ export interface Peer {
   readonly transport: 'udp' | 'tcp';
 }
 
+/**
+ * Whether a message is answered, answered with TC and no record, or not at all. Only of a query can less be said: to an
+ * UPDATE, NOERROR would mean that it is done, so `truncate` leaves anything else without an answer.
+ */
+export type Admission = 'answer' | 'truncate' | 'drop';
+
 /** What one message was answered with, for logs and counters. */
 export interface Answered {
   readonly peer: Peer;
@@ -23,6 +31,9 @@ export interface Answered {
   readonly question?: { readonly name: string; readonly type: number };
   readonly rcode: Rcode;
   readonly octets: number;
+  /** From its arrival until the response was written, milliseconds. */
+  readonly tookMs: number;
+  readonly admission: Exclude<Admission, 'drop'>;
   /** Why it was SERVFAIL: what the source or the update target threw. */
   readonly error?: unknown;
 }
@@ -31,6 +42,25 @@ export interface ResponderOptions {
   readonly source: RecordSource;
   /** Without it UPDATE is answered NOTIMP. */
   readonly updates?: UpdateTarget;
+  /**
+   * Keys that requests may be signed with (RFC 8945). An UPDATE signed with one of them is taken from any address; a
+   * signature that does not hold is answered NOTAUTH, whatever is asked. Default: none, and signatures are not looked at.
+   */
+  readonly tsigKeys?: readonly TsigKey[];
+  /** Whether this machine too has to sign its UPDATEs. Default false. */
+  readonly onlySignedUpdates?: boolean;
+  /** The clock that signatures are held against. Default: the system's. */
+  readonly now?: () => Date;
+  /**
+   * Asked for each message before anything of it is looked up; must not throw. Over TCP `drop` closes the connection.
+   * Default: all are answered.
+   */
+  readonly admit?: (peer: Peer) => Admission;
+  /**
+   * A response over UDP is at most so many times as long as its request, what does not fit is truncated: the source of a
+   * datagram may be forged. Default: no bound but that of RFC 1035 and of `EDNS_UDP_OCTETS`.
+   */
+  readonly mostAmplification?: number;
   /** How long source or update target may take before the answer is SERVFAIL, in milliseconds. Default 2,000. */
   readonly sourceTimeoutMs?: number;
   /** Called after each answer; must not throw. */
@@ -44,6 +74,8 @@ interface Decided {
   readonly reply: Reply;
   readonly question?: Question;
   readonly error?: unknown;
+  /** Absent: the response is not signed. */
+  readonly signing?: ResponseSigning;
 }
 
 /** Turns the octets of one request into the octets of its response, whatever they are. */
@@ -54,34 +86,75 @@ export class Responder {
   async respond(message: Buffer, peer: Peer): Promise<Buffer | undefined> {
     const header = readHeader(message);
     if (header === undefined) return undefined;
-    const decided = await this.#decide(message, header, peer);
+    const begunMs = performance.now();
+    const admission = this.options.admit?.(peer) ?? 'answer';
+    if (admission === 'drop') return undefined;
+    const decided =
+      admission === 'answer'
+        ? await this.#decide(message, header, peer)
+        : truncated(message, { header, transport: peer.transport });
+    if (decided === undefined) return undefined;
     let { error } = decided;
     let rcode = decided.reply.rcode;
     let response: Buffer;
     try {
-      response = encodeReply(decided.asked, decided.reply);
+      response = this.#encode(decided, decided.reply);
     } catch (fault) {
       error = fault;
       rcode = RCODE.SERVFAIL;
-      response = encodeReply(decided.asked, bareReply(rcode));
+      response = this.#encode(decided, bareReply(rcode));
     }
     this.options.onAnswered?.({
       peer,
       opcode: header.opcode,
       rcode,
       octets: response.length,
+      tookMs: performance.now() - begunMs,
+      admission,
       ...(decided.question && { question: { name: decided.question.name, type: decided.question.type } }),
       ...(error !== undefined && { error }),
     });
     return response;
   }
 
+  #encode({ asked, signing }: Decided, reply: Reply): Buffer {
+    if (signing === undefined) return encodeReply(asked, reply);
+    const response = encodeReply({ ...asked, signatureOctets: signingOctets(signing) }, reply);
+    return signResponse(response, signing, this.#nowS());
+  }
+
+  #nowS(): number {
+    return Math.floor((this.options.now?.() ?? new Date()).getTime() / 1000);
+  }
+
+  /** A signature is judged before anything else is read, and nothing is done for one that does not hold. */
   async #decide(message: Buffer, header: RequestHeader, peer: Peer): Promise<Decided> {
-    const asked: Asked = { header, transport: peer.transport };
+    const { mostAmplification } = this.options;
+    const asked: Asked = {
+      header,
+      transport: peer.transport,
+      ...(mostAmplification !== undefined && { udpOctets: message.length * mostAmplification }),
+    };
+    const { tsigKeys = [] } = this.options;
+    if (tsigKeys.length === 0) return await this.#carryOut(message, asked, peer, false);
     try {
-      if (header.opcode === OPCODE.QUERY) return await this.#query(message, asked);
-      if (header.opcode === OPCODE.UPDATE) return await this.#update(message, asked, peer);
-      return { asked, reply: bareReply(RCODE.NOTIMP) };
+      const signed = verifyRequest(message, tsigKeys, this.#nowS());
+      if (signed.verdict === 'unsigned') return await this.#carryOut(message, asked, peer, false);
+      const { signing } = signed;
+      if (signed.verdict === 'refused')
+        return { ...echoing(asked, message), reply: bareReply(RCODE.NOTAUTH), signing };
+      return { ...(await this.#carryOut(signed.message, unsignedAsked(asked), peer, true)), signing };
+    } catch (error) {
+      if (error instanceof WireFault) return { asked, reply: bareReply(RCODE.FORMERR) };
+      throw error;
+    }
+  }
+
+  async #carryOut(message: Buffer, asked: Asked, peer: Peer, isSigned: boolean): Promise<Decided> {
+    try {
+      if (asked.header.opcode === OPCODE.QUERY) return await this.#query(message, asked);
+      if (asked.header.opcode === OPCODE.UPDATE) return await this.#update(message, asked, peer, isSigned);
+      return { ...heard(message, asked), reply: bareReply(RCODE.NOTIMP) };
     } catch (error) {
       if (error instanceof WireFault) return { asked, reply: bareReply(RCODE.FORMERR) };
       return { asked, reply: bareReply(RCODE.SERVFAIL), error };
@@ -91,7 +164,7 @@ export class Responder {
   async #query(message: Buffer, bare: Asked): Promise<Decided> {
     const { question, edns } = readQuery(message, bare.header);
     const asked = { ...bare, questionOctets: question.octets, edns };
-    if (edns !== undefined && edns.version > 0) return { asked, question, reply: bareReply(RCODE.BADVERS) };
+    if (isVersionUnknown(edns)) return { asked, question, reply: bareReply(RCODE.BADVERS) };
     try {
       return { asked, question, reply: await this.#inTime(resolve(question, this.options.source)) };
     } catch (error) {
@@ -103,10 +176,11 @@ export class Responder {
    * Unsigned updates are taken from this machine only. An outside host cannot claim a loopback address: the kernel
    * drops such packets on every other interface.
    */
-  async #update(message: Buffer, bare: Asked, peer: Peer): Promise<Decided> {
-    const { updates } = this.options;
-    if (updates === undefined) return { asked: bare, reply: bareReply(RCODE.NOTIMP) };
-    if (!isLoopback(peer.address)) return { asked: bare, reply: bareReply(RCODE.REFUSED) };
+  async #update(message: Buffer, bare: Asked, peer: Peer, isSigned: boolean): Promise<Decided> {
+    const { updates, onlySignedUpdates = false } = this.options;
+    if (updates === undefined) return { ...heard(message, bare), reply: bareReply(RCODE.NOTIMP) };
+    const isTaken = isSigned || (!onlySignedUpdates && isLoopback(peer.address));
+    if (!isTaken) return { asked: bare, reply: bareReply(RCODE.REFUSED) };
     const update = readUpdate(message, bare.header);
     const question = readQuestion(message);
     const asked = { ...bare, questionOctets: question.octets };
@@ -126,6 +200,51 @@ export class Responder {
       clearTimeout(timer);
     }
   }
+}
+
+/** Question and EDNS of a message of any opcode, echoed as of a query (RFC 6891 section 6.1.1), where it is written like one. */
+function heard(message: Buffer, asked: Asked): Pick<Decided, 'asked' | 'question'> {
+  try {
+    const { question, edns } = readQuery(message, asked.header);
+    return { asked: { ...asked, questionOctets: question.octets, edns }, question };
+  } catch (error) {
+    if (error instanceof WireFault) return { asked };
+    throw error;
+  }
+}
+
+/** Nothing is looked up for it, and it is not signed. `undefined`: no query. */
+function truncated(message: Buffer, asked: Asked): Decided | undefined {
+  if (asked.header.opcode !== OPCODE.QUERY) return undefined;
+  try {
+    const { question, edns } = readQuery(message, asked.header);
+    // EDNS is answered with EDNS (RFC 6891 section 6.1.1): without it resolvers would take us for a server that has none.
+    const heard = { ...asked, questionOctets: question.octets, edns };
+    if (isVersionUnknown(edns)) return { asked: heard, question, reply: bareReply(RCODE.BADVERS) };
+    return { asked: { ...heard, truncated: true }, question, reply: bareReply(RCODE.NOERROR) };
+  } catch (error) {
+    if (error instanceof WireFault) return { asked, reply: bareReply(RCODE.FORMERR) };
+    throw error;
+  }
+}
+
+function isVersionUnknown(edns: Edns | undefined): boolean {
+  return edns !== undefined && edns.version > 0;
+}
+
+/** The header as it is without the TSIG record. */
+function unsignedAsked(asked: Asked): Asked {
+  const [questions, answers, authorities, additionals] = asked.header.counts;
+  return {
+    ...asked,
+    header: { ...asked.header, counts: [questions, answers, authorities, additionals - 1] },
+  };
+}
+
+function echoing(asked: Asked, message: Buffer): Pick<Decided, 'asked' | 'question'> {
+  if (asked.header.counts[0] !== 1) return { asked };
+  const question = readQuestion(message);
+  return { asked: { ...asked, questionOctets: question.octets }, question };
 }
 
 export function isLoopback(address: string): boolean {

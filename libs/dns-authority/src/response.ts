@@ -5,6 +5,34 @@ import { readQuestion, readRecord } from './request';
 import { readContent } from './record-content';
 import { WireFault } from './wire-fault';
 
+export interface ResponseHeader {
+  readonly id: number;
+  readonly opcode: number;
+  readonly authoritative: boolean;
+  readonly truncated: boolean;
+  /** The header's four bits. */
+  readonly rcode: number;
+  /** The question section as it stands in the message; empty when there is none. */
+  readonly questionOctets: Buffer;
+}
+
+/** @throws WireFault for octets that are no response */
+export function readResponseHeader(message: Buffer): ResponseHeader {
+  if (message.length < HEADER_OCTETS) throw new WireFault('no whole header');
+  const flags = message.readUInt16BE(2);
+  if ((flags & 0x8000) === 0) throw new WireFault('a request where a response belongs');
+  const questions = message.readUInt16BE(4);
+  if (questions > 1) throw new WireFault('more than one question');
+  return {
+    id: message.readUInt16BE(0),
+    opcode: (flags >> 11) & 0xf,
+    authoritative: (flags & 0x0400) !== 0,
+    truncated: (flags & 0x0200) !== 0,
+    rcode: flags & 0xf,
+    questionOctets: questions === 1 ? readQuestion(message).octets : Buffer.alloc(0),
+  };
+}
+
 export interface ResponseRecords {
   readonly answers: readonly ZoneRecord[];
   readonly authority: readonly ZoneRecord[];

@@ -24,7 +24,7 @@ export interface RecordSource {
   read(name: DnsName): ZoneSlice | undefined | Promise<ZoneSlice | undefined>;
 }
 
-/** What takes RFC 2136 updates. The caller has checked that the message came from this machine. */
+/** What takes RFC 2136 updates. The caller has checked that the message came from this machine, or who signed it. */
 export interface UpdateTarget {
   /** Applies the whole message or nothing; resolves once it is as durable as this target promises. */
   update(message: UpdateMessage): Rcode | Promise<Rcode>;

@@ -1,4 +1,18 @@
 export {
+  type ApprovalRecord,
+  type ApprovalRecordState,
+  approvalRecordStates,
+  nextRecordStep,
+  type RecordChange,
+  type RecordFacts,
+  type RecordFinding,
+  type RecordStep,
+  whenAdded,
+  whenFailed,
+  whenRemoved,
+} from './approval-record';
+export { type RecordStanding, recordStanding, waitingForRecord } from './approval-record-words';
+export {
   bestCertificate,
   type Certificate,
   type CertificateState,
@@ -15,6 +29,16 @@ export {
   issuanceStates,
   type NameApproval,
 } from './issuance';
+export {
+  type Coverage,
+  type IntegrationZone,
+  type LiveRecord,
+  noCoverage,
+  type Placement,
+  placements,
+  zoneFor,
+  zoneNamesOver,
+} from './placement';
 export { type Facts, nextStep, type Step } from './next-step';
 export {
   type NoticeDecision,
@@ -26,13 +50,15 @@ export {
 } from './notice';
 export { nextAttemptAt, type Phase, phaseOf, phases } from './phase';
 export type { Plan } from './plan';
-export type { ApprovalMethod, KeyType, Product } from './product';
+export type { ApprovalMethod, KeyType, Product, ProductAuthority } from './product';
 export {
+  nextWindowLook,
   type RenewalDecision,
   renewalDecision,
   type RenewalFacts,
   renewalJitter,
   renewalTime,
+  renewalTimeIn,
 } from './renewal';
 export {
   isReplacedAfterRevocation,
@@ -41,5 +67,12 @@ export {
   revocationReason,
   revocationReasons,
 } from './revocation';
-export { approvalDeadlineMs, dueAfterModification, nextApprovalCheck, nextAttempt } from './schedule';
+export {
+  approvalDeadlineMs,
+  dueAfterModification,
+  nextApprovalCheck,
+  nextAttempt,
+  nextAuthorityLook,
+  nextRecordTry,
+} from './schedule';
 export type { Terms } from './terms';

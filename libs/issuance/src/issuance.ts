@@ -32,6 +32,10 @@ export const issuanceErrorCodes = [
   'product_unavailable',
   'ca_unavailable',
   'ca_rejected',
+  'rate_limited',
+  'caa_forbids',
+  'authorization_failed',
+  'names_not_allowed',
 ] as const;
 export type IssuanceErrorCode = (typeof issuanceErrorCodes)[number];
 

@@ -35,6 +35,7 @@ const facts: Facts = {
   planClosed: false,
   productAvailable: true,
   keyBlocked: false,
+  unpublished: [],
   certificateFaults: null,
 };
 
@@ -52,6 +53,16 @@ describe('nextStep', () => {
       kind: 'cancel',
       error: null,
     });
+  });
+
+  it('has records published before it looks for them, and looks at the others meanwhile', () => {
+    const waiting = { ...open, approvals: [approved, pending] };
+    const uncovered = { ...facts, unpublished: ['b.example.com'] };
+    expect(nextStep(waiting, uncovered, now)).toEqual({
+      kind: 'publish-approvals',
+      dnsNames: ['b.example.com'],
+    });
+    expect(nextStep(waiting, facts, now)).toEqual({ kind: 'check-approvals', dnsNames: ['b.example.com'] });
   });
 
   it('issues nothing for a plan that was closed', () => {

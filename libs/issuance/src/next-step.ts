@@ -8,11 +8,15 @@ export interface Facts {
   readonly productAvailable: boolean;
   /** The key was put on the list of blocked keys since the order came. */
   readonly keyBlocked: boolean;
+  /** Names, without `*.`, for which an integration of the account is still to publish a record. */
+  readonly unpublished: readonly string[];
   /** Whether the CA has handed over a certificate, and what is wrong with it, each in words; `null` before it did. */
   readonly certificateFaults: readonly string[] | null;
 }
 
 export type Step =
+  /** Only says what is wanted: publishing takes long, and is done beside. */
+  | { readonly kind: 'publish-approvals'; readonly dnsNames: readonly string[] }
   | { readonly kind: 'check-approvals'; readonly dnsNames: readonly string[] }
   | { readonly kind: 'submit-to-ca' }
   | { readonly kind: 'collect' }
@@ -33,7 +37,7 @@ export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
   const pending = issuance.approvals
     .filter(({ status }) => status === 'pending')
     .map(({ dnsName }) => dnsName);
-  if (pending.length > 0) return approve(issuance, pending, now);
+  if (pending.length > 0) return approve(issuance, pending, facts.unpublished, now);
   if (!facts.productAvailable) return unavailable;
   if (issuance.caReference === null) return { kind: 'submit-to-ca' };
   if (facts.certificateFaults === null) return { kind: 'collect' };
@@ -61,9 +65,16 @@ const unavailable: Step = {
   },
 };
 
-function approve(issuance: Issuance, pending: readonly string[], now: Date): Step {
+function approve(
+  issuance: Issuance,
+  pending: readonly string[],
+  unpublished: readonly string[],
+  now: Date,
+): Step {
   if (now.getTime() < issuance.openedAt.getTime() + approvalDeadlineMs) {
-    return { kind: 'check-approvals', dnsNames: pending };
+    return unpublished.length > 0
+      ? { kind: 'publish-approvals', dnsNames: unpublished }
+      : { kind: 'check-approvals', dnsNames: pending };
   }
   const message = `Not approved within 30 days: ${pending.join(', ')}. Set up the approval and modify the order to try again.`;
   return { kind: 'cancel', error: { code: 'approval_timeout', message } };

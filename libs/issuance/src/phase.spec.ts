@@ -11,7 +11,14 @@ const name: NameApproval = {
   problem: null,
   checkedAt: null,
 };
-const open = { state: 'open' as const, termsId: '1', approvals: [name], failures: 0, dueAt: now };
+const open = {
+  state: 'open' as const,
+  termsId: '1',
+  approvals: [name],
+  failures: 0,
+  dueAt: now,
+  lastError: null,
+};
 
 describe('phaseOf', () => {
   it('is paused before anything else', () => {
@@ -38,8 +45,19 @@ describe('phaseOf', () => {
   });
 
   it('is backoff between a failure and the next attempt', () => {
-    expect(phaseOf(plan, { ...open, failures: 1, dueAt: later }, now)).toBe('backoff');
-    expect(phaseOf(plan, { ...open, failures: 1, dueAt: now }, now)).toBe('issuing');
+    const lastError = { code: 'ca_unavailable', message: '' } as const;
+    expect(phaseOf(plan, { ...open, failures: 1, dueAt: later, lastError }, now)).toBe('backoff');
+    expect(phaseOf(plan, { ...open, failures: 1, dueAt: now, lastError }, now)).toBe('issuing');
+  });
+
+  it('is issuing while an attempt after a failure waits for the CA', () => {
+    expect(phaseOf(plan, { ...open, failures: 1, dueAt: later }, now)).toBe('issuing');
+  });
+
+  it('is rate_limited until a limit of the CA frees', () => {
+    const lastError = { code: 'rate_limited', message: '' } as const;
+    expect(phaseOf(plan, { ...open, dueAt: later, lastError }, now)).toBe('rate_limited');
+    expect(phaseOf(plan, { ...open, dueAt: now, lastError }, now)).toBe('issuing');
   });
 
   it.each(['failed', 'canceled'] as const)('is failed when the last issuance is %s', (state) => {

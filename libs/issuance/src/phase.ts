@@ -17,7 +17,7 @@ export type Phase = (typeof phases)[number];
 /** @param latest the newest issuance of the plan, open or not */
 export function phaseOf(
   plan: Pick<Plan, 'paused' | 'termsId'>,
-  latest: Pick<Issuance, 'state' | 'termsId' | 'approvals' | 'failures' | 'dueAt'> | null,
+  latest: Pick<Issuance, 'state' | 'termsId' | 'approvals' | 'failures' | 'dueAt' | 'lastError'> | null,
   now: Date,
 ): Phase {
   if (plan.paused) return 'paused';
@@ -25,7 +25,11 @@ export function phaseOf(
   if (latest === null) return 'idle';
   if (latest.state === 'failed' || latest.state === 'canceled') return 'failed';
   if (latest.state !== 'open') return 'idle';
-  if (latest.failures > 0 && latest.dueAt.getTime() > now.getTime()) return 'backoff';
+  if (latest.dueAt.getTime() > now.getTime()) {
+    if (latest.lastError?.code === 'rate_limited') return 'rate_limited';
+    // What came after a failure and has not failed itself leaves no error behind.
+    if (latest.failures > 0 && latest.lastError !== null) return 'backoff';
+  }
   if (latest.approvals.some(({ status }) => status === 'pending')) return 'awaiting_approval';
   return 'issuing';
 }

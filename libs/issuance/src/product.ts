@@ -1,6 +1,12 @@
 export type KeyType = 'rsa' | 'ecdsa';
 export type ApprovalMethod = 'dns' | 'http' | 'email';
 
+/** Who may issue a product, and under which profile of its own (draft-ietf-acme-profiles); null: the CA's default. */
+export interface ProductAuthority {
+  readonly name: string;
+  readonly profile: string | null;
+}
+
 /** What may be ordered under one name. A row of data: an operator changes it without touching code. */
 export interface Product {
   readonly name: string;
@@ -16,4 +22,16 @@ export interface Product {
   readonly subjectCommonName: boolean;
   /** Which `CertificateAuthority` issues it. In the sandbox the built-in one always does. */
   readonly certificateAuthority: string;
+  /** In order of preference: the next is asked when one is down, limited or forbidden. Empty: `certificateAuthority` alone. */
+  readonly authorities: readonly ProductAuthority[];
+  /** Whether a web server rule approves its names. */
+  readonly httpApproval: boolean;
+  /** Accepted RSA moduli, bits. */
+  readonly rsaSizes: readonly number[];
+  /** Accepted curves: `P-256`, `P-384`. */
+  readonly curves: readonly string[];
+  /** Per certificate, in hundredths of the currency. */
+  readonly priceCents: number;
+  /** ISO 4217. */
+  readonly currency: string;
 }

@@ -1,4 +1,11 @@
-import { renewalDecision, type RenewalFacts, renewalJitter, renewalTime } from './renewal';
+import {
+  nextWindowLook,
+  renewalTimeIn,
+  renewalDecision,
+  type RenewalFacts,
+  renewalJitter,
+  renewalTime,
+} from './renewal';
 
 const dayMs = 86_400_000;
 const notBefore = new Date('2026-11-20T00:00:00Z');
@@ -92,5 +99,47 @@ describe('renewalDecision', () => {
     expect(
       decide({ current: hourLeft, replacement: { issued: false, failures: 7, failedAt: inMinutes(-7) } }),
     ).toEqual(replace);
+  });
+});
+
+describe('the window of a CA', () => {
+  const now = new Date('2026-11-20T12:00:00Z');
+  const inHours = (hours: number) => new Date(now.getTime() + hours * 3_600_000);
+
+  const later = inHours(1_000);
+
+  it('gives a point of it, evenly', () => {
+    const window = { start: inHours(10), end: inHours(20) };
+    expect(renewalTimeIn(window, 0, now, later)).toEqual(inHours(10));
+    expect(renewalTimeIn(window, 0.5, now, later)).toEqual(inHours(15));
+  });
+
+  it('that lies in the past, or a point of it that does, means now', () => {
+    expect(renewalTimeIn({ start: inHours(-20), end: inHours(-10) }, 0.9, now, later)).toEqual(now);
+    expect(renewalTimeIn({ start: inHours(-10), end: inHours(10) }, 0.1, now, later)).toEqual(now);
+  });
+
+  it('puts no renewal off: neither past the time that the lifetime gives, nor past the end of validity', () => {
+    const validity = { notBefore: inHours(-24 * 30), notAfter: inHours(24 * 60) };
+    const latest = renewalTime(validity, 0.5);
+    for (const window of [
+      { start: inHours(24 * 61), end: inHours(24 * 70) },
+      { start: inHours(24 * 58), end: inHours(24 * 59) },
+    ]) {
+      expect(renewalTimeIn(window, 0.5, now, latest)).toEqual(latest);
+    }
+    const across = { start: inHours(1), end: inHours(24 * 365) };
+    expect(renewalTimeIn(across, 0, now, latest)).toEqual(inHours(1));
+    expect(renewalTimeIn(across, 0.9, now, latest)).toEqual(latest);
+    expect(renewalTimeIn(across, 0.9, now, inHours(-5))).toEqual(now);
+  });
+
+  it('is asked for again ever more rarely, between a minute and a day', () => {
+    const waits = [1, 2, 3, 4, 20].map(
+      (failures) => nextWindowLook(failures, now, null).getTime() - now.getTime(),
+    );
+    expect(waits).toEqual([60_000, 240_000, 960_000, 3_840_000, 86_400_000]);
+    expect(nextWindowLook(1, now, inHours(2))).toEqual(inHours(2));
+    expect(nextWindowLook(1, now, inHours(200))).toEqual(inHours(24));
   });
 });

@@ -32,6 +32,41 @@ export function renewalJitter(certificateId: string): number {
   return Number(BigInt.asUintN(Number(bits), BigInt(certificateId))) / Number(1n << bits);
 }
 
+/**
+ * When a certificate is to be replaced for which its CA gave a window (RFC 9773, section 4.2): at a uniform random point of
+ * it, and at once where that lies in the past. Chosen once for each window. A CA only brings a replacement forward: never
+ * later than without a window.
+ *
+ * @param random in [0, 1)
+ * @param latest renewalTime of the certificate
+ */
+export function renewalTimeIn(
+  window: { readonly start: Date; readonly end: Date },
+  random: number,
+  now: Date,
+  latest: Date,
+): Date {
+  const startMs = window.start.getTime();
+  const pointMs = Math.floor(startMs + (window.end.getTime() - startMs) * random);
+  return new Date(Math.max(Math.min(pointMs, latest.getTime()), now.getTime()));
+}
+
+/** RFC 9773, section 4.3: sooner counts as a minute, later as a day. */
+const windowLook = { leastMs: minuteMs, mostMs: dayMs };
+
+/**
+ * When to ask a CA again that did not say when it would have a certificate replaced (RFC 9773, section 4.3.3).
+ *
+ * @param failures failures in a row, this one included
+ * @param said as the CA asks for; null: it does not
+ */
+export function nextWindowLook(failures: number, now: Date, said: Date | null): Date {
+  const backoffMs = windowLook.leastMs * 4 ** Math.min(failures - 1, 8);
+  const askedMs = said === null ? 0 : said.getTime() - now.getTime();
+  const waitMs = Math.min(Math.max(backoffMs, askedMs, windowLook.leastMs), windowLook.mostMs);
+  return new Date(now.getTime() + waitMs);
+}
+
 /** What is known when the renewal time of a plan has come that renews by itself and is neither paused nor closed. */
 export interface RenewalFacts {
   /** Null while there is nothing to issue from: the CSR is missing. */

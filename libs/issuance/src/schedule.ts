@@ -18,6 +18,27 @@ export function nextApprovalCheck(openedAt: Date, now: Date): Date {
   return new Date(now.getTime() + waitMs);
 }
 
+/** A record that was added is looked for after a quarter of the time since: most providers take seconds, few take hours. */
+const authorityLook = { shareOfAge: 1 / 4, leastMs: second, mostMs: hour };
+
+export function nextAuthorityLook(addedAt: Date, now: Date): Date {
+  const ageMs = Math.max(0, now.getTime() - addedAt.getTime());
+  const waitMs = Math.max(ageMs * authorityLook.shareOfAge, authorityLook.leastMs);
+  return new Date(now.getTime() + Math.min(waitMs, authorityLook.mostMs));
+}
+
+/** Back-off after a failure of the gateway or a provider; the last one repeats. */
+const gatewayBackoffMs = [30 * second, 2 * minute, 10 * minute, hour] as const;
+
+/**
+ * @param failures failures in a row, this one included
+ * @param retryAfterS as the other side asks for; null: it does not
+ */
+export function nextRecordTry(failures: number, now: Date, retryAfterS: number | null): Date {
+  const backoffStepMs = gatewayBackoffMs[failures - 1] ?? hour;
+  return new Date(now.getTime() + Math.max(backoffStepMs, (retryAfterS ?? 0) * second));
+}
+
 /** Back-off after the first, second and third failure in a row; later ones wait a day. */
 const backoffMs = [minute, 10 * minute, 100 * minute] as const;
 

@@ -2,6 +2,7 @@ export {
   advanceIssuance,
   currentCertificateChanged,
   deliverWebhook,
+  keepIntegration,
   revokeCertificate,
   sendMail,
   type Job,

@@ -12,6 +12,8 @@ export interface JobPayloads {
   'send-mail': { readonly mailId: string };
   /** Have the CA revoke a certificate that is revoked here. */
   'revoke-certificate': { readonly certificateId: string };
+  /** Do what is due at one integration: add, look for, remove records; list its zones. */
+  'keep-integration': { readonly integrationId: string };
 }
 
 export type JobName = keyof JobPayloads;
@@ -23,6 +25,7 @@ export const queueOf = {
   'deliver-webhook': 'webhooks',
   'send-mail': 'mail',
   'revoke-certificate': 'revocations',
+  'keep-integration': 'dns-integrations',
 } as const satisfies Record<JobName, QueueName>;
 
 export const jobNames = Object.keys(queueOf) as JobName[];
@@ -80,5 +83,14 @@ export function revokeCertificate(
     name: 'revoke-certificate',
     id: `revoke-certificate-${certificateId}-${revision}`,
     payload: { certificateId },
+  };
+}
+
+/** @param revision how often the integration was leased so far */
+export function keepIntegration(integrationId: string, revision: string | number): Job<'keep-integration'> {
+  return {
+    name: 'keep-integration',
+    id: `keep-integration-${integrationId}-${revision}`,
+    payload: { integrationId },
   };
 }

@@ -46,6 +46,14 @@ export const queues = {
     maxStalledCount: 1,
     removeFinished: true,
   },
+  'dns-integrations': {
+    // Each mostly waits for the gateway and a provider.
+    concurrency: 16,
+    attempts: 1,
+    lockDurationMs: 60_000,
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
   revocations: {
     concurrency: 4,
     attempts: 1,

@@ -2,13 +2,24 @@ import { AccountUserEntity } from './accounts/account-user.entity';
 import { AccountEntity } from './accounts/account.entity';
 import { ApiKeyEntity } from './accounts/api-key.entity';
 import { ClusterEntity } from './accounts/cluster.entity';
+import { AcmeOrderEntity } from './acme/acme-order.entity';
+import { CaAccountEntity } from './acme/ca-account.entity';
+import { CertificateAuthorityEntity } from './acme/certificate-authority.entity';
+import { RenewalInfoEntity } from './acme/renewal-info.entity';
+import { ApprovalRecordUseEntity } from './approval-records/approval-record-use.entity';
+import { ApprovalRecordEntity } from './approval-records/approval-record.entity';
 import { BlockedKeyEntity } from './blocked-keys/blocked-key.entity';
 import { CaIssuerEntity } from './built-in-ca/ca-issuer.entity';
 import { CaSigningEntity } from './built-in-ca/ca-signing.entity';
+import { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
 import { CertificateChainEntity } from './certificates/certificate-chain.entity';
 import { CertificateEntity } from './certificates/certificate.entity';
+import { ChallengeFileEntity } from './challenges/challenge-file.entity';
+import { ChallengeRecordEntity } from './challenges/challenge-record.entity';
 import { DelegationEntity } from './delegations/delegation.entity';
 import { DeploymentEntity } from './deployment/deployment.entity';
+import { DnsIntegrationZoneEntity } from './dns-integrations/dns-integration-zone.entity';
+import { DnsIntegrationEntity } from './dns-integrations/dns-integration.entity';
 import { EmailApprovalTokenEntity } from './email-approvals/email-approval-token.entity';
 import { EmailApprovalEntity } from './email-approvals/email-approval.entity';
 import { IdempotencyRecordEntity } from './idempotency/idempotency-record.entity';
@@ -55,4 +66,15 @@ export const coreEntities = [
   EmailApprovalTokenEntity,
   WebRuleEntity,
   HttpChallengeEntity,
+  DnsIntegrationEntity,
+  DnsIntegrationZoneEntity,
+  ApprovalRecordEntity,
+  ApprovalRecordUseEntity,
+  CertificateAuthorityEntity,
+  CaAccountEntity,
+  AcmeOrderEntity,
+  RenewalInfoEntity,
+  CaLimitBucketEntity,
+  ChallengeRecordEntity,
+  ChallengeFileEntity,
 ];

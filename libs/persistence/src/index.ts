@@ -4,6 +4,8 @@ export { ApiKeyEntity } from './accounts/api-key.entity';
 export { ApiKeys, type FoundApiKey } from './accounts/api-keys';
 export { ClusterEntity } from './accounts/cluster.entity';
 export { Clusters } from './accounts/clusters';
+export { ApprovalRecords } from './approval-records/approval-records';
+export { type DueRecord, type LeasedRecord, LeasedRecords } from './approval-records/leased-records';
 export { BlockedKeys } from './blocked-keys/blocked-keys';
 export { type CaCertificates, CaIssuers } from './built-in-ca/ca-issuers';
 export { CaSignings, type SigningIntent } from './built-in-ca/ca-signings';
@@ -18,6 +20,25 @@ export { type CoreDatabase, coreDataSource, coreDataSourceOptions } from './core
 export { CorePersistenceModule } from './core-persistence.module';
 export { type DelegationLabels, Delegations } from './delegations/delegations';
 export { claimDeployment, type DeploymentMode } from './deployment/deployment';
+export {
+  type DnsIntegration,
+  DnsIntegrations,
+  mostDnsIntegrations,
+  type NewDnsIntegration,
+} from './dns-integrations/dns-integrations';
+export {
+  type IntegrationLease,
+  IntegrationLeaseLost,
+  type IntegrationProgress,
+  type IntegrationState,
+  type LeasedIntegration,
+} from './dns-integrations/integration-lease';
+export {
+  type AfterSaving,
+  type DueIntegration,
+  LeasedIntegrations,
+} from './dns-integrations/leased-integrations';
+export { nextZonesAt } from './dns-integrations/zone-refresh';
 export { type ApprovalRequest, type ClosedLink, type LinkFinding } from './email-approvals/approval-links';
 export {
   type Asked,
@@ -30,8 +51,14 @@ export {
   IdempotencyRecords,
   type StoredAnswer,
 } from './idempotency/idempotency-records';
+export {
+  type BodyFingerprint,
+  type ReservableRequest,
+  type Reservation,
+  ReservedRequests,
+} from './idempotency/reserved-requests';
 export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/issuance-statistics';
-export { Issuances, type LatestIssuance, type OpenIssuance } from './issuances/issuances';
+export { Issuances, type LatestIssuance, type OpenIssuance, type RecordOfPlan } from './issuances/issuances';
 export { type Lease, type LeasedWork, LeaseLost } from './issuances/lease';
 export { type DueIssuance, type IssuanceProgress, LeasedIssuances } from './issuances/leased-issuances';
 export {
@@ -82,3 +109,32 @@ export {
   WebhookEndpoints,
 } from './webhooks/webhook-endpoints';
 export { type LoggedDelivery, WebhookLog } from './webhooks/webhook-log';
+export { type AcmeChallenge, AcmeOrderEntity } from './acme/acme-order.entity';
+export {
+  acmeReference,
+  AcmeOrders,
+  type NewAcmeOrder,
+  OrderTaken,
+  type ReplacedCertificate,
+} from './acme/acme-orders';
+export { CaAccountEntity } from './acme/ca-account.entity';
+export { CaAccounts } from './acme/ca-accounts';
+export {
+  CertificateAuthorities,
+  type CertificateAuthorityChange,
+  type NewCertificateAuthority,
+} from './acme/certificate-authorities';
+export { type CaLimit, type CaLimits, CertificateAuthorityEntity } from './acme/certificate-authority.entity';
+export { type AnsweredRenewalInfo, type DueRenewalInfo, RenewalInfos } from './acme/renewal-infos';
+export {
+  CaLimitBuckets,
+  type CaLimitKind,
+  type CaLimitNeed,
+  type CaLimitTaken,
+} from './ca-limits/ca-limit-buckets';
+export { type ChallengeFile, type ChallengeRecord, Challenges } from './challenges/challenges';
+export {
+  HostedChallengeRecords,
+  type HostedRecord,
+  type RecordKey,
+} from './challenges/hosted-challenge-records';

@@ -35,7 +35,8 @@ export {
 export type { DistinguishedName } from './distinguished-name';
 export type { SubjectAlternativeNames } from './extensions';
 export { sha1Hex, sha256Hex } from './fingerprints';
-export { judgeKey, judgeKeyType, type KeyFault, rsaKeySizes } from './keys/judge-key';
+export { curveNames } from './keys/curves';
+export { judgeKey, judgeKeyType, type KeyFault, type KeyRules, rsaKeySizes } from './keys/judge-key';
 export {
   type KeyType,
   keyTypeOf,

@@ -12,6 +12,7 @@ export {
   string,
   url,
 } from './config/setting-kinds';
+export { type GatewayConnection, gatewayConnection, gatewaySettings } from './config/gateway-settings';
 export { sealingKeys } from './config/sealing-keys';
 export { type Setting } from './config/setting';
 export { Secret } from './config/secret';
@@ -27,6 +28,7 @@ export { maskSecrets } from './logging/mask-secrets';
 export { nestLogger } from './logging/nest-logger';
 export { closeHttpApp, createHttpApp } from './http/http-app';
 export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
+export { type HttpTls, renewTls } from './http/tls';
 export { type RenderedProblem, type RenderProblem } from './http/answer';
 export { type ToProblem } from './http/problem-of';
 export { apiKeySha256, mintApiKey } from './authentication/api-key';

@@ -78,14 +78,14 @@ async function prepare({ control, accountId, approvalZone }, database, orders) {
   return names.map((name) => ({ dns_names: [name], csr: certificationRequest(name) }));
 }
 
-async function post({ api, apiKey }, bodies, clients) {
+export async function post({ api, apiKey }, bodies, clients) {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   const headers = { authorization: `Bearer ${apiKey}` };
   await sideBySide(clients, bodies, async (body) => await send(agent, `${api}/api/v3/orders`, headers, body));
   agent.destroy();
 }
 
-async function issued(database, count) {
+export async function issued(database, count) {
   const deadline = performance.now() + boundMs;
   for (;;) {
     const { rows } = await database.query('SELECT count(*)::int AS count FROM certificate');
@@ -96,7 +96,7 @@ async function issued(database, count) {
   }
 }
 
-async function sideBySide(width, items, work) {
+export async function sideBySide(width, items, work) {
   let next = 0;
   const one = async () => {
     for (let index = next++; index < items.length; index = next++) await work(items[index], index);
@@ -104,7 +104,7 @@ async function sideBySide(width, items, work) {
   await Promise.all(Array.from({ length: width }, one));
 }
 
-async function send(agent, url, headers, body) {
+export async function send(agent, url, headers, body) {
   const payload = JSON.stringify(body);
   await new Promise((resolve, reject) => {
     const sent = request(
@@ -125,7 +125,7 @@ async function send(agent, url, headers, body) {
 }
 
 /** Wall-clock seconds of some work, and the CPU seconds that each process spent on it. */
-async function measure({ pids }, work) {
+export async function measure({ pids }, work) {
   const before = Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)]));
   const own = process.cpuUsage();
   const start = performance.now();

@@ -22,8 +22,8 @@ const programs = {
   'dist/apps/issuance-worker': 'apps/issuance-worker/src/main.ts',
 };
 
-/** @param {{ say: (line: string) => void, concurrency: string }} options */
-export async function startPlatform({ say, concurrency }) {
+/** @param {{ say: (line: string) => void, concurrency: string, worker?: NodeJS.ProcessEnv }} options worker: more settings of it */
+export async function startPlatform({ say, concurrency, worker = {} }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'certwright-bench-'));
   const undo = [() => rmSync(folder, { recursive: true, force: true })];
   const stop = async () => {
@@ -79,7 +79,7 @@ export async function startPlatform({ say, concurrency }) {
     await start(
       'issuance-worker',
       'dist/apps/issuance-worker',
-      environment.worker,
+      { ...environment.worker, ...worker },
       `http://${LOOPBACK}:${ports.workerOps}/readyz`,
     );
     return {
@@ -89,7 +89,15 @@ export async function startPlatform({ say, concurrency }) {
       accountId: seeded.account_id,
       databaseUrl: postgres.url(),
       approvalZone,
-      pids: { PostgreSQL: postgres.child.pid, Redis: redis.child.pid, ...children },
+      get pids() {
+        return { PostgreSQL: postgres.child.pid, Redis: redis.child.pid, ...children };
+      },
+      dnsPort: ports.dns,
+      environment: environment.common,
+      /** Of a built tool, with its arguments. */
+      tool,
+      /** One more process beside: its name, its folder, its environment, what answers when it is ready. */
+      start,
       stop,
     };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { HttpChallenges } from '@certwright/persistence';
+import { Challenges, HttpChallenges } from '@certwright/persistence';
 import { Public } from '@certwright/service';
 import { Controller, Get, Header, Headers, Inject, Param } from '@nestjs/common';
 import { ResponderConfig } from '../config';
@@ -12,7 +12,8 @@ export class ChallengesController {
   private readonly ownHost: string;
 
   constructor(
-    private readonly challenges: HttpChallenges,
+    private readonly ownLooks: HttpChallenges,
+    private readonly challenges: Challenges,
     @Inject(ResponderConfig) config: Pick<ResponderConfig, 'APPROVAL_URL'>,
   ) {
     this.ownHost = new URL(config.APPROVAL_URL).host;
@@ -27,10 +28,15 @@ export class ChallengesController {
     @Headers('x-forwarded-host') forwardedHost: string | undefined,
   ): Promise<string> {
     const request = { secret, token, forwardedHost };
-    const found = isWellFormed(request) ? await this.challenges.answerFor(secret, token) : null;
+    const found = isWellFormed(request) ? await this.#found(secret, token) : null;
     if (found === null || !speaksFor(found.dnsName, forwardedHost, this.ownHost)) {
       throw new Problem('not_found', 'There is nothing at this address.');
     }
     return found.content;
+  }
+
+  /** What the prober looks for, or else a CA: http-01 (RFC 8555, section 8.3). */
+  async #found(secret: string, token: string) {
+    return (await this.ownLooks.answerFor(secret, token)) ?? (await this.challenges.fileFor(secret, token));
   }
 }

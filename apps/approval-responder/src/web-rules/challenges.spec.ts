@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Challenges } from '@certwright/persistence';
 import { RunningResponder } from '../testing/running-responder';
 
 const [tenantA, tenantB] = ['1000000000001', '1000000000002'];
@@ -65,6 +66,54 @@ describe('a request through the web server rule of an account', () => {
       status: 200,
       text: content,
     });
+  });
+});
+
+describe('a CA that asks through the web server rule (http-01)', () => {
+  /** What the worker publishes before it tells the CA to look. */
+  async function published(accountId = tenantA, token = random()) {
+    const file = { token, content: `${token}.${random()}`, accountId, dnsName };
+    await new Challenges(responder.database).publishFiles([file]);
+    return file;
+  }
+
+  it('is answered with the key authorization', async () => {
+    const { token, content } = await published();
+    const answer = await get(place(secretA, token));
+    expect(answer).toMatchObject({ status: 200, text: content });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+    });
+    const forwarded = { 'x-forwarded-host': dnsName };
+    expect(await get(place(secretA, token), forwarded)).toMatchObject({ status: 200, text: content });
+  });
+
+  it('gets each account’s own answer where two have the same token', async () => {
+    const ofA = await published(tenantA);
+    const ofB = await published(tenantB, ofA.token);
+    expect((await get(place(secretA, ofA.token))).text).toBe(ofA.content);
+    expect((await get(place(secretB, ofA.token))).text).toBe(ofB.content);
+  });
+
+  it('gets nothing by another account’s rule, for another name, or once it has expired or is withdrawn', async () => {
+    const expected = await nothing();
+    const { token } = await published();
+    const expired = await published();
+    const withdrawn = await published();
+    await responder.database.query(`UPDATE challenge_file SET expires_at = now() WHERE token = $1`, [
+      expired.token,
+    ]);
+    await new Challenges(responder.database).withdrawFiles([withdrawn]);
+    for (const [secret, asked, headers] of [
+      [secretB, token, {}],
+      [secretA, token, { 'x-forwarded-host': 'b.example.com' }],
+      [secretA, expired.token, {}],
+      [secretA, withdrawn.token, {}],
+    ] as const) {
+      const answer = await get(place(secret, asked), headers);
+      expect({ ...answer, headers: comparable(answer.headers) }).toEqual(expected);
+    }
   });
 });
 

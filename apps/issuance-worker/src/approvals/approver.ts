@@ -1,4 +1,4 @@
-import type { ApprovalMethod } from '@certwright/issuance';
+import type { ApprovalMethod, LiveRecord } from '@certwright/issuance';
 
 /** What is to be approved, and by whose secrets: they belong to one tenant. */
 export interface ApprovalQuestion {
@@ -8,6 +8,8 @@ export interface ApprovalQuestion {
   readonly dnsName: string;
   /** Where the tenant's standing record for this name must point. */
   readonly delegationLabel: string;
+  /** What an integration of the tenant publishes for the name; null: none does. */
+  readonly record: LiveRecord | null;
   /** The address that may approve the name by email; null: the order names none, or the product does not know this way. */
   readonly approverEmail: string | null;
   /** By the clock of the database. */

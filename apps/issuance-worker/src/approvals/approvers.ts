@@ -1,11 +1,13 @@
-import { EmailApprovals, HttpChallenges } from '@certwright/persistence';
+import { ApprovalRecords, EmailApprovals, HttpChallenges } from '@certwright/persistence';
 import type { INestApplicationContext } from '@nestjs/common';
+import type { NameServers } from '../name-servers/name-servers';
 import type { Config } from '../config';
 import type { LookUp } from '../dns-lookup/answer';
 import type { Approver } from './approver';
 import { DnsApprover } from './dns-approver';
 import { EmailApprover } from './email-approver';
 import { HttpApprover, type Probe } from './http-approver';
+import { parentDelegation } from './parent-delegation';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -13,15 +15,23 @@ export function approvalReuseMs(config: Pick<Config, 'APPROVAL_REUSE_DAYS'>): nu
   return config.APPROVAL_REUSE_DAYS * dayMs;
 }
 
+/** Where DNS is asked: at the resolver, and at the servers of a zone themselves. */
+interface Looking {
+  readonly lookUp: LookUp;
+  readonly nameServers: NameServers;
+}
+
 /** In the order in which they are asked: what works without anybody's doing first, and people last. */
 export function approversOf(
   config: Pick<Config, 'APPROVAL_REUSE_DAYS' | 'APPROVAL_ZONE'>,
   context: INestApplicationContext,
-  lookUp: LookUp,
+  { lookUp, nameServers }: Looking,
   probe: Probe,
 ): readonly Approver[] {
+  const records = context.get(ApprovalRecords);
+  const doubt = async (recordId: string) => await records.doubt(recordId);
   return [
-    new DnsApprover(lookUp, config.APPROVAL_ZONE),
+    new DnsApprover(lookUp, config.APPROVAL_ZONE, doubt, parentDelegation(lookUp, nameServers)),
     new HttpApprover(context.get(HttpChallenges), probe),
     new EmailApprover(context.get(EmailApprovals), approvalReuseMs(config)),
   ];

@@ -18,6 +18,7 @@ function subject(approvals: readonly NameApproval[], also: Partial<ApprovalSubje
   return {
     issuance: { accountId: '1', planId: '2', approvals, openedAt },
     labels,
+    records: new Map(),
     approverEmails: {},
     ...also,
   };
@@ -61,6 +62,7 @@ describe('checkApprovals', () => {
       {
         accountId: '1',
         planId: '2',
+        record: null,
         dnsName: 'example.com',
         delegationLabel: 'label-of-example-com',
         approverEmail: null,

@@ -1,6 +1,7 @@
 import { baseName } from '@certwright/dns-names';
 import {
   type ApprovalMethod,
+  type Coverage,
   type Issuance,
   type NameApproval,
   nextApprovalCheck,
@@ -19,6 +20,8 @@ export interface ApprovalSubject {
   readonly issuance: Pick<Issuance, 'accountId' | 'planId' | 'approvals' | 'openedAt'>;
   /** Name without `*.` → label of its standing record. */
   readonly labels: ReadonlyMap<string, string>;
+  /** Name without `*.` → what an integration publishes for it. */
+  readonly records: Coverage['records'];
   /** Name → who may approve it by email; empty when the product does not know this way. */
   readonly approverEmails: Readonly<Record<string, string>>;
 }
@@ -75,7 +78,7 @@ function groupsOf(approvals: readonly NameApproval[]): (readonly NameApproval[])
 }
 
 function questionOf(
-  { issuance: { accountId, planId }, labels, approverEmails }: ApprovalSubject,
+  { issuance: { accountId, planId }, labels, records, approverEmails }: ApprovalSubject,
   dnsName: string,
   now: Date,
 ): ApprovalQuestion {
@@ -83,7 +86,8 @@ function questionOf(
   // The order that named it stored the label in the same transaction.
   if (delegationLabel === undefined) throw new Error(`no delegation label is stored for ${dnsName}`);
   const approverEmail = Object.hasOwn(approverEmails, dnsName) ? (approverEmails[dnsName] ?? null) : null;
-  return { accountId, planId, dnsName, delegationLabel, approverEmail, now };
+  const record = records.get(baseName(dnsName)) ?? null;
+  return { accountId, planId, dnsName, delegationLabel, record, approverEmail, now };
 }
 
 interface Look {
@@ -148,5 +152,21 @@ export function stillApproved(
   return approvals.map((approval) => {
     const stale = approval.status === 'approved' && approval.checkedAt !== null && approval.checkedAt < since;
     return stale ? { ...approval, status: 'pending', method: null } : approval;
+  });
+}
+
+/**
+ * For how long what was found counts as found just now: an order is asked for only on what stands then, since the record may
+ * have been taken away. Longer than checking a hundred names takes, and less than the first back-off (1 min), ms.
+ */
+const freshMs = 55_000;
+
+/** What stands outside, and can be looked at, is looked at anew before each order; what a person said stands as said. */
+export function freshlyApproved(approvals: readonly NameApproval[], now: Date): readonly NameApproval[] {
+  const since = timestamp(new Date(now.getTime() - freshMs));
+  return approvals.map((approval) => {
+    const { status, method, checkedAt } = approval;
+    const isOld = status === 'approved' && method !== 'email' && (checkedAt === null || checkedAt < since);
+    return isOld ? { ...approval, status: 'pending', method: null } : approval;
   });
 }

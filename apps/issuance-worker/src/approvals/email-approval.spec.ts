@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  ApprovalRecords,
   Attachments,
   CaIssuers,
   CaSignings,
@@ -23,7 +24,9 @@ import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import { KeyFiles } from '../certificate-authorities/built-in/key-files';
 import { AdvanceIssuance } from '../issuance/advance-issuance';
 import { openIssuance, opensslCsr, type Repositories } from '../testing/opened-issuance';
+import { soleIssuer } from '../testing/sole-issuer';
 import { EmailApprover } from './email-approver';
+import { PublishApprovals } from './publish-approvals';
 
 const dnsNames = ['a.example.com', '*.a.example.com'];
 const approverEmails = { 'a.example.com': 'admin@example.com', '*.a.example.com': 'webmaster@example.com' };
@@ -64,11 +67,13 @@ beforeAll(async () => {
     leasedIssuances: new LeasedIssuances(database),
     attachments: new Attachments(transactions),
     approvers: [new EmailApprover(approvals, reuseMs)],
+    publishing: new PublishApprovals(new ApprovalRecords(database, transactions), 'unused', false),
     approvalReuseMs: reuseMs,
-    authorityOf: () => ca,
+    issuers: soleIssuer(ca),
     events: {
       attached: () => undefined,
       failed: () => undefined,
+      resting: () => undefined,
       leaseLost: () => undefined,
       stumbled: (_, error) => fail(error),
     },

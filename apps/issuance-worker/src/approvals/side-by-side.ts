@@ -1,12 +1,21 @@
-/** Does `work` for every item, in their order, for at most `most` at once. Rejects with the first failure. */
+/** Does `work` for every item, in their order, for at most `most` at once. Rejects with the first failure, and begins nothing more. */
 export async function sideBySide<T>(
   most: number,
   items: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const waiting = items.values();
+  const end = new AbortController();
   const lane = async () => {
-    for (const item of waiting) await work(item);
+    for (const item of waiting) {
+      if (end.signal.aborted) return;
+      try {
+        await work(item);
+      } catch (error) {
+        end.abort();
+        throw error;
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane));
 }

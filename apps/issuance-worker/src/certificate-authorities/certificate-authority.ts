@@ -1,10 +1,12 @@
-import type { IssuanceError, KeyType } from '@certwright/issuance';
+import type { IssuanceError, KeyType, NameApproval, Product } from '@certwright/issuance';
 import type { Lease } from '@certwright/persistence';
 
-/** What one certificate is asked with. The same for every repetition of one issuance. */
+/** What one certificate is asked with. Names, key and terms are the same for every repetition of one issuance. */
 export interface CertificateRequest {
   /** Names the issuance, and proves that the caller may still write. */
   readonly lease: Lease;
+  readonly accountId: string;
+  readonly product: Product;
   readonly dnsNames: readonly string[];
   readonly keyType: KeyType;
   /** PKCS#10, DER. */
@@ -12,9 +14,36 @@ export interface CertificateRequest {
   /** Days of 86,400 s. */
   readonly lifetimeDays: number;
   readonly subjectCommonName: boolean;
-  /** The database's clock. */
+  /** How each name was approved here: a CA is never asked for one that was not. */
+  readonly approvals: readonly NameApproval[];
+  /** Name without `*.` → the secret label below the approval zone. */
+  readonly delegationLabels: ReadonlyMap<string, string>;
+  /** Failures of this issuance in a row. */
+  readonly failures: number;
+  /** CAs that have said no since this walk began. */
+  readonly refusals: readonly Refusal[];
+  /** The database's clock when the step began. */
   readonly now: Date;
+  /** The database's clock, as it goes on. */
+  readonly clock: () => Date;
+  /** Makes sure that the lease lasts so long, ms; to be called before each exchange with a CA. @throws LeaseLost */
+  readonly hold: (forMs: number) => Promise<void>;
 }
+
+/** One CA's no. */
+export interface Refusal {
+  readonly authority: string;
+  readonly error: IssuanceError;
+  /** When a limit frees; null: this is no question of a limit. */
+  readonly until: Date | null;
+  /** Repeating cannot mend it. */
+  readonly final: boolean;
+}
+
+export type Submitted =
+  | { readonly kind: 'submitted'; readonly reference: string }
+  /** Nobody was asked, or whoever was asked refused. `until`: it waits for a limit, and has not failed. */
+  | ({ readonly kind: 'refused' } & Omit<Refusal, 'authority'>);
 
 /** DER throughout. */
 export interface IssuedChain {
@@ -22,14 +51,25 @@ export interface IssuedChain {
   /** The first certifies the leaf, each next one the one before it; without the root. */
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
+  /** Where to ask when the CA would have it replaced (RFC 9773); absent: it does not say. */
+  readonly renewalInfo?: { readonly authority: string; readonly ariId: string };
 }
 
 export type Collected =
   | { readonly kind: 'issued'; readonly issued: IssuedChain }
-  /** Not ready: ask again at that time. */
-  | { readonly kind: 'pending'; readonly until: Date }
-  /** `final`: repeating cannot mend it. */
-  | { readonly kind: 'rejected'; readonly error: IssuanceError; readonly final: boolean };
+  /** Not ready: ask again at that time. `error`: what it waits for, when that is worth saying. */
+  | { readonly kind: 'pending'; readonly until: Date; readonly error: IssuanceError | null }
+  /** Not known how it stands: ask again with the same reference, after a back-off. */
+  | { readonly kind: 'unavailable'; readonly error: IssuanceError }
+  /** The CA's attempt is over. `until`: another one waits for a limit. */
+  | {
+      readonly kind: 'rejected';
+      readonly error: IssuanceError;
+      readonly until: Date | null;
+      readonly final: boolean;
+    }
+  /** The CA's attempt is over, nothing was issued, and another CA may be asked at once. */
+  | { readonly kind: 'given_up'; readonly refusal: Refusal };
 
 /** What a CA may want to see of a certificate that it is to revoke. */
 export interface RevocationOrder {
@@ -51,7 +91,7 @@ export interface RevocationOrder {
  * - None repeats by itself. Anything thrown counts as "not known what happened" and is tried again later with back-off.
  */
 export interface CertificateAuthority {
-  submit(request: CertificateRequest): Promise<string>;
+  submit(request: CertificateRequest): Promise<Submitted>;
   collect(reference: string, request: CertificateRequest): Promise<Collected>;
   revoke(reference: string, order: RevocationOrder): Promise<void>;
 }

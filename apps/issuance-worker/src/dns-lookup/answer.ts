@@ -37,6 +37,8 @@ export type FailureReason =
 export type Answer = {
   /** Who was asked, `host:port`, for messages. */
   readonly from: string;
+  /** Asked without recursion, it answered without authority (AA, RFC 1035 section 4.1.1): a referral, or hearsay. */
+  readonly notAuthoritative?: true;
 } & (
   | {
       readonly kind: 'records';

@@ -84,6 +84,19 @@ const spoilt = (query: Buffer, at: number, value: number) => {
   return message;
 };
 
+describe('without recursion', () => {
+  it('asks for none, and tells an authority from hearsay', async () => {
+    let flags = packet.AUTHORITATIVE_ANSWER;
+    const { port, queries } = await scripted((query, reply) => reply(response(query, { flags })));
+    const { lookUp } = client(port, { recursion: false });
+    expect(await lookUp('www.example.com', 'A')).not.toHaveProperty('notAuthoritative');
+    flags = 0;
+    expect(await lookUp('www.example.com', 'A')).toHaveProperty('notAuthoritative', true);
+    expect(await client(port).lookUp('www.example.com', 'A')).not.toHaveProperty('notAuthoritative');
+    expect(queries.map((query) => query.readUInt16BE(2) & packet.RECURSION_DESIRED)).toEqual([0, 0, 256]);
+  });
+});
+
 describe('what a look-up says', () => {
   it('is the records, their names in normal form, and who said it', async () => {
     const port = await authority();

@@ -1,16 +1,18 @@
 import { parseName } from '@certwright/dns-authority';
 import { readResponse, type Answer, type FailureReason, type LookUpOptions, type LookUpType } from './answer';
-import { ask, isTruncated, type QuestionStyle } from './question';
+import { ask, type AskedQuestion, isAuthoritative, isTruncated, type QuestionStyle } from './question';
 import { exchangeOverTcp } from './tcp-exchange';
 import { UdpSockets, type Exchanged, type Server } from './udp-sockets';
 
 export interface DnsClientOptions {
-  /** The one resolver that is asked. */
+  /** The one server that is asked. */
   readonly server: Server;
   /** Milliseconds for one look-up in all. Default 3,000. */
   readonly timeoutMs?: number;
   /** Octets of a response over TCP; a longer one is the failure `too_large`. Default 16,384. */
   readonly responseOctets?: number;
+  /** False: the server is to answer from its own zones only. Default: true. */
+  readonly recursion?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 3_000;
@@ -23,7 +25,7 @@ const WARY: QuestionStyle = { mixedCase: true, edns: true };
 const PLAIN: QuestionStyle = { mixedCase: false, edns: false };
 
 /**
- * Asks one resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one TCP connection
+ * Asks one server, a resolver mostly. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one TCP connection
  * when the answer was truncated. Sent from random ports with random ids; only an answer to the very question is
  * taken.
  */
@@ -52,7 +54,7 @@ export class DnsClient {
       ? await this.#attempt(asked, type, PLAIN, remaining(), signal)
       : first;
     if ('failed' in udp) return this.#failure(udp.failed === 'other_case' ? 'malformed' : udp.failed);
-    if (!isTruncated(udp.response)) return readResponse(udp.response, this.#from);
+    if (!isTruncated(udp.response)) return this.#read(udp.response);
     return this.#overTcp(asked, type, remaining(), signal);
   };
 
@@ -64,17 +66,27 @@ export class DnsClient {
 
   #attempt(name: string, type: LookUpType, style: QuestionStyle, timeoutMs: number, signal?: AbortSignal) {
     if (this.#closing.signal.aborted) return Promise.resolve<Exchanged>({ failed: 'aborted' });
-    return this.#sockets.exchange(ask(name, type, style), timeoutMs, signal);
+    return this.#sockets.exchange(this.#ask(name, type, style), timeoutMs, signal);
   }
 
   async #overTcp(name: string, type: LookUpType, timeoutMs: number, signal?: AbortSignal): Promise<Answer> {
     const closing = this.#closing.signal;
-    const tcp = await exchangeOverTcp(this.options.server, ask(name, type, PLAIN), {
+    const tcp = await exchangeOverTcp(this.options.server, this.#ask(name, type, PLAIN), {
       timeoutMs,
       responseOctets: this.options.responseOctets ?? DEFAULT_RESPONSE_OCTETS,
       signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
     });
-    return 'failed' in tcp ? this.#failure(tcp.failed) : readResponse(tcp.response, this.#from);
+    return 'failed' in tcp ? this.#failure(tcp.failed) : this.#read(tcp.response);
+  }
+
+  #ask(name: string, type: LookUpType, style: QuestionStyle): AskedQuestion {
+    return ask(name, type, { ...style, recursionDesired: this.options.recursion !== false });
+  }
+
+  #read(response: Buffer): Answer {
+    const answer = readResponse(response, this.#from);
+    const hearsay = this.options.recursion === false && !isAuthoritative(response);
+    return hearsay ? { ...answer, notAuthoritative: true } : answer;
   }
 
   #failure(reason: FailureReason): Answer {

@@ -19,6 +19,8 @@ export interface QuestionStyle {
   /** Letters in random case (0x20): a forger must guess them too. */
   readonly mixedCase: boolean;
   readonly edns: boolean;
+  /** Left out of questions to authoritative servers: only what they know themselves counts. Default: true. */
+  readonly recursionDesired?: boolean;
 }
 
 /** @param name in normal form, checked */
@@ -27,7 +29,7 @@ export function ask(name: string, type: LookUpType, style: QuestionStyle): Asked
   const message = packet.encode({
     type: 'query',
     id,
-    flags: packet.RECURSION_DESIRED,
+    flags: style.recursionDesired === false ? 0 : packet.RECURSION_DESIRED,
     questions: [{ name: style.mixedCase ? mixCase(name) : name, type, class: 'IN' }],
     additionals: style.edns ? [optRecord] : [],
   });
@@ -81,4 +83,8 @@ function lowerCase(octets: Buffer): string {
 
 export function isTruncated(response: Buffer): boolean {
   return (response.readUInt16BE(2) & 0x0200) !== 0;
+}
+
+export function isAuthoritative(response: Buffer): boolean {
+  return (response.readUInt16BE(2) & 0x0400) !== 0;
 }

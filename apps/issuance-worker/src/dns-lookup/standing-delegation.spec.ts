@@ -33,6 +33,7 @@ async function find(said: Readonly<Record<string, Said>>, wanted = { recordName:
 }
 
 const notFound = (problem: string, retryable = false) => ({ found: false, problem, retryable });
+const elsewhere = (problem: string) => ({ ...notFound(problem), delegatedElsewhere: true });
 
 describe('a CNAME', () => {
   it('to the target is the standing delegation', async () => {
@@ -154,7 +155,7 @@ describe('an NS', () => {
       ),
     });
     expect(finding).toEqual(
-      notFound(
+      elsewhere(
         `${NAME} is delegated (NS) to a.example.org, b.example.org, c.example.org and 2 more at ${AT}, not to ${TARGET}`,
       ),
     );
@@ -166,7 +167,7 @@ describe('an NS', () => {
       [`${NAME} NS`]: answers(ns(NAME, TARGET), ns(NAME, 'b.example.org')),
     });
     expect(finding).toEqual(
-      notFound(`${NAME} is delegated (NS) to ${TARGET} at ${AT}, but to b.example.org as well`),
+      elsewhere(`${NAME} is delegated (NS) to ${TARGET} at ${AT}, but to b.example.org as well`),
     );
   });
 });

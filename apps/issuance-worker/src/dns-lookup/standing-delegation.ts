@@ -15,6 +15,11 @@ export type DelegationFinding =
       readonly problem: string;
       /** Whether nothing was learnt, so that asking again soon may help; otherwise only a change of the zone does. */
       readonly retryable: boolean;
+      /**
+       * The name is delegated by NS, and the answer names other servers: at a zone cut a recursive resolver answers with
+       * the child's own word, while the target stands in the parent's referral. Only the parent's servers can tell.
+       */
+      readonly delegatedElsewhere?: true;
     };
 
 /** One question of this search, and with its answer one step of it. */
@@ -89,13 +94,15 @@ function judgeNameServers(recordName: string, target: string, answer: Answer): D
   if (servers.length === 0) return no(`${recordName} has no CNAME and no NS record at ${answer.from}`);
   const others = servers.filter((server) => server !== target);
   if (others.length === 0) return { found: true, by: 'ns' };
-  return others.length === servers.length
-    ? no(`${recordName} is delegated (NS) to ${listed(others)} at ${answer.from}, not to ${target}`)
-    : no(`${recordName} is delegated (NS) to ${target} at ${answer.from}, but to ${listed(others)} as well`);
+  const problem =
+    others.length === servers.length
+      ? `${recordName} is delegated (NS) to ${listed(others)} at ${answer.from}, not to ${target}`
+      : `${recordName} is delegated (NS) to ${target} at ${answer.from}, but to ${listed(others)} as well`;
+  return { found: false, problem, retryable: false, delegatedElsewhere: true };
 }
 
 /** Distinct targets of the records at exactly this name. A referral has its NS records in the authority section. */
-function targetsOf(type: 'CNAME' | 'NS', owner: string, answer: Answer): string[] {
+export function targetsOf(type: 'CNAME' | 'NS', owner: string, answer: Answer): string[] {
   if (answer.kind !== 'records') return [];
   const records = type === 'NS' ? [...answer.answers, ...answer.authority] : answer.answers;
   const targets = records.flatMap((record) => {
@@ -105,7 +112,10 @@ function targetsOf(type: 'CNAME' | 'NS', owner: string, answer: Answer): string[
   return [...new Set(targets)];
 }
 
-const FAILURES: Readonly<Record<FailureReason, { readonly words: string; readonly retryable: boolean }>> = {
+/** In words, for messages. */
+export const failures: Readonly<
+  Record<FailureReason, { readonly words: string; readonly retryable: boolean }>
+> = {
   timeout: { words: 'no answer in time', retryable: true },
   unreachable: { words: 'nothing answers there', retryable: true },
   servfail: { words: 'SERVFAIL', retryable: true },
@@ -125,7 +135,7 @@ function failed(
   last: LookedAt,
   reason: FailureReason,
 ): DelegationFinding {
-  const { words, retryable } = FAILURES[reason];
+  const { words, retryable } = failures[reason];
   const what = `${last.name} could not be looked up at ${last.answer.from} (${words})`;
   const where =
     last.name === recordName ? '' : `${recordName} is a CNAME to ${last.name}, not to ${target}; `;
@@ -136,7 +146,7 @@ function no(problem: string): DelegationFinding {
   return { found: false, problem, retryable: false };
 }
 
-function listed(names: readonly string[]): string {
+export function listed(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_IN_MESSAGE).join(', ');
   return names.length > NAMES_IN_MESSAGE ? `${shown} and ${names.length - NAMES_IN_MESSAGE} more` : shown;
 }

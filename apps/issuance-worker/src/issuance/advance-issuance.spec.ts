@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import { Attachments, LeasedIssuances, Transactions } from '@certwright/persistence';
+import { ApprovalRecords, Attachments, LeasedIssuances, Transactions } from '@certwright/persistence';
 import type { DataSource } from 'typeorm';
 import type { ApprovalAnswer, Approver } from '../approvals/approver';
+import { PublishApprovals } from '../approvals/publish-approvals';
 import type { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import type {
   CertificateAuthority,
@@ -11,6 +12,7 @@ import { openIssuance, type OpenedIssuance, opensslCsr, type Repositories } from
 import { AdvanceIssuance } from './advance-issuance';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Issuing } from '../testing/issuing';
+import { soleIssuer } from '../testing/sole-issuer';
 
 const dnsNames = ['a.example.com', 'b.example.com'];
 
@@ -50,11 +52,13 @@ function worker(source: DataSource, authority: CertificateAuthority = ca): Advan
     leasedIssuances: new LeasedIssuances(source),
     attachments: new Attachments(new Transactions(source)),
     approvers: [approver],
+    publishing: new PublishApprovals(new ApprovalRecords(source, new Transactions(source)), 'unused', false),
     approvalReuseMs: 86_400_000,
-    authorityOf: () => authority,
+    issuers: soleIssuer(authority),
     events: {
       attached: () => undefined,
       failed: () => undefined,
+      resting: () => undefined,
       leaseLost: () => undefined,
       stumbled: (_, error) => stumbles.push(error),
     },

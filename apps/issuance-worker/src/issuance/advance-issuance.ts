@@ -1,24 +1,17 @@
-import type { Issuance, IssuanceError } from '@certwright/issuance';
-import { nextAttempt, nextStep } from '@certwright/issuance';
-import {
-  type Attachments,
-  databaseProblem,
-  type IssuanceProgress,
-  type LeasedIssuances,
-  type LeasedWork,
-  LeaseLost,
-} from '@certwright/persistence';
-import { checkApprovals, stillApproved } from '../approvals/check-approvals';
+import { type Coverage, type Issuance, nextStep } from '@certwright/issuance';
+import type { Attachments, LeasedIssuances } from '@certwright/persistence';
+import { checkApprovals, freshlyApproved, stillApproved } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';
-import type {
-  CertificateAuthority,
-  CertificateRequest,
-  IssuedChain,
-} from '../certificate-authorities/certificate-authority';
+import type { PublishApprovals } from '../approvals/publish-approvals';
+import type { Issuers } from '../certificate-authorities/authorities-in-order';
+import type { IssuedChain } from '../certificate-authorities/certificate-authority';
+import { certificateRequest, type RequestedWork } from './certificate-request';
+import { HeldLease } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
+import { WalkEnds } from './walk-ends';
 
-/** Longer than the longest step (a round of DNS look-ups, one answer of a CA), so that a lease is lost by accident only. */
+/** Longer than a round of DNS look-ups; a CA that takes longer holds the lease for as long, so that it is lost by accident only. */
 const leaseMs = 15_000;
 
 export interface AdvancePorts {
@@ -26,17 +19,21 @@ export interface AdvancePorts {
   readonly attachments: Attachments;
   /** In the order in which they are asked. */
   readonly approvers: readonly Approver[];
+  /** Records that the account's integrations publish. */
+  readonly publishing: PublishApprovals;
   /** How long an approval counts, ms. */
   readonly approvalReuseMs: number;
-  /** Whoever issues under that name in this deployment; null: nobody does, and its products are not available. */
-  readonly authorityOf: (name: string) => CertificateAuthority | null;
+  readonly issuers: Issuers;
   readonly events: IssuanceEvents;
   /** A fresh random certificate id. */
   readonly certificateId: () => string;
 }
 
 /** An issuance on its way: what was read under the lease, and what the steps have added since. */
-interface Walk extends LeasedWork {
+interface Walk extends RequestedWork {
+  readonly coverage: Coverage;
+  /** Of this walk; what is still to be published after it waits for the next. */
+  readonly published: boolean;
   readonly issued: IssuedChain | null;
   readonly faults: readonly string[] | null;
 }
@@ -46,20 +43,28 @@ type StepResult = Promise<Walk | null>;
 
 /** Takes an issuance as far as it goes: lease it, then one step after the other until it waits, ends, or is attached. */
 export class AdvanceIssuance {
-  constructor(private readonly ports: AdvancePorts) {}
+  private readonly ends: WalkEnds;
+
+  constructor(private readonly ports: AdvancePorts) {
+    this.ends = new WalkEnds(ports.leasedIssuances, ports.events);
+  }
 
   async run(issuanceId: string): Promise<void> {
+    const askedMs = performance.now();
     const work = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (work === null) return;
     const startedMs = performance.now();
+    const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - askedMs));
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
     try {
       const approvals = stillApproved(work.issuance.approvals, work.now, this.ports.approvalReuseMs);
       const issuance = { ...work.issuance, approvals };
-      let walk: Walk | null = { ...work, issuance, issued: null, faults: null };
+      const coverage = await this.ports.publishing.coverageOf({ ...work, issuance });
+      const begun = { held, clock, refusals: [], coverage, published: false, issued: null, faults: null };
+      let walk: Walk | null = { ...work, issuance, ...begun };
       while (walk !== null) walk = await this.step(walk, clock());
     } catch (error) {
-      await this.stumbled(work, error, clock());
+      await this.ends.stumbled(work, error, clock());
     }
   }
 
@@ -67,13 +72,15 @@ export class AdvanceIssuance {
     const facts = {
       paused: walk.plan.paused,
       planClosed: walk.plan.closedAt !== null,
-      productAvailable:
-        walk.product.available && this.ports.authorityOf(walk.product.certificateAuthority) !== null,
+      productAvailable: walk.product.available && (await this.ports.issuers.serves(walk.product)),
       keyBlocked: walk.keyBlocked,
+      unpublished: walk.published ? [] : this.ports.publishing.unpublished(walk),
       certificateFaults: walk.faults,
     };
     const step = nextStep(walk.issuance, facts, now);
     switch (step.kind) {
+      case 'publish-approvals':
+        return await this.publishApprovals(walk);
       case 'check-approvals':
         return await this.checkApprovals(walk, now);
       case 'submit-to-ca':
@@ -83,42 +90,72 @@ export class AdvanceIssuance {
       case 'attach':
         return await this.attach(walk);
       case 'wait':
-        return await this.end(walk, { dueAt: step.until });
+        return await this.ends.end(walk, { dueAt: step.until });
       case 'fail':
-        return await this.fail(walk, step.error, step.final, now);
+        return await this.ends.fail(walk, step.error, step.final, now);
       case 'cancel':
-        return await this.end(walk, { state: 'canceled', lastError: step.error });
+        return await this.ends.end(walk, { state: 'canceled', lastError: step.error });
       case 'done':
         return null;
     }
   }
 
+  private async publishApprovals(walk: Walk): StepResult {
+    const { publishing } = this.ports;
+    await publishing.want(walk);
+    return { ...walk, coverage: await publishing.coverageOf(walk), published: true };
+  }
+
   private async checkApprovals(walk: Walk, now: Date): StepResult {
-    const { issuance, delegationLabels: labels, product, terms } = walk;
+    const { issuance, delegationLabels: labels, product, terms, coverage } = walk;
     const approverEmails = product.emailApproval ? terms.approverEmails : {};
-    const progress = await checkApprovals({ issuance, labels, approverEmails }, this.ports.approvers, now);
+    const subject = { issuance, labels, records: coverage.records, approverEmails };
+    const approvers = this.ports.approvers.filter(({ method }) => method !== 'http' || product.httpApproval);
+    const progress = await checkApprovals(subject, approvers, now);
     const { approvals, nextCheckAt } = progress;
-    if (nextCheckAt !== null) return await this.end(walk, { approvals, dueAt: nextCheckAt });
+    if (nextCheckAt !== null) return await this.ends.end(walk, { approvals, dueAt: nextCheckAt });
     // Stored with the next write: until then nothing hangs on it, and looking again costs a look-up.
     return { ...walk, issuance: { ...walk.issuance, approvals } };
   }
 
   private async submit(walk: Walk, now: Date): StepResult {
-    const caReference = await this.authority(walk).submit(requestOf(walk, now));
+    const fresh = freshlyApproved(walk.issuance.approvals, now);
+    if (fresh.some(({ status }) => status === 'pending')) {
+      const issuance = { ...walk.issuance, approvals: fresh };
+      return { ...walk, issuance, coverage: await this.ports.publishing.coverageOf({ ...walk, issuance }) };
+    }
+    const submitted = await this.ports.issuers.submit(certificateRequest(walk));
     const { approvals } = walk.issuance;
-    return await this.keep(walk, { approvals, caReference });
+    if (submitted.kind === 'submitted')
+      return await this.keep(walk, { approvals, caReference: submitted.reference, lastError: null });
+    const { error, until, final } = submitted;
+    return until === null
+      ? await this.ends.fail(walk, error, final, now, { approvals })
+      : await this.ends.rest(walk, error, until, { approvals });
   }
 
   private async collect(walk: Walk, now: Date): StepResult {
     const reference = walk.issuance.caReference;
     if (reference === null) throw new Error('collect comes after submit');
-    const collected = await this.authority(walk).collect(reference, requestOf(walk, now));
+    const collected = await this.ports.issuers.collect(reference, certificateRequest(walk));
+    // The CA's own attempt is over; a later one begins anew.
+    const over = { caReference: null };
     switch (collected.kind) {
       case 'pending':
-        return await this.end(walk, { dueAt: collected.until });
+        // Nothing is wrong any more, whatever was before.
+        return collected.error === null
+          ? await this.ends.end(walk, { dueAt: collected.until, lastError: null })
+          : await this.ends.rest(walk, collected.error, collected.until);
+      case 'unavailable':
+        return await this.ends.fail(walk, collected.error, false, now);
       case 'rejected':
-        // The CA's own attempt is over; a later one begins anew.
-        return await this.fail(walk, collected.error, collected.final, now, { caReference: null });
+        return collected.until === null
+          ? await this.ends.fail(walk, collected.error, collected.final, now, over)
+          : await this.ends.rest(walk, collected.error, collected.until, over);
+      case 'given_up': {
+        const next = await this.keep(walk, over);
+        return { ...next, refusals: [...walk.refusals, collected.refusal] };
+      }
       case 'issued': {
         const faults = certificateFaults(collected.issued, walk.terms, now);
         return { ...walk, issued: collected.issued, faults };
@@ -134,58 +171,17 @@ export class AdvanceIssuance {
       this.ports.events.attached(issuance, attachment);
       return null;
     }
-    return await this.end(walk, { state: 'canceled' });
-  }
-
-  private async fail(
-    walk: Walk,
-    error: IssuanceError,
-    final: boolean,
-    now: Date,
-    also: IssuanceProgress = {},
-  ): StepResult {
-    this.ports.events.failed(walk.issuance, error, final);
-    if (final) return await this.end(walk, { ...also, state: 'failed', lastError: error });
-    const failures = walk.issuance.failures + 1;
-    const dueAt = nextAttempt(failures, now, walk.validUntil);
-    return await this.end(walk, { ...also, failures, lastError: error, dueAt });
+    return await this.ends.end(walk, { state: 'canceled' });
   }
 
   /** Stores what a step changed, and goes on under the same lease. */
-  private async keep(walk: Walk, progress: Pick<Issuance, 'approvals' | 'caReference'>): StepResult {
+  private async keep(
+    walk: Walk,
+    progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
+  ): Promise<Walk> {
+    const askedMs = performance.now();
     await this.ports.leasedIssuances.save(walk.lease, progress, { keepForMs: leaseMs });
+    walk.held.lengthened(askedMs, leaseMs);
     return { ...walk, issuance: { ...walk.issuance, ...progress } };
   }
-
-  /** Stores what a step changed and gives the lease back: somebody goes on when it is due. */
-  private async end(walk: Walk, progress: IssuanceProgress): StepResult {
-    await this.ports.leasedIssuances.save(walk.lease, progress, 'release');
-    return null;
-  }
-
-  /** Not known what happened: the row says where to go on; back off, so that a lasting fault does not spin. */
-  private async stumbled(work: LeasedWork, error: unknown, now: Date): Promise<void> {
-    if (error instanceof LeaseLost) return this.ports.events.leaseLost(work.issuance, error);
-    this.ports.events.stumbled(work.issuance, error);
-    // The database was away: no fault of the CA, and nothing could be stored. The lease runs out and the sweep goes on.
-    if (databaseProblem(error) !== undefined) return;
-    const lastError: IssuanceError = {
-      code: 'ca_unavailable',
-      message:
-        'The certificate authority could not be reached, or did not answer as expected. It will be tried again.',
-    };
-    await this.fail({ ...work, issued: null, faults: null }, lastError, false, now);
-  }
-
-  private authority({ product }: Walk): CertificateAuthority {
-    const authority = this.ports.authorityOf(product.certificateAuthority);
-    if (authority === null) throw new Error(`nobody issues as "${product.certificateAuthority}" here`);
-    return authority;
-  }
-}
-
-function requestOf({ lease, terms, product }: Walk, now: Date): CertificateRequest {
-  const { dnsNames, keyType, csr } = terms;
-  const { lifetimeDays, subjectCommonName } = product;
-  return { lease, dnsNames, keyType, csr, lifetimeDays, subjectCommonName, now };
 }

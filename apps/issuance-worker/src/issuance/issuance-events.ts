@@ -6,6 +6,8 @@ export interface IssuanceEvents {
   attached(issuance: Issuance, attachment: Attachment): void;
   /** `final`: somebody must look at it. */
   failed(issuance: Issuance, error: IssuanceError, final: boolean): void;
+  /** It waits for what is nobody's failure, such as a limit of the CA. */
+  resting(issuance: Issuance, error: IssuanceError, until: Date): void;
   /** Another worker has it; nothing was written. */
   leaseLost(issuance: Issuance, error: LeaseLost): void;
   /** Something that is not foreseen. */

@@ -15,7 +15,7 @@ export function certificateFaults(
 }
 
 export function attachmentOf(
-  { leaf, chain, root }: IssuedChain,
+  { leaf, chain, root, renewalInfo }: IssuedChain,
   issuance: Issuance,
   terms: Terms,
   certificateId: string,
@@ -38,5 +38,6 @@ export function attachmentOf(
     chain,
     root,
     approvals: issuance.approvals,
+    renewalInfo: renewalInfo ?? null,
   };
 }

@@ -53,6 +53,12 @@ export function observeIssuances(
       if (final) log.error(members, 'ALARM: issuance failed for good');
       else log.warn(members, 'issuance failed; it is tried again');
     },
+    resting: ({ id, planId, accountId }, { code, message }, until) => {
+      log.info(
+        { issuance: id, plan: planId, account: accountId, code, reason: message, until },
+        'issuance waits',
+      );
+    },
     leaseLost: ({ id, planId }) => {
       lost.inc();
       log.warn({ issuance: id, plan: planId }, 'lease lost; another worker goes on');

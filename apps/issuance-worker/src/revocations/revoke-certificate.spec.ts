@@ -32,7 +32,7 @@ const request = async (source: DataSource, { planId, certificateId }: Issued) =>
 /** What the worker does, over this connection. */
 async function work(source: DataSource, { certificateId }: Issued, authority?: CertificateAuthority) {
   const ca = authority ?? (await issuing.caOver(source));
-  const ports = { pending: new PendingRevocations(source), authorityOf: () => ca, revoked: () => undefined };
+  const ports = { pending: new PendingRevocations(source), issuers: ca, revoked: () => undefined };
   await revokeCertificate(ports, certificateId);
 }
 

@@ -3,8 +3,8 @@ import type { CertificateAuthority } from '../certificate-authorities/certificat
 
 export interface RevocationPorts {
   readonly pending: PendingRevocations;
-  /** Whoever issues under that name in this deployment; null: nobody does. */
-  readonly authorityOf: (name: string) => CertificateAuthority | null;
+  /** Whoever issued it. */
+  readonly issuers: Pick<CertificateAuthority, 'revoke'>;
   /** Told after the CA confirmed it. */
   readonly revoked: (revocation: PendingRevocation) => void;
 }
@@ -16,15 +16,13 @@ export interface RevocationPorts {
  * @throws whatever the CA throws: the sweep brings it back
  */
 export async function revokeCertificate(
-  { pending, authorityOf, revoked }: RevocationPorts,
+  { pending, issuers, revoked }: RevocationPorts,
   certificateId: string,
 ): Promise<void> {
   const revocation = await pending.find(certificateId);
   if (revocation === null) return;
-  const { caReference, certificateAuthority, serialNumber, leaf, reason } = revocation;
-  const authority = authorityOf(certificateAuthority);
-  if (authority === null) throw new Error(`nobody issues as "${certificateAuthority}" here`);
-  await authority.revoke(caReference, { serialNumber, leaf, reason });
+  const { caReference, serialNumber, leaf, reason } = revocation;
+  await issuers.revoke(caReference, { serialNumber, leaf, reason });
   await pending.confirm(certificateId, reason);
   revoked(revocation);
 }

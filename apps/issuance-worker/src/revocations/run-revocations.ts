@@ -10,7 +10,7 @@ export function runRevocations(
   redisUrl: string,
   { log, metrics, opened }: RunningProcess,
   context: INestApplicationContext,
-  authorityOf: RevocationPorts['authorityOf'],
+  issuers: RevocationPorts['issuers'],
 ): void {
   const revoked = new Counter({
     name: 'certwright_certificates_revoked_total',
@@ -19,7 +19,7 @@ export function runRevocations(
   });
   const ports: RevocationPorts = {
     pending: context.get(PendingRevocations),
-    authorityOf,
+    issuers,
     revoked: ({ certificateId, accountId, serialNumber, reason }) => {
       revoked.inc();
       log.info({ certificate: certificateId, account: accountId, serialNumber, reason }, 'revoked');

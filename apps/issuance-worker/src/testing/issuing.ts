@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
+  ApprovalRecords,
   Attachments,
   CaIssuers,
   CaSignings,
@@ -17,10 +18,12 @@ import {
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';
+import { PublishApprovals } from '../approvals/publish-approvals';
 import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import { KeyFiles } from '../certificate-authorities/built-in/key-files';
-import { AdvanceIssuance } from '../issuance/advance-issuance';
+import { AdvanceIssuance, type AdvancePorts } from '../issuance/advance-issuance';
 import { openIssuance, type OpenedIssuance, type Repositories } from './opened-issuance';
+import { soleIssuer } from './sole-issuer';
 
 const approvalReuseMs = 86_400_000;
 
@@ -38,8 +41,9 @@ export class Issuing {
 
   private constructor(
     readonly database: DataSource,
-    private readonly keyFolder: string,
+    readonly keyFolder: string,
     readonly ca: BuiltInCa,
+    readonly databaseUrl: string,
     readonly close: () => Promise<void>,
   ) {
     this.repositories = {
@@ -60,11 +64,12 @@ export class Issuing {
     });
     await database.initialize();
     const keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
-    return new Issuing(database, keyFolder, await openCa(database, keyFolder), async () => {
+    const close = async () => {
       await database.destroy();
       await test.dispose();
       rmSync(keyFolder, { recursive: true });
-    });
+    };
+    return new Issuing(database, keyFolder, await openCa(database, keyFolder), test.url, close);
   }
 
   /** The same CA over another connection. */
@@ -74,20 +79,31 @@ export class Issuing {
   }
 
   worker(): AdvanceIssuance {
-    return new AdvanceIssuance({
+    return new AdvanceIssuance(this.ports());
+  }
+
+  /** What the worker needs, for a spec that puts something else in a place. */
+  ports(): AdvancePorts {
+    return {
       leasedIssuances: new LeasedIssuances(this.database),
       attachments: new Attachments(this.repositories.transactions),
       approvers: [approver],
+      publishing: new PublishApprovals(
+        new ApprovalRecords(this.database, this.repositories.transactions),
+        'unused',
+        false,
+      ),
       approvalReuseMs,
-      authorityOf: () => this.ca,
+      issuers: soleIssuer(this.ca),
       events: {
         attached: () => undefined,
         failed: () => undefined,
+        resting: () => undefined,
         leaseLost: () => undefined,
         stumbled: () => undefined,
       },
       certificateId: () => String(this.nextCertificateId++),
-    });
+    };
   }
 
   /** A plan with a certificate of the built-in CA. */

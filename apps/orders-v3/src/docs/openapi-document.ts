@@ -3,6 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { CertificatesController } from '../certificates/certificates.controller';
+import { DnsIntegrationsController } from '../dns-integrations/dns-integrations.controller';
+import { DnsProvidersController } from '../dns-integrations/dns-providers.controller';
 import { DownloadController } from '../download/download.controller';
 import { OrdersController } from '../orders/orders.controller';
 import { PublicationsController } from '../publications/publications.controller';
@@ -14,6 +16,8 @@ const controllers = [
   CertificatesController,
   WebhooksController,
   DeliveriesController,
+  DnsProvidersController,
+  DnsIntegrationsController,
   DownloadController,
   PublicationsController,
 ];

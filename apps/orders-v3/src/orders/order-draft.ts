@@ -50,6 +50,6 @@ function fitsProduct(der: Uint8Array, after: Omit<Order, 'csr'>, product: Produc
   if (product === undefined) return true;
   const { keyType, dnsNames } = after;
   const reading = readCsr(der);
-  const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName };
+  const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName, keys: product };
   return reading.ok && judgeCsr(reading.csr, { keyType, dnsNames, rule }, { keyBlocked: false }).length === 0;
 }

@@ -101,6 +101,7 @@ describe('POST /api/v3/orders', () => {
         path_prefixes: ['/.well-known/acme-challenge/', '/.well-known/pki-validation/'],
         redirect_to: expect.stringMatching(/^http:\/\/approve\.example\.net\/[a-z2-7]{32}$/),
       },
+      integration: null,
       email: null,
     });
     expect(wildcard).toMatchObject({ record: apex.record, rule: null });

@@ -17,6 +17,12 @@ const product = (name: string, change: Partial<Product> = {}): Product => ({
   lifetimeDays: 90,
   subjectCommonName: false,
   certificateAuthority: 'built-in',
+  authorities: [],
+  httpApproval: true,
+  rsaSizes: [2048, 3072, 4096],
+  curves: ['P-256', 'P-384'],
+  priceCents: 0,
+  currency: 'USD',
   ...change,
 });
 const products = [product('free_ca'), product('paid_ca'), product('gone_ca', { available: false })];
@@ -98,6 +104,47 @@ describe('on creation', () => {
     expect(faultsOf({ ...free, dns_names: ['localhost'] })).toEqual(['dnsNames not_public_domain']);
   });
 
+  describe('obeys the key rules of the product', () => {
+    const selling = (change: Partial<Product>) => {
+      return { products: new Map([['paid_ca', product('paid_ca', change)]]) };
+    };
+    const withRsa = { ...names, product: 'paid_ca', csr: certificateRequest(rsa, {}) };
+    const told = (body: object, change: Partial<Product>) => draft(body, selling(change)).faults;
+
+    it('a size that it does not take, naming those that it takes', () => {
+      expect(told(withRsa, { rsaSizes: [3072, 4096] })).toEqual([
+        {
+          member: 'csr',
+          code: 'unsupported_key_size',
+          message: 'The RSA key has 2048 bits; it must have 3072 or 4096.',
+        },
+      ]);
+      expect(told(withRsa, { rsaSizes: [2048] })).toEqual([]);
+    });
+
+    it('a curve that it does not take, naming those that it takes', () => {
+      expect(told(paid, { curves: ['P-384'] })).toEqual([
+        {
+          member: 'csr',
+          code: 'unsupported_curve',
+          message: 'The ECDSA key is on P-256; it must be on P-384, by name.',
+        },
+      ]);
+      expect(told(paid, { curves: ['P-256'] })).toEqual([]);
+    });
+
+    it('a key type that it does not take, with a CSR and without one', () => {
+      expect(told(withRsa, { rsaSizes: [] })).toMatchObject([
+        { member: 'csr', code: 'unsupported_key_type', message: 'The CSR has an RSA key; it must be ECDSA.' },
+      ]);
+      const managed = { ...names, product: 'paid_ca', cluster: 'web', key_type: 'rsa' };
+      expect(told(managed, { rsaSizes: [] })).toMatchObject([
+        { member: 'keyType', code: 'unsupported_key_type' },
+      ]);
+      expect(told({ ...managed, key_type: 'ecdsa' }, { rsaSizes: [] })).toEqual([]);
+    });
+  });
+
   it('takes approvers for names of the order, at constructed addresses, with paid_ca alone', () => {
     const by = (approver_emails: unknown) => faultsOf({ ...paid, approver_emails });
     expect(by({ 'Example.COM.': 'Hostmaster@example.com' })).toEqual([]);
@@ -153,6 +200,19 @@ describe('on modification', () => {
     expect(
       modified({ product: 'free_ca', dns_names: ['example.com', 'a.example.com'] }, named).order.csr,
     ).toBeNull();
+  });
+
+  it("resets csr when the new product does not take its key, and keeps it when the operator changes the order's own", () => {
+    const selling = (name: string) => {
+      return { products: new Map([...facts.products, [name, product(name, { curves: ['P-384'] })]]) };
+    };
+    const named = draft({ ...paid, csr: free.csr }).order;
+    const changed = modified({ product: 'free_ca' }, named, selling('free_ca'));
+    expect(changed).toMatchObject({ faults: [], order: { csr: null } });
+    const muted = modified({ muted: true }, named, selling('paid_ca'));
+    expect(muted.faults).toEqual([]);
+    expect(muted.order.csr).not.toBeNull();
+    expect(codes(modified({ csr: free.csr }, named, selling('paid_ca')))).toEqual(['csr unsupported_curve']);
   });
 
   it('keeps a product that is not available any more, but does not change to one', () => {

@@ -53,6 +53,7 @@ export class Judgement {
       ...this.productItself(),
       ...this.approvers(),
       ...this.cluster(),
+      ...this.keyType(),
       ...this.csr(),
     ];
   }
@@ -127,6 +128,17 @@ export class Judgement {
     };
   }
 
+  /** A CSR that was sent speaks for itself; without one, nobody should make a key in vain. */
+  private *keyType(): Generator<OrderFault> {
+    const { atFault, before, order, product, reading } = this;
+    if (atFault.has('keyType') || atFault.has('csr') || reading.csr !== null || product === undefined) return;
+    if (before?.keyType === order.keyType && before.product === order.product) return;
+    const taken = { rsa: product.rsaSizes.length > 0, ecdsa: product.curves.length > 0 };
+    if (taken[order.keyType]) return;
+    const message = `${product.name} takes no ${order.keyType} keys; choose another key_type.`;
+    yield { member: 'keyType', code: 'unsupported_key_type', message };
+  }
+
   private *csr(): Generator<OrderFault> {
     const { atFault, before, order, reading } = this;
     if (atFault.has('csr') || atFault.has('cluster')) return;
@@ -147,7 +159,8 @@ export class Judgement {
     const mustNameEveryDnsName =
       !atFault.has('dnsNames') && order.dnsNames.length > 0 && (product?.csrNamesEveryDnsName ?? false);
     const keyType = atFault.has('keyType') ? undefined : order.keyType;
-    const expectations = { keyType, dnsNames: order.dnsNames, rule: { mustNameEveryDnsName } };
+    const rule = { mustNameEveryDnsName, keys: product };
+    const expectations = { keyType, dnsNames: order.dnsNames, rule };
     for (const { code, message } of judgeCsr(csr, expectations, { keyBlocked: facts.keyBlocked })) {
       yield { member: 'csr', code, message };
     }

@@ -117,7 +117,7 @@ export class OrdersRepository {
     const terms = termsOf(after);
     if (move === 'keep') return before.termsId;
     if (terms !== null) return await this.plans.setTerms(tx, before.planId, terms);
-    await this.plans.clearTerms(tx, before.planId);
+    await this.plans.clearTerms(tx, before.planId, after.dnsNames);
     return null;
   }
 }

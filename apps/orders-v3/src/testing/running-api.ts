@@ -57,6 +57,8 @@ const isOfSweep = (statement: string) => statement.includes('account_with_news')
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
 export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
+  /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
+  readonly logged: string[] = [];
   app: NestFastifyApplication;
   url: string;
 
@@ -86,7 +88,7 @@ export class RunningApi {
     });
     const running: RunningProcess = {
       name: 'orders-v3',
-      log: createLogger('orders-v3', config.LOG_LEVEL),
+      log: createLogger('orders-v3', config.LOG_LEVEL, { write: (line) => void api.logged.push(line) }),
       metrics: new Metrics('orders-v3'),
       readiness: api.readiness,
       opened: (_name, close) => void api.closes.unshift(close),

@@ -34,6 +34,10 @@ export class Addresses {
     return `${this.deliveries(webhookId)}/${id}`;
   }
 
+  dnsIntegration(id: string): string {
+    return `${this.root}/account/dns_integrations/${id}`;
+  }
+
   get docs(): string {
     return `${this.root}/docs`;
   }

@@ -1,6 +1,6 @@
 import { approvalLabelOf, baseName } from '@certwright/dns-names';
-import { type NameApproval, nextAttemptAt, phaseOf } from '@certwright/issuance';
-import type { DelegationLabels, LatestIssuance } from '@certwright/persistence';
+import { type NameApproval, nextAttemptAt, phaseOf, recordStanding } from '@certwright/issuance';
+import type { DelegationLabels, LatestIssuance, RecordOfPlan } from '@certwright/persistence';
 import type { StoredOrder } from '../orders/order';
 import { timestamp } from './timestamp';
 
@@ -44,6 +44,7 @@ export function issuanceJson(order: StoredOrder, facts: IssuanceFacts, places: A
     next_attempt_at: instant(nextAttempt),
     names: order.dnsNames.map((dnsName) => ({
       ...approvalJson(dnsName, approvals.get(dnsName), nextAttempt),
+      integration: integrationJson(dnsName, latest?.records ?? []),
       record: { options: recordOptions(dnsName, facts.labels.get(baseName(dnsName)), places) },
       rule: dnsName.startsWith('*.') ? null : ruleJson(facts.ruleSecret, places),
       email: emailJson(dnsName, order, facts.mailboxes),
@@ -61,6 +62,15 @@ function approvalJson(dnsName: string, approval: NameApproval | undefined, nextA
     checked_at: approval?.checkedAt ? timestamp(new Date(approval.checkedAt)) : null,
     next_check_at: status === 'pending' ? instant(nextAttempt) : null,
   };
+}
+
+/** The integration that publishes the name's standing record, and how far it is; null: none does. */
+function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): object | null {
+  const record = records.find((each) => each.dnsName === baseName(dnsName));
+  if (record === undefined) return null;
+  // Ids fit the integers of JSON's numbers: a constraint of the table.
+  const integrationId = Number(record.integrationId);
+  return { integration_id: integrationId, state: recordStanding(record), problem: record.problem };
 }
 
 /** Any one of these standing records approves the name, now and at every renewal. */

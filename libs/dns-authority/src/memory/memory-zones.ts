@@ -49,7 +49,7 @@ export class MemoryZones implements RecordSource, UpdateTarget {
   async update(message: UpdateMessage): Promise<Rcode> {
     if (!isZoneSectionValid(message)) return RCODE.FORMERR;
     const zone = this.#zones.get(message.zone.name);
-    // Nothing here can check a signature, so its holder must not be told that it was (RFC 8945 section 5.2).
+    // A signature that nobody checked must not pass for one that holds (RFC 8945 section 5.2).
     if (zone === undefined || message.signed) return RCODE.NOTAUTH;
     if (!this.#updatable.has(zone.apex)) return RCODE.REFUSED;
     const decision = decideUpdate(zone, message);

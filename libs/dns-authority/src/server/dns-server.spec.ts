@@ -107,19 +107,27 @@ describe('over TCP', () => {
     clearInterval(trickle);
   });
 
-  it('closes connections beyond the limit, and takes new ones when others are gone', async () => {
-    const { port } = await serve({ limits: { tcpConnections: 2 } });
-    const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
-    await Promise.all(open.map((socket) => once(socket, 'connect')));
-    expect(await askTcp(port, withLength(www), 1)).toEqual([]);
-    const [first] = open;
-    first?.write(withLength(www));
-    await once(first ?? open[0]!, 'data');
-    open.forEach((socket) => socket.destroy());
-    await Promise.all(open.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
-    let answers: Buffer[] = [];
-    for (let n = 0; n < 50 && answers.length === 0; n++) answers = await askTcp(port, withLength(www), 1);
-    expect(answers).toHaveLength(1);
+  it('is never shut by those who hold connections open: a new one takes the place of the most silent of the most', async () => {
+    const { port } = await serve({ limits: { tcpConnections: 4 } });
+    const from = async (localAddress: string) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      const ended = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve));
+      await once(socket, 'connect');
+      socket.write(withLength(www));
+      await once(socket, 'data');
+      return { socket, ended };
+    };
+    const resolver = await from('127.0.0.9');
+    const held = [await from('127.0.0.2'), await from('127.0.0.2'), await from('127.0.0.2')];
+    held[0]?.socket.write(withLength(www));
+    await once(held[0]?.socket ?? resolver.socket, 'data');
+    expect(await askTcp(port, withLength(www), 1)).toHaveLength(1);
+    await held[1]?.ended;
+    const more = [await from('127.0.0.2'), await from('127.0.0.2'), await from('127.0.0.2')];
+    await Promise.all([held[2]?.ended, held[0]?.ended]);
+    resolver.socket.write(withLength(www));
+    await once(resolver.socket, 'data');
+    [resolver, ...held, ...more].forEach(({ socket }) => socket.destroy());
   });
 
   it.each(['GET', 'POST', 'PUT', 'OPTIONS', 'HEAD', 'DELETE', 'PATCH'])(
@@ -173,6 +181,23 @@ describe('under load and at the end', () => {
     await server.close();
     await cut;
     await server.close();
+  });
+
+  it('survives an answer that comes after the grace', async () => {
+    const { source, asked, release } = held();
+    const { port, server } = await serve({ source, limits: { closeGraceMs: 5 } });
+    const socket = createSocket('udp4');
+    socket.send(www, port, '127.0.0.1');
+    await asked;
+    await server.close();
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    release();
+    await new Promise((later) => setImmediate(() => setImmediate(later)));
+    process.off('unhandledRejection', note);
+    socket.close();
+    expect(unhandled).toEqual([]);
   });
 
   it('frees its port, and says so when a port is taken', async () => {

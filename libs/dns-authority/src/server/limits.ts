@@ -2,7 +2,7 @@
 export interface DnsServerLimits {
   /** Datagrams being answered at once; more are dropped, and their askers try again. Default 2,000. */
   readonly udpInFlight: number;
-  /** TCP connections open at once; more are closed on arrival. Default 100. */
+  /** TCP connections open at once; a further one takes the place of another, see `Connections`. Default 100. */
   readonly tcpConnections: number;
   /**
    * From one message on a connection to the end of the next, in milliseconds, however slowly it trickles. Default

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { type Responder } from '../responder';
+import { Connections } from './connections';
 import { Frames, framed } from './frames';
 import { type DnsServerLimits } from './limits';
 
 /** Answers length-prefixed messages on connections to one address and port (RFC 7766), one after another on each. */
 export class TcpListener {
   readonly #server: Server;
-  /** Open connections, and whether one has a message under way. */
-  readonly #connections = new Map<Socket, { busy: boolean }>();
+  readonly #connections: Connections;
   #closing = false;
 
   private constructor(
@@ -18,6 +18,7 @@ export class TcpListener {
     onError: (error: Error) => void,
   ) {
     this.#server = server;
+    this.#connections = new Connections(limits.tcpConnections);
     server.on('error', onError);
     server.on('connection', (socket) => void this.#serve(socket));
   }
@@ -31,8 +32,6 @@ export class TcpListener {
   ): Promise<TcpListener> {
     // A peer may close its half after its last question and still wait for the answer.
     const server = createServer({ allowHalfOpen: true });
-    // Beyond it a connection is closed on arrival.
-    server.maxConnections = limits.tcpConnections;
     const listener = new TcpListener(server, responder, limits, onError);
     server.listen(port, host);
     await once(server, 'listening');
@@ -47,22 +46,19 @@ export class TcpListener {
   async close(): Promise<void> {
     this.#closing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    for (const [socket, { busy }] of this.#connections) if (!busy) socket.destroy();
-    const cut = setTimeout(() => {
-      for (const socket of this.#connections.keys()) socket.destroy();
-    }, this.limits.closeGraceMs);
+    this.#connections.cut(({ busy }) => !busy);
+    const cut = setTimeout(() => this.#connections.cut(() => true), this.limits.closeGraceMs);
     await closed;
     clearTimeout(cut);
   }
 
   async #serve(socket: Socket): Promise<void> {
-    const state = { busy: false };
-    this.#connections.set(socket, state);
+    const connection = this.#connections.add(socket);
     // Not socket.setTimeout(): that starts anew with every octet, and one every few seconds would hold the connection.
     const idle = setTimeout(() => socket.destroy(), this.limits.tcpIdleMs);
     socket.on('close', () => {
       clearTimeout(idle);
-      this.#connections.delete(socket);
+      this.#connections.remove(connection);
     });
     // A reset by the peer ends the reading below as well; there is nothing to tell.
     socket.on('error', () => socket.destroy());
@@ -77,13 +73,14 @@ export class TcpListener {
         frames.push(chunk);
         for (let message = frames.next(); message !== undefined; message = frames.next()) {
           if (message === 'too long' || this.#closing) return;
-          state.busy = true;
+          connection.busy = true;
           const response = await this.responder.respond(message, peer);
           // What must not be answered over UDP is, on a connection, a peer that does not speak DNS.
           if (response === undefined) return;
           // Reading goes on only when the peer takes its answers: memory per connection stays bounded.
           if (!socket.write(framed(response))) await drained(socket);
-          state.busy = false;
+          connection.busy = false;
+          this.#connections.spoke(connection);
           idle.refresh();
         }
         if (this.#closing) return;
@@ -91,7 +88,7 @@ export class TcpListener {
     } catch {
       // The connection is gone: cut by the peer, by the idle limit, or by close().
     } finally {
-      state.busy = false;
+      connection.busy = false;
       socket.end(() => socket.destroy());
     }
   }
@@ -100,6 +97,8 @@ export class TcpListener {
 /** Resolves when the peer has taken what was written, or is gone. */
 function drained(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
+    // A connection that is gone already says nothing any more.
+    if (socket.destroyed) return resolve();
     const wake = () => {
       socket.off('drain', wake).off('close', wake);
       resolve();

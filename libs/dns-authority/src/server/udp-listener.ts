@@ -55,6 +55,8 @@ export class UdpListener {
       // A datagram that cannot be sent is a lost one: the asker tries again.
       if (response !== undefined)
         await new Promise((sent) => this.#socket.send(response, port, address, sent));
+    } catch {
+      // send() throws on a socket that was closed meanwhile: this answer took longer than the grace at the end.
     } finally {
       this.#work.end();
     }

@@ -25,7 +25,7 @@ export interface UpdateMessage {
   readonly zone: { readonly name: DnsName; readonly type: number; readonly class: number };
   readonly prerequisites: readonly UpdateRecord[];
   readonly updates: readonly UpdateRecord[];
-  /** It carries a TSIG or SIG(0), which nothing here can check. */
+  /** It carries a TSIG or SIG(0) that nobody has checked; a TSIG that holds is taken off before. */
   readonly signed: boolean;
 }
 

@@ -23,6 +23,13 @@ export interface Attachment {
   readonly chain: readonly Uint8Array[];
   readonly root: Uint8Array;
   readonly approvals: readonly NameApproval[];
+  /** Where to ask when the CA would have it replaced (RFC 9773); null or left out: nobody says. */
+  readonly renewalInfo?: {
+    /** Of the table of CAs. */
+    readonly authority: string;
+    /** Section 4.1. */
+    readonly ariId: string;
+  } | null;
 }
 
 interface PlanRow {
@@ -63,6 +70,7 @@ export class Attachments {
       if (becomesCurrent && candidates.some(({ isCurrent }) => isCurrent))
         await moveCurrent(tx, attachment.planId, null);
       await insert(tx, lease, attachment, chainSha256, becomesCurrent);
+      await watchRenewalInfo(tx, attachment);
       if (becomesCurrent) await announceCurrent(tx, attachment.planId, certificate);
       return true;
     });
@@ -118,6 +126,15 @@ async function insert(
       attachment.leaf,
       chainSha256,
     ],
+  );
+}
+
+/** Due at once: a CA may offer a window from the first moment on. */
+async function watchRenewalInfo(tx: Tx, { certificateId, renewalInfo }: Attachment): Promise<void> {
+  if (!renewalInfo) return;
+  await tx.query(
+    `INSERT INTO renewal_info (certificate_id, authority, ari_id, due_at) VALUES ($1, $2, $3, clock_timestamp())`,
+    [certificateId, renewalInfo.authority, renewalInfo.ariId],
   );
 }
 

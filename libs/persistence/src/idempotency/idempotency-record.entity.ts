@@ -11,10 +11,13 @@ export class IdempotencyRecordEntity {
   @PrimaryColumn('bytea', { name: 'request_sha256', comment: 'SHA-256 over method, NUL, path, NUL, key' })
   requestSha256!: Buffer;
 
-  @Column('bytea', { name: 'body_sha256', comment: 'SHA-256 over the body as canonical JSON' })
+  @Column('bytea', {
+    name: 'body_sha256',
+    comment: 'SHA-256 over the body as canonical JSON; sealed when the body holds credentials',
+  })
   bodySha256!: Buffer;
 
-  @Column('integer')
+  @Column('integer', { comment: '0: reserved, and the body is the token of whoever carries it out' })
   status!: number;
 
   @Column('jsonb')

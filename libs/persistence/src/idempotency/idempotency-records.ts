@@ -25,7 +25,7 @@ interface RecordRow extends StoredAnswer {
 }
 
 /** A key is remembered for 24 h. */
-const keptHours = 24;
+export const keptHours = 24;
 
 @Injectable()
 export class IdempotencyRecords {
@@ -43,15 +43,7 @@ export class IdempotencyRecords {
     const [lock] = await tx.query<[{ taken: boolean }]>(`SELECT pg_try_advisory_xact_lock($1) AS taken`, [
       lockNumber(request.accountId, requestSha256),
     ]);
-    if (!lock.taken) {
-      throw new Problem(
-        'idempotency_key_in_use',
-        'A request with this Idempotency-Key is still being carried out.',
-        {
-          retryAfterS: 1,
-        },
-      );
-    }
+    if (!lock.taken) throw keyInUse();
     const rows: RecordRow[] = await tx.query(
       `SELECT body_sha256, status, headers, body FROM idempotency_record
        WHERE account_id = $1 AND request_sha256 = $2 AND created_at > now() - make_interval(hours => $3)`,
@@ -59,9 +51,7 @@ export class IdempotencyRecords {
     );
     const [row] = rows;
     if (row === undefined) return null;
-    if (!row.body_sha256.equals(sha256(request.body))) {
-      throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
-    }
+    if (!row.body_sha256.equals(sha256(request.body))) throw keyReused();
     return { status: row.status, headers: row.headers, body: row.body };
   }
 
@@ -94,7 +84,19 @@ export class IdempotencyRecords {
   }
 }
 
-function requestDigest({ method, path, key }: IdempotentRequest): Buffer {
+export function keyInUse(): Problem {
+  return new Problem(
+    'idempotency_key_in_use',
+    'A request with this Idempotency-Key is still being carried out.',
+    { retryAfterS: 1 },
+  );
+}
+
+export function keyReused(): Problem {
+  return new Problem('idempotency_key_reused', 'This Idempotency-Key was used with another request body.');
+}
+
+export function requestDigest({ method, path, key }: Omit<IdempotentRequest, 'body'>): Buffer {
   return sha256(`${method}\0${path}\0${key}`);
 }
 

@@ -1,5 +1,6 @@
 import { advanceIssuance } from '@certwright/jobs';
 import {
+  type ApprovalRecord,
   dueAfterModification,
   type Issuance,
   type IssuanceState,
@@ -7,6 +8,7 @@ import {
 } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { askForRecordsOf } from '../approval-records/asking';
 import { askAgain } from '../email-approvals/asking';
 import type { Tx } from '../transactions/transactions';
 import { Outbox } from '../outbox/outbox';
@@ -24,7 +26,18 @@ export interface OpenIssuance {
 export interface LatestIssuance extends Issuance {
   /** When the plan's current certificate is replaced by itself, or a failed replacement tried again; null: never. */
   readonly renewAt: Date | null;
+  /** What integrations publish for the plan's names. */
+  readonly records: readonly RecordOfPlan[];
 }
+
+/** What a caller is told of the approval record of one name. */
+export type RecordOfPlan = Pick<
+  ApprovalRecord,
+  'integrationId' | 'dnsName' | 'state' | 'problem' | 'failures'
+> & {
+  /** RFC 3339. */
+  readonly stoppedAt: string | null;
+};
 
 /** What the APIs do with issuances: open one for new terms, close the open one, ask for an early look. */
 @Injectable()
@@ -77,21 +90,37 @@ export class Issuances {
 
   /**
    * Looks at the open issuance now instead of at its next due time: the caller says that something changed. One that is
-   * just being looked at is looked at once more. Mailboxes that have not answered are asked once more.
+   * just being looked at is looked at once more. Mailboxes that have not answered are asked once more, and records that
+   * do not stand are tried again.
    */
   async hasten(tx: Tx, planId: string): Promise<void> {
+    await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
       `WITH asked AS (${askAgain('$1')})
-       UPDATE issuance SET
-         due_at = least(due_at, clock_timestamp()),
-         hastened = coalesce(leased_until > clock_timestamp(), false)
-       WHERE plan_id = $1 AND state = 'open' AND failures = 0
-         AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())
+       ${hastenWhere('plan_id = $1')}
          AND opened_at < clock_timestamp() - interval '1 second'
        RETURNING id, lease_token`,
       [planId],
     );
     for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** Looks now at the open issuances of every plan that uses an approval record: it stands, or is gone. */
+  async hastenUsersOf(tx: Tx, recordId: string): Promise<void> {
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+      `${hastenWhere('plan_id IN (SELECT plan_id FROM approval_record_use WHERE record_id = $1)')}
+       RETURNING id, lease_token`,
+      [recordId],
+    );
+    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** Looks now at the open issuances of an account that wait for an approval: its integrations know more zones. */
+  async hastenUnapproved(accountId: string): Promise<void> {
+    await this.database.query(
+      `${hastenWhere('account_id = $1')} AND approvals @> '[{"status": "pending"}]'`,
+      [accountId],
+    );
   }
 
   /** The newest issuance of each plan that ever had one, open or not. */
@@ -102,7 +131,12 @@ export class Issuances {
     return await reader.query(
       `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
               approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
-              opened_at AS "openedAt", due_at AS "dueAt", wanted.renew_at AS "renewAt"
+              opened_at AS "openedAt", due_at AS "dueAt", wanted.renew_at AS "renewAt",
+              (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                  'integrationId', integration_id::text, 'dnsName', dns_name, 'state', record.state,
+                  'problem', problem, 'failures', record.failures, 'stoppedAt', stopped_at)), '[]')
+               FROM approval_record_use AS used JOIN approval_record AS record ON record.id = used.record_id
+               WHERE used.plan_id = wanted.id AND record.state <> 'removed') AS records
        FROM (SELECT id, CASE WHEN auto_renew AND NOT paused AND closed_at IS NULL THEN renew_at END AS renew_at
              FROM plan WHERE id = ANY($1::bigint[])) AS wanted
        CROSS JOIN LATERAL (
@@ -115,6 +149,14 @@ export class Issuances {
 export function pendingApproval(dnsName: string): NameApproval {
   return { dnsName, status: 'pending', method: null, problem: null, checkedAt: null };
 }
+
+/** Open issuances that wait for their next look, and those that are just being looked at. */
+const hastenWhere = (whose: string) => `
+  UPDATE issuance SET
+    due_at = least(due_at, clock_timestamp()),
+    hastened = coalesce(leased_until > clock_timestamp(), false)
+  WHERE ${whose} AND state = 'open' AND failures = 0
+    AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())`;
 
 async function databaseNow(tx: Tx): Promise<Date> {
   const [{ now }] = await tx.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);

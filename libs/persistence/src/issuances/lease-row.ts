@@ -1,4 +1,4 @@
-import type { Issuance, KeyType, NameApproval } from '@certwright/issuance';
+import type { Issuance, KeyType, NameApproval, ProductAuthority } from '@certwright/issuance';
 import type { LeasedWork } from './lease';
 
 /** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
@@ -34,10 +34,17 @@ export interface LeaseRow {
     readonly lifetime_days: number;
     readonly subject_common_name: boolean;
     readonly certificate_authority: string;
+    readonly authorities: readonly ProductAuthority[];
+    readonly http_approval: boolean;
+    readonly rsa_sizes: readonly number[];
+    readonly curves: readonly string[];
+    readonly price_cents: number;
+    readonly currency: string;
   };
   readonly key_blocked: boolean;
   readonly valid_until: Date | null;
   readonly delegation_labels: Record<string, string> | null;
+  readonly has_integrations: boolean;
 }
 
 export function leasedWork(row: LeaseRow): LeasedWork {
@@ -79,8 +86,15 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       lifetimeDays: product.lifetime_days,
       subjectCommonName: product.subject_common_name,
       certificateAuthority: product.certificate_authority,
+      authorities: product.authorities,
+      httpApproval: product.http_approval,
+      rsaSizes: product.rsa_sizes,
+      curves: product.curves,
+      priceCents: product.price_cents,
+      currency: product.currency,
     },
     delegationLabels: new Map(Object.entries(row.delegation_labels ?? {})),
+    hasIntegrations: row.has_integrations,
     keyBlocked: row.key_blocked,
     validUntil: row.valid_until,
     now: row.now,

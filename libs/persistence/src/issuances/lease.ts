@@ -18,6 +18,8 @@ export interface LeasedWork {
   readonly keyBlocked: boolean;
   /** Name without `*.` → the label its standing record points to. */
   readonly delegationLabels: ReadonlyMap<string, string>;
+  /** The account has, or had, an integration: what it covers is worth a look. */
+  readonly hasIntegrations: boolean;
   /** End of the valid certificate in use, if there is one. */
   readonly validUntil: Date | null;
   /** The database's clock. */

@@ -1,5 +1,12 @@
 import { Core1795132800000 } from './1795132800000-core';
 import { OrderLife1795219200000 } from './1795219200000-order-life';
+import { DnsIntegrations1795305600000 } from './1795305600000-dns-integrations';
+import { Acme1795392000000 } from './1795392000000-acme';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
-export const coreMigrations = [Core1795132800000, OrderLife1795219200000];
+export const coreMigrations = [
+  Core1795132800000,
+  OrderLife1795219200000,
+  DnsIntegrations1795305600000,
+  Acme1795392000000,
+];

@@ -1,5 +1,7 @@
+import { baseName } from '@certwright/dns-names';
 import type { KeyType, Plan } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
+import { askForRecordsOf } from '../approval-records/asking';
 import type { Tx } from '../transactions/transactions';
 
 export interface NewPlan {
@@ -22,6 +24,7 @@ export interface NewTerms {
 
 export type PlanChange = Pick<Plan, 'autoRenew' | 'muted' | 'paused'>;
 
+/** A change of a plan may make approval records needless: whoever keeps them looks. */
 @Injectable()
 export class Plans {
   /** @returns the plan's id; its revision is 1 and it has no terms yet */
@@ -40,7 +43,8 @@ export class Plans {
       `WITH stored AS (
          INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails)
          VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id),
-       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1)
+       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1),
+       asked AS (${askForRecordsOf('$1')})
        SELECT id FROM stored`,
       [
         planId,
@@ -55,15 +59,27 @@ export class Plans {
     return row.id;
   }
 
-  /** Nothing can be issued from this plan until it gets terms again. */
-  async clearTerms(tx: Tx, planId: string): Promise<void> {
-    await tx.query(`UPDATE plan SET terms_id = NULL WHERE id = $1`, [planId]);
+  /**
+   * Nothing can be issued from this plan until it gets terms again.
+   *
+   * @param dnsNames what the plan still names; left out: all it named, so its approval records stay
+   */
+  async clearTerms(tx: Tx, planId: string, dnsNames: readonly string[] | null = null): Promise<void> {
+    await tx.query(
+      `WITH asked AS (${askForRecordsOf('$1')}),
+       unused AS (
+         DELETE FROM approval_record_use USING approval_record AS record
+         WHERE plan_id = $1 AND record.id = record_id AND NOT record.dns_name = ANY ($2::text[]))
+       UPDATE plan SET terms_id = NULL WHERE id = $1`,
+      [planId, dnsNames?.map(baseName) ?? null],
+    );
   }
 
   /** @returns the new revision */
   async modify(tx: Tx, planId: string, change: PlanChange): Promise<number> {
     const [rows] = await tx.query<[{ revision: number }[], number]>(
-      `UPDATE plan SET revision = revision + 1, auto_renew = $2, muted = $3, paused = $4
+      `WITH asked AS (${askForRecordsOf('$1')})
+       UPDATE plan SET revision = revision + 1, auto_renew = $2, muted = $3, paused = $4
        WHERE id = $1 RETURNING revision`,
       [planId, change.autoRenew, change.muted, change.paused],
     );
@@ -74,6 +90,10 @@ export class Plans {
 
   /** For good: nothing is issued for it any more, and its download URL is gone. */
   async close(tx: Tx, planId: string): Promise<void> {
-    await tx.query(`UPDATE plan SET closed_at = now() WHERE id = $1 AND closed_at IS NULL`, [planId]);
+    await tx.query(
+      `WITH asked AS (${askForRecordsOf('$1')})
+       UPDATE plan SET closed_at = now() WHERE id = $1 AND closed_at IS NULL`,
+      [planId],
+    );
   }
 }

@@ -1,8 +1,9 @@
-import type { Product } from '@certwright/issuance';
+import type { Product, ProductAuthority } from '@certwright/issuance';
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('product')
 @Check('product_max_dns_names', `max_dns_names BETWEEN 1 AND 100`)
+@Check('product_price', `price_cents >= 0 AND currency ~ '^[A-Z]{3}$'`)
 @Check('product_lifetime_days', `lifetime_days BETWEEN 1 AND 397`)
 export class ProductEntity implements Product {
   @PrimaryColumn('text')
@@ -28,4 +29,29 @@ export class ProductEntity implements Product {
 
   @Column('text', { name: 'certificate_authority' })
   certificateAuthority!: string;
+
+  @Column('jsonb', {
+    default: () => `'[]'`,
+    comment: 'in order of preference; empty: certificate_authority alone',
+  })
+  authorities!: ProductAuthority[];
+
+  @Column('boolean', { name: 'http_approval', default: true })
+  httpApproval!: boolean;
+
+  @Column('integer', { name: 'rsa_sizes', array: true, default: () => `'{2048,3072,4096}'`, comment: 'bits' })
+  rsaSizes!: number[];
+
+  @Column('text', { array: true, default: () => `'{P-256,P-384}'` })
+  curves!: string[];
+
+  @Column('integer', {
+    name: 'price_cents',
+    default: 0,
+    comment: 'per certificate; hundredths of the currency',
+  })
+  priceCents!: number;
+
+  @Column('text', { default: 'USD', comment: 'ISO 4217' })
+  currency!: string;
 }

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { Attachments } from '../certificates/attachments';
+import { type Attachment, Attachments } from '../certificates/attachments';
 import type { CoreDatabaseFixture } from './core-database';
 
 export interface Validity {
@@ -27,6 +27,7 @@ export async function attachOpen(
   core: CoreDatabaseFixture,
   planId: string,
   { notBefore, notAfter }: Validity,
+  further: Pick<Attachment, 'renewalInfo'> = {},
 ): Promise<AttachedCertificate> {
   const [[opened]] = await core.database.query<[{ id: string }[], number]>(
     `UPDATE issuance SET due_at = now(), ca_reference = 'reference-' || id
@@ -53,6 +54,7 @@ export async function attachOpen(
     chain: [Buffer.of(1)],
     root: Buffer.of(2),
     approvals: [],
+    ...further,
   });
   if (!attached) throw new Error('the plan is paused or closed');
   return { planId, certificateId, issuanceId: id };

@@ -1,4 +1,6 @@
+import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '../testing/core-database';
+import { databaseProblem } from './database-error';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -25,5 +27,25 @@ describe('a statement with parameters', () => {
       await core.database.query<{ quotient: number }[]>('SELECT 6 / $1::int AS quotient', [by]);
     await expect(divide(0)).rejects.toThrow('division by zero');
     expect(await divide(2)).toEqual([{ quotient: 3 }]);
+  });
+});
+
+describe('a server that does not answer any more', () => {
+  it('costs the statement, and not the connection’s place in the pool', async () => {
+    const url = core.url;
+    const database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs: 400 });
+    await database.initialize();
+    const [{ pid }] = await database.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+    process.kill(pid, 'SIGSTOP');
+    try {
+      const answer: unknown = await database
+        .query('SELECT $1::int AS one', [1])
+        .catch((error: unknown) => error);
+      expect(databaseProblem(answer)).toMatchObject({ code: 'service_outage' });
+      expect(await database.query('SELECT $1::int AS one', [1])).toEqual([{ one: 1 }]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+      await database.destroy();
+    }
   });
 });

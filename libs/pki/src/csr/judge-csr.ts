@@ -1,6 +1,6 @@
 import { quoteInput } from '@certwright/dns-names';
 import { lowerCaseAscii } from '../ascii-case';
-import { judgeKey, judgeKeyType } from '../keys/judge-key';
+import { judgeKey, judgeKeyType, type KeyRules } from '../keys/judge-key';
 import type { KeyType } from '../keys/subject-public-key';
 import { verifySignature } from '../signature';
 import type { Csr, CsrFault } from './read-csr';
@@ -11,6 +11,8 @@ export interface CsrRule {
    * False: both are ignored, since the CA takes the names from the order.
    */
   readonly mustNameEveryDnsName: boolean;
+  /** Left out: every key that may be certified at all. */
+  readonly keys?: KeyRules;
 }
 
 export interface CsrExpectations {
@@ -39,7 +41,7 @@ export function judgeCsr(
   expectations: CsrExpectations,
   { keyBlocked }: KeyRecord,
 ): readonly CsrFault[] {
-  const keyFaults = judgeKey(csr.key);
+  const keyFaults = judgeKey(csr.key, expectations.rule.keys);
   const faults: CsrFault[] = [...keyFaults, ...judgeKeyType(csr.key, expectations.keyType)];
   if (keyBlocked) faults.push(blocked);
   // A key that is refused is not used for arithmetic either: its size or its exponent may be anything.

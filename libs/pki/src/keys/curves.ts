@@ -1,6 +1,7 @@
 import { unsignedInteger } from '../der/der-values';
 
-export type CurveName = 'P-256' | 'P-384';
+export const curveNames = ['P-256', 'P-384'] as const;
+export type CurveName = (typeof curveNames)[number];
 
 /** y² = x³ − 3x + b over the field of p elements; both curves have cofactor 1 (SP 800-186, section 3.2.1). */
 interface Curve {

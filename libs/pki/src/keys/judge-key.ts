@@ -1,5 +1,5 @@
 import type { FieldFaultCode } from '@certwright/errors';
-import { pointFault } from './curves';
+import { curveNames, pointFault } from './curves';
 import { rsaWeakness } from './rsa-weakness';
 import { type KeyType, keyTypeOf, type PublicKey } from './subject-public-key';
 
@@ -12,52 +12,54 @@ export interface KeyFault {
 /** Bits of an RSA modulus; exactly these, since a modulus one bit short is a sign of a faulty generator. */
 export const rsaKeySizes: readonly number[] = [2048, 3072, 4096];
 
+/** What whoever certifies takes, of what may be certified at all; an empty list: no key of this type. */
+export interface KeyRules {
+  /** Bits. */
+  readonly rsaSizes: readonly number[];
+  /** `P-256`, `P-384`. */
+  readonly curves: readonly string[];
+}
+
+const everyKey: KeyRules = { rsaSizes: rsaKeySizes, curves: curveNames };
+
 const inWords = { rsa: 'RSA', ecdsa: 'ECDSA' } as const satisfies Record<KeyType, string>;
 
 /**
- * Whether a key may be certified at all, the same for every product. A key of the wrong size or curve is not looked at
- * further: cost is bounded by the sizes that are allowed.
+ * Whether a key may be certified. A key of the wrong size or curve is not looked at further: cost is bounded by the sizes
+ * that are allowed.
+ *
+ * @param rules left out: what may be certified at all
  */
-export function judgeKey(key: PublicKey): readonly KeyFault[] {
+export function judgeKey(key: PublicKey, rules: KeyRules = everyKey): readonly KeyFault[] {
   switch (key.kind) {
-    case 'rsa': {
-      if (key.modulus > 0n && !rsaKeySizes.includes(key.bits)) {
-        return [
-          {
-            code: 'unsupported_key_size',
-            message: `The RSA key has ${key.bits} bits; it must have 2048, 3072 or 4096.`,
-          },
-        ];
-      }
-      const weakness = rsaWeakness(key.modulus, key.exponent);
-      return weakness === undefined
-        ? []
-        : [weak(`The RSA key is not safe: ${weakness}. Generate a new key.`)];
-    }
+    case 'rsa':
+      return judgeRsaKey(key, rules);
     case 'ecdsa':
-      return judgeEcKey(key);
+      return judgeEcKey(key, rules);
     case 'other':
-      return [
-        {
-          code: 'unsupported_key_type',
-          message: `The CSR has a key of type ${key.algorithm}; it must be RSA or ECDSA.`,
-        },
-      ];
+      return [unsupportedType(`The CSR has a key of type ${key.algorithm}`, rules)];
   }
 }
 
-function judgeEcKey({
-  curve,
-  curveLabel,
-  point,
-}: Extract<PublicKey, { kind: 'ecdsa' }>): readonly KeyFault[] {
-  if (curve === undefined) {
-    return [
-      {
-        code: 'unsupported_curve',
-        message: `The ECDSA key is on ${curveLabel}; it must be on P-256 or P-384, by name.`,
-      },
-    ];
+type KeyOf<K extends PublicKey['kind']> = Extract<PublicKey, { kind: K }>;
+
+function judgeRsaKey({ modulus, exponent, bits }: KeyOf<'rsa'>, rules: KeyRules): readonly KeyFault[] {
+  const sizes = rules.rsaSizes.filter((size) => rsaKeySizes.includes(size));
+  if (sizes.length === 0) return [unsupportedType('The CSR has an RSA key', rules)];
+  if (modulus > 0n && !sizes.includes(bits)) {
+    const message = `The RSA key has ${bits} bits; it must have ${either(sizes)}.`;
+    return [{ code: 'unsupported_key_size', message }];
+  }
+  const weakness = rsaWeakness(modulus, exponent);
+  return weakness === undefined ? [] : [weak(`The RSA key is not safe: ${weakness}. Generate a new key.`)];
+}
+
+function judgeEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRules): readonly KeyFault[] {
+  const taken = curveNames.filter((name) => rules.curves.includes(name));
+  if (taken.length === 0) return [unsupportedType('The CSR has an ECDSA key', rules)];
+  if (curve === undefined || !taken.includes(curve)) {
+    const message = `The ECDSA key is on ${curveLabel}; it must be on ${either(taken)}, by name.`;
+    return [{ code: 'unsupported_curve', message }];
   }
   switch (pointFault(curve, point)) {
     case undefined:
@@ -84,6 +86,18 @@ export function judgeKeyType(key: PublicKey, wanted: KeyType | undefined): reado
       message: `The CSR has an ${inWords[actual]} key, but the order's key_type is ${wanted} (${inWords[wanted]}).`,
     },
   ];
+}
+
+function unsupportedType(what: string, { rsaSizes, curves }: KeyRules): KeyFault {
+  const types = [rsaSizes.length > 0 ? inWords.rsa : '', curves.length > 0 ? inWords.ecdsa : ''];
+  const message = `${what}; it must be ${either(types.filter((type) => type !== ''))}.`;
+  return { code: 'unsupported_key_type', message };
+}
+
+/** `2048, 3072 or 4096` */
+function either(choices: readonly (string | number)[]): string {
+  const last = choices.at(-1) ?? '';
+  return choices.length < 2 ? String(last) : `${choices.slice(0, -1).join(', ')} or ${last}`;
 }
 
 function weak(message: string): KeyFault {

@@ -1,20 +1,23 @@
 import { Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseFormBody } from './form-body';
-import { largestBody } from './http-options';
 import { parseJsonBody } from './json-body';
 
 type Parse = (bytes: Buffer) => unknown;
 type Done = (error: Error | null, body?: unknown) => void;
 
 /** Bodies are JSON, and forms where the API says so. Everything else is answered 415, Fastify's own `text/plain` too. */
-export function registerBodyParsers(instance: FastifyInstance, acceptForms: boolean): void {
+export function registerBodyParsers(
+  instance: FastifyInstance,
+  largestBody: number,
+  acceptForms: boolean,
+): void {
   instance.removeAllContentTypeParsers();
-  addParser(instance, 'application/json', parseJsonBody);
-  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', parseFormBody);
+  addParser(instance, 'application/json', largestBody, parseJsonBody);
+  if (acceptForms) addParser(instance, 'application/x-www-form-urlencoded', largestBody, parseFormBody);
 }
 
-function addParser(instance: FastifyInstance, contentType: string, parse: Parse): void {
+function addParser(instance: FastifyInstance, contentType: string, largestBody: number, parse: Parse): void {
   const parser = (request: FastifyRequest, bytes: Buffer, done: Done): void => {
     let body: unknown;
     try {

@@ -5,6 +5,7 @@ import type { Metrics } from '../operations/metrics';
 import { securityHeaders } from './answer';
 import { answerSafely, type ProblemAnswering } from './problem-filter';
 import { requestIdOf } from './request-id';
+import { isUnadmitted, logUnadmitted } from './tls';
 
 interface ParserError extends Error {
   readonly code?: string;
@@ -16,6 +17,11 @@ export function clientErrorHandler(
   metrics: Metrics,
 ): (error: ParserError, socket: Socket) => void {
   return (error, socket) => {
+    if (isUnadmitted(socket)) {
+      logUnadmitted(error, socket, answering.log);
+      socket.destroy();
+      return;
+    }
     const pending = pendingAnswer(socket);
     if (error.code === 'ECONNRESET' || !socket.writable || pending?.headersSent === true) {
       socket.destroy();

@@ -13,6 +13,7 @@ import { registerRequestHooks } from './request-hooks';
 import { requestIdOf } from './request-id';
 import { logWhenAnswered } from './request-log';
 import { closeSilentConnections, watchConnections } from './silent-connections';
+import { tlsServerOptions } from './tls';
 
 /**
  * A name has at most 255 characters; the router counts UTF-16 units after decoding, of which a character has up to
@@ -39,10 +40,11 @@ export async function createHttpApp(
     renderProblem: options.renderProblem,
     toProblem: options.toProblem ?? (() => undefined),
     jsonContentType: options.jsonContentType ?? defaultJsonContentType,
+    largestBody: options.largestBody ?? largestBody,
   };
   const adapter = new FastifyAdapter(fastifyOptions(options, answering));
   const instance: FastifyInstance = adapter.getInstance();
-  registerBodyParsers(instance, options.acceptForms ?? false);
+  registerBodyParsers(instance, answering.largestBody, options.acceptForms ?? false);
   registerRequestHooks(instance, options);
   registerHealthRoutes(instance, options.readiness, answering);
   answerUnknownExpectation(instance.server as Server, answering);
@@ -59,8 +61,15 @@ export async function createHttpApp(
 function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): FastifyAdapterOptions {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const trustedProxies = [...(options.trustedProxies ?? [])];
+  const http = {
+    maxHeaderSize: largestHeader,
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkEveryMs,
+    // Checked by a hook, whose answer has a body.
+    requireHostHeader: false,
+  };
   return {
-    bodyLimit: largestBody,
+    bodyLimit: answering.largestBody,
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
@@ -72,16 +81,12 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionTimeout: timeouts.idleMs,
-    http: {
-      maxHeaderSize: largestHeader,
-      headersTimeout: timeouts.headersMs,
-      connectionsCheckingInterval: timeouts.checkEveryMs,
-      // Checked by a hook, whose answer has a body.
-      requireHostHeader: false,
-    },
+    ...(options.tls === undefined
+      ? { http }
+      : { https: { ...http, ...tlsServerOptions(options.tls, timeouts.headersMs) } }),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       // No hook runs for a URL that the router cannot read, so what they do for an answer is done here.
-      logWhenAnswered(request, reply, options.log, options.metrics);
+      logWhenAnswered(request, reply, options);
       reply.headers({ ...securityHeaders, ...options.headers, 'x-request-id': request.id });
       sendProblem(error, request, reply, answering);
     },

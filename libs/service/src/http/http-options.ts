@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../authentication/authenticator';
 import type { Logger } from '../logging/logger';
 import type { Metrics } from '../operations/metrics';
 import type { Readiness } from '../operations/readiness';
 import type { RenderProblem } from './answer';
 import type { ToProblem } from './problem-of';
+import type { HttpTls } from './tls';
 
 export interface HttpAppOptions {
   readonly log: Logger;
@@ -23,7 +25,13 @@ export interface HttpAppOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Addresses or networks (CIDR) whose `X-Forwarded-For` is believed. Default: none. */
   readonly trustedProxies?: readonly string[];
+  /** What the log line of a request tells beyond what it always does. Default: nothing. */
+  readonly logOf?: (request: FastifyRequest) => object;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** Mutual TLS. Default: plain HTTP, for whatever ends TLS in front of it. */
+  readonly tls?: HttpTls;
+  /** Largest body that is read, in bytes. Default: `largestBody`. */
+  readonly largestBody?: number;
 }
 
 /** How long a connection may be slow. All in milliseconds. */

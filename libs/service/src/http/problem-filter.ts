@@ -10,6 +10,8 @@ export interface ProblemAnswering {
   readonly renderProblem: RenderProblem;
   readonly toProblem: ToProblem;
   readonly jsonContentType: string;
+  /** Bytes. */
+  readonly largestBody: number;
 }
 
 /** Every error of a request ends here: thrown by a handler, a pipe, a hook, a body parser or the router. */
@@ -27,9 +29,9 @@ export function sendProblem(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, renderProblem, toProblem, jsonContentType }: ProblemAnswering,
+  { log, renderProblem, toProblem, jsonContentType, largestBody }: ProblemAnswering,
 ): void {
-  const { problem, unexpected } = judge(error, toProblem);
+  const { problem, unexpected } = judge(error, toProblem, largestBody);
   if (unexpected)
     log.error(
       { err: error, request_id: request.id, route: request.routeOptions.url ?? null },

@@ -10,7 +10,6 @@ export interface Judged {
 /** Says which Problem an error means, e.g. that a refused connection to the database is a `service_outage`. */
 export type ToProblem = (error: unknown) => Problem | undefined;
 
-const tooLarge: readonly [ProblemCode, string] = ['request_too_large', 'The body is larger than 256 KiB.'];
 const badUrl: readonly [ProblemCode, string] = [
   'bad_request',
   'The URL holds a percent-encoding that is not UTF-8.',
@@ -18,7 +17,6 @@ const badUrl: readonly [ProblemCode, string] = [
 
 /** What Fastify throws before a handler runs, by its code (fastify/docs/Reference/Errors.md). */
 const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: tooLarge,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['unsupported_media_type', 'The body needs a Content-Type.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as its Content-Length says.'],
@@ -30,26 +28,32 @@ const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
 const ofStatus: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   404: ['not_found', 'There is nothing at this address.'],
   405: ['method_not_allowed', 'This address does not answer that method.'],
-  413: tooLarge,
   415: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
 };
 
-/** Every error becomes a Problem; what nobody expected becomes a bare `internal_error`. */
-export function judge(error: unknown, toProblem: ToProblem): Judged {
+/**
+ * Every error becomes a Problem; what nobody expected becomes a bare `internal_error`.
+ *
+ * @param largestBody that is read, in bytes
+ */
+export function judge(error: unknown, toProblem: ToProblem, largestBody: number): Judged {
   if (error instanceof Problem) return { problem: error, unexpected: false };
-  const known = toProblem(error) ?? problemOfFramework(error);
+  const known = toProblem(error) ?? problemOfFramework(error, largestBody);
   if (known !== undefined) return { problem: known, unexpected: false };
   return { problem: new Problem('internal_error', 'Something went wrong on our side.'), unexpected: true };
 }
 
-function problemOfFramework(error: unknown): Problem | undefined {
+function problemOfFramework(error: unknown, largestBody: number): Problem | undefined {
   // Nest wraps what Fastify throws, and keeps it as the cause.
   if (error instanceof HttpException && error.cause !== undefined) {
-    const ofCause = problemOfFramework(error.cause);
+    const ofCause = problemOfFramework(error.cause, largestBody);
     if (ofCause !== undefined) return ofCause;
   }
   const { code, statusCode } = (error ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
   const status = error instanceof HttpException ? error.getStatus() : statusCode;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE' || status === 413) {
+    return new Problem('request_too_large', `The body is larger than ${largestBody / 1024} KiB.`);
+  }
   const known =
     (typeof code === 'string' ? ofFastify[code] : undefined) ??
     (typeof status === 'number' ? ofStatus[status] : undefined);

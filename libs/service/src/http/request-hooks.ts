@@ -9,14 +9,14 @@ import { faultInRequestTarget } from './request-target';
 
 /** What happens to every request before its body is read, in this order; and to every answer before it leaves. */
 export function registerRequestHooks(instance: FastifyInstance, options: HttpAppOptions): void {
-  const { log, metrics, authenticator, jsonContentType = defaultJsonContentType } = options;
+  const { authenticator, jsonContentType = defaultJsonContentType } = options;
   const headersOfAll = { ...securityHeaders, ...options.headers };
   const allowedMethods = new AllowedMethods(instance);
   refuseRoutesWithoutAccess(instance, authenticator !== undefined);
   instance.decorateRequest('caller', null);
 
   instance.addHook('onRequest', (request, reply, done) => {
-    logWhenAnswered(request, reply, log, metrics);
+    logWhenAnswered(request, reply, options);
     reply.headers(headersOfAll).header('x-request-id', request.id);
     const fault = faultInHost(request) ?? faultInRequestTarget(request.raw.url ?? '');
     done(fault === undefined ? undefined : new Problem('bad_request', fault));

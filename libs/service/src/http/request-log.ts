@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../logging/logger';
-import type { Metrics } from '../operations/metrics';
+import type { HttpAppOptions } from './http-options';
 
 /** Status in log and metrics when the client went away before its answer was complete, as load balancers write it. */
 const clientClosedRequest = 499;
@@ -15,8 +14,7 @@ const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 export function logWhenAnswered(
   request: FastifyRequest,
   reply: FastifyReply,
-  log: Logger,
-  metrics: Metrics,
+  { log, metrics, logOf = () => ({}) }: HttpAppOptions,
 ): void {
   const begun = performance.now();
   reply.raw.once('close', () => {
@@ -33,6 +31,7 @@ export function logWhenAnswered(
         ms: Math.round(ms * 10) / 10,
         request_id: request.id,
         account_id: request.caller?.accountId,
+        ...logOf(request),
       },
       'request',
     );

@@ -66,6 +66,7 @@ describe('a log line', () => {
 
 describe('masking', () => {
   it.each([
+    [`cannot open cwi1.${'aZ_-'.repeat(8)}.`, 'cannot open cwi1.[masked].'],
     ['Authorization: Bearer abc.def-123', 'Authorization: Bearer [masked]'],
     ['basic dXNlcjo=', 'basic [masked]'],
     ['connect postgres://user:hunter22@db/core', 'connect postgres://[masked]@db/core'],

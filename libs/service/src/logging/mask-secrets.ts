@@ -10,6 +10,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   ],
   // An API key: account id, underscore, base64url of 24 random bytes, which is 32 characters.
   [/_[\w-]{32}(?![\w-])/g, '_[masked]'],
+  // A handle of the DNS gateway.
+  [/\bcw([ir])1\.[\w-]{16,}/g, 'cw$11.[masked]'],
   // The value of an Authorization header (RFC 9110 §11.4).
   [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/-]+=*/gi, '$1 [masked]'],
   // User information in a URL (RFC 3986 §3.2.1), as in the URL of a database.

@@ -7,6 +7,7 @@ import type {
   CertificateRequest,
   Collected,
   RevocationOrder,
+  Submitted,
 } from '../certificate-authority';
 import {
   backdatingMs,
@@ -32,6 +33,12 @@ export interface BuiltInCaSettings {
   /** http URL under which certificates and revocation lists are published, without a slash at the end. */
   readonly publicationUrl: string;
 }
+
+/** What this CA looks at. */
+export type LeafRequest = Pick<
+  CertificateRequest,
+  'lease' | 'dnsNames' | 'keyType' | 'csr' | 'lifetimeDays' | 'subjectCommonName' | 'now'
+>;
 
 /** The CA that the platform carries with it: the sandbox's untrusted testing authority, or a private CA. */
 export class BuiltInCa implements CertificateAuthority {
@@ -71,7 +78,7 @@ export class BuiltInCa implements CertificateAuthority {
   }
 
   /** Records what will be signed. The reference is the issuance itself: one entry each in the ledger of signings. */
-  async submit(request: CertificateRequest): Promise<string> {
+  async submit(request: LeafRequest): Promise<Extract<Submitted, { readonly kind: 'submitted' }>> {
     const reading = readCsr(request.csr);
     if (!reading.ok) throw new Error('a stored CSR cannot be read');
     const notBefore = wholeSeconds(new Date(request.now.getTime() - backdatingMs));
@@ -84,11 +91,11 @@ export class BuiltInCa implements CertificateAuthority {
       tbs: leafTbs(content, this.issuing),
       notAfter,
     });
-    return request.lease.issuanceId;
+    return { kind: 'submitted', reference: request.lease.issuanceId };
   }
 
   /** Signs what was recorded: the same certificate, however often it is asked for. */
-  async collect(reference: string): Promise<Collected> {
+  async collect(reference: string): Promise<Extract<Collected, { readonly kind: 'issued' }>> {
     const tbs = await this.signings.tbsOf(reference);
     if (tbs === null) throw new Error(`nothing is recorded to be signed for issuance ${reference}`);
     const leaf = assemble(tbs, await signBytes(tbs, this.keys.intermediate));

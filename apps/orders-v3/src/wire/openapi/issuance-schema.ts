@@ -52,6 +52,21 @@ export class ApprovalEmailSchema {
   approved_at: string | null;
 }
 
+export class NameIntegrationSchema {
+  @ApiProperty({ format: 'int64', example: 172594820411904 })
+  integration_id: number;
+
+  @ApiProperty({
+    enum: ['waiting', 'standing', 'failing'],
+    description:
+      '`standing`: every authoritative server of the zone answers with the record. `failing`: it is tried again by itself, or once the order is posted again; see `problem`.',
+  })
+  state: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'What is waited for, or what went wrong.' })
+  problem: string | null;
+}
+
 export class NameApprovalSchema {
   @ApiProperty({ example: 'example.com' })
   dns_name: string;
@@ -80,6 +95,14 @@ export class NameApprovalSchema {
     description: 'When a pending name is looked at next; null: only a change of the order moves it.',
   })
   next_check_at: string | null;
+
+  @ApiProperty({
+    type: NameIntegrationSchema,
+    nullable: true,
+    description:
+      'The DNS integration of the account that publishes the standing record; null when none covers the name.',
+  })
+  integration: NameIntegrationSchema | null;
 
   @ApiProperty()
   record: ApprovalRecordSchema;

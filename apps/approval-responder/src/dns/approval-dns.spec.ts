@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto';
+import { RCODE } from '@certwright/dns-authority';
+import { askTcp, askUdp, datagram, flood, queryMessage } from '../testing/dns-asking';
+import { DnsCopies, type DnsCopy, zone } from '../testing/dns-copies';
+
+const [tenantA, tenantB] = ['1000000000001', '1000000000002'];
+const dnsName = 'www.example.com';
+
+let copies: DnsCopies;
+let one: DnsCopy;
+let other: DnsCopy;
+let label: string;
+let value: string;
+
+beforeAll(async () => {
+  copies = await DnsCopies.open();
+  [one, other] = [await copies.copy(), await copies.copy()];
+  label = await copies.delegation(tenantA, dnsName);
+  value = await copies.publish(tenantA, dnsName, label);
+});
+afterAll(async () => await copies.close());
+
+const ask = async (name: string, type = 'TXT') => await askUdp(one.port, name, { type });
+const soaOf = (name: string) => [`${name} SOA 5`];
+
+describe('the approval zone', () => {
+  it('has SOA and NS at its apex, the same in every copy', async () => {
+    const soa = await ask(zone, 'SOA');
+    expect(soa).toMatchObject({ rcode: 'NOERROR', authoritative: true, answers: [`SOA ns1.${zone}`] });
+    const servers = ['NS ns1.approval.example.net', 'NS ns2.other.example'];
+    expect((await ask(zone, 'NS')).answers).toEqual(servers);
+    const [first, second] = await Promise.all(
+      [one, other].map(async ({ port }) => await datagram(port, queryMessage(zone, { type: 'SOA' }))),
+    );
+    expect(first).toEqual(second);
+  });
+
+  it('has addresses at the names of its servers that lie in it', async () => {
+    expect((await ask(`ns1.${zone}`, 'A')).answers).toEqual(['A 127.0.0.1']);
+    expect((await ask(`ns1.${zone}`, 'AAAA')).answers).toEqual(['AAAA 2001:db8::1']);
+    expect(await ask(`ns1.${zone}`)).toMatchObject({ rcode: 'NOERROR', answers: [] });
+  });
+
+  it('answers the values at the target of a standing record, authoritatively, in the case that was asked', async () => {
+    const name = `${label}.${zone}`.replace(/[aeiou]/g, (letter) => letter.toUpperCase());
+    for (const { port } of [one, other]) {
+      const expected = { rcode: 'NOERROR', authoritative: true, answers: [`TXT ${value}`], asked: name };
+      expect(await askUdp(port, name)).toMatchObject(expected);
+      expect(await askTcp(port, name)).toMatchObject(expected);
+    }
+  });
+
+  it('has addresses at a target, which NS records may point to', async () => {
+    expect((await ask(`${label}.${zone}`, 'A')).answers).toEqual(['A 127.0.0.1', 'A 127.0.0.2']);
+    expect((await ask(`${label}.${zone}`, 'AAAA')).answers).toEqual(['AAAA 2001:db8::1']);
+  });
+
+  it('says NODATA for a target without values, and for other types, CAA among them', async () => {
+    const empty = await copies.delegation(tenantA, 'empty.example.com');
+    for (const [name, type] of [
+      [empty, 'TXT'],
+      [label, 'CAA'],
+      [label, 'MX'],
+    ] as const) {
+      const expected = { rcode: 'NOERROR', authoritative: true, answers: [], authority: soaOf(zone) };
+      expect(await ask(`${name}.${zone}`, type)).toMatchObject(expected);
+    }
+  });
+
+  it.each([
+    ['a label that nobody has', 'b'.repeat(32)],
+    ['a label of another shape', 'www'],
+    ['an underscored one', '_acme-challenge'],
+    ['a name below a target', 'x.LABEL'],
+    ['two labels', `${'b'.repeat(32)}.${'c'.repeat(32)}`],
+  ])('says NXDOMAIN for %s', async (_, given) => {
+    const expected = { rcode: 'NXDOMAIN', authoritative: true, answers: [], authority: soaOf(zone) };
+    expect(await ask(`${given.replace('LABEL', label)}.${zone}`)).toMatchObject(expected);
+  });
+
+  it('says NXDOMAIN for a retired target, and answers again once it is wanted', async () => {
+    const retired = await copies.delegation(tenantA, 'retired.example.com');
+    const name = `${retired}.${zone}`;
+    await copies.retire(retired);
+    await copies.publish(tenantA, 'retired.example.com', retired);
+    expect(await ask(name)).toMatchObject({ rcode: 'NXDOMAIN', answers: [] });
+    expect(await ask(name, 'A')).toMatchObject({ rcode: 'NXDOMAIN' });
+    await copies.database.query(`UPDATE delegation SET retired_at = NULL WHERE label = $1`, [retired]);
+    await copies.flushRedis();
+    expect((await ask(name)).answers).toHaveLength(1);
+  });
+
+  it('shows a new value at once, in every copy, though a moment ago there was none', async () => {
+    const fresh = await copies.delegation(tenantA, 'fresh.example.com');
+    const name = `${fresh}.${zone}`;
+    for (const { port } of [one, other]) expect((await askUdp(port, name)).answers).toEqual([]);
+    const values = [await copies.publish(tenantA, 'fresh.example.com', fresh)];
+    for (const { port } of [one, other]) expect((await askUdp(port, name)).answers).toHaveLength(1);
+    values.push(await copies.publish(tenantA, 'fresh.example.com', fresh));
+    const expected = values.sort().map((each) => `TXT ${each}`);
+    for (const { port } of [one, other]) expect((await askUdp(port, name)).answers).toEqual(expected);
+  });
+
+  it('ends a value that has expired', async () => {
+    const fading = await copies.delegation(tenantA, 'fading.example.com');
+    await copies.publish(tenantA, 'fading.example.com', fading);
+    await copies.database.query(`UPDATE challenge_record SET expires_at = now() WHERE label = $1`, [fading]);
+    expect(await ask(`${fading}.${zone}`)).toMatchObject({ rcode: 'NOERROR', answers: [] });
+  });
+});
+
+describe('a name that a customer delegated to us', () => {
+  const delegated = `_acme-challenge.${dnsName}`;
+
+  it('is a zone of its own, with values for the name', async () => {
+    const expected = { rcode: 'NOERROR', authoritative: true };
+    expect(await ask(delegated)).toMatchObject({ ...expected, answers: [`TXT ${value}`] });
+    expect(await ask(delegated, 'SOA')).toMatchObject({ ...expected, answers: [`SOA ns1.${zone}`] });
+    for (const type of ['CAA', 'A', 'MX']) {
+      const nothing = { ...expected, answers: [], authority: soaOf(delegated) };
+      expect(await ask(delegated, type)).toMatchObject(nothing);
+    }
+    const below = { rcode: 'NXDOMAIN', authority: soaOf(delegated) };
+    expect(await ask(`x.${delegated}`)).toMatchObject(below);
+  });
+
+  it('tells no account’s label: its name servers are ours by their own names', async () => {
+    expect((await ask(delegated, 'NS')).answers).toEqual([`NS ns1.${zone}`, 'NS ns2.other.example']);
+  });
+
+  it('answers nothing of a tenant whose own delegation was never seen', async () => {
+    const labelB = await copies.delegation(tenantB, dnsName);
+    expect(await ask(`${labelB}.${zone}`)).toMatchObject({ rcode: 'NOERROR', answers: [] });
+    expect((await ask(delegated)).answers).toEqual([`TXT ${value}`]);
+    expect((await ask(`${label}.${zone}`)).answers).toEqual([`TXT ${value}`]);
+  });
+
+  it.each([
+    ['a name of no order', '_acme-challenge.nobody.example.com'],
+    ['the name itself', dnsName],
+    ['a name above', 'example.com'],
+    ['the root', '.'],
+    ['a single label', '_acme-challenge.com'],
+    ['a name with underscores', '_acme-challenge._x.example.com'],
+    ['another zone', `${'b'.repeat(32)}.other.example.net`],
+    ['a zone that only ends alike', `x${zone}`],
+  ])('is refused when it is %s', async (_, name) => {
+    expect(await ask(name)).toMatchObject({ rcode: 'REFUSED', authoritative: false, answers: [] });
+  });
+});
+
+describe('what is not answered', () => {
+  it.each(['AXFR', 'IXFR'])('refuses %s, over UDP and TCP', async (type) => {
+    for (const asked of [askUdp, askTcp]) {
+      expect(await asked(one.port, zone, { type })).toMatchObject({ rcode: 'REFUSED', answers: [] });
+    }
+  });
+
+  it('refuses class CH, so that it tells nothing of itself', async () => {
+    expect(await askUdp(one.port, 'version.bind', { class: 'CH' })).toMatchObject({ rcode: 'REFUSED' });
+  });
+
+  it('answers ANY with one small record', async () => {
+    const { answers, octets } = await ask(`${label}.${zone}`, 'ANY');
+    expect(answers).toEqual([expect.stringMatching(/^HINFO .*RFC8482/)]);
+    expect(octets).toBeLessThan(200);
+  });
+});
+
+describe('what does not fit a datagram', () => {
+  it('is truncated and whole over TCP, and no datagram has more than 1232 octets', async () => {
+    const many = await copies.delegation(tenantA, 'many.example.com');
+    for (let count = 0; count < 15; count += 1) await copies.publish(tenantA, 'many.example.com', many);
+    for (const edns of [undefined, 512, 1232, 4096, 65_535]) {
+      const asked = await askUdp(one.port, `${many}.${zone}`, edns === undefined ? {} : { edns });
+      expect(asked).toMatchObject({ truncated: true, answers: [] });
+      expect(asked.octets).toBeLessThanOrEqual(1232);
+    }
+    expect((await askTcp(one.port, `${many}.${zone}`)).answers).toHaveLength(15);
+  });
+});
+
+describe('whatever octets come', () => {
+  it('the server goes on', async () => {
+    const whole = queryMessage(`${label}.${zone}`, { edns: 1232 });
+    const messages: Buffer[] = [];
+    for (let length = 0; length < whole.length; length += 1) messages.push(whole.subarray(0, length));
+    for (let count = 0; count < 400; count += 1) {
+      const broken = Buffer.from(whole);
+      for (const octet of randomBytes(1 + (count % 4)))
+        broken[octet % broken.length] = randomBytes(1)[0] ?? 0;
+      messages.push(broken, randomBytes(1 + (count % 120)));
+    }
+    for (const message of messages) {
+      // What is a response, or no header, is not answered: nothing is waited for.
+      await datagram(one.port, message, '127.0.0.1', 2);
+    }
+    expect((await ask(`${label}.${zone}`)).answers).toEqual([`TXT ${value}`]);
+  });
+});
+
+describe('a flood of made-up labels', () => {
+  const made = () =>
+    [...randomBytes(32)].map((octet) => 'abcdefghijklmnopqrstuvwxyz234567'[octet % 32]).join('');
+
+  it('is told NXDOMAIN or turned away with SERVFAIL, while what Redis knows is answered', async () => {
+    const { port, remembered } = await copies.copy({ DNS_LOOKUPS: '1' });
+    expect((await ask(`${label}.${zone}`)).answers).toEqual([`TXT ${value}`]);
+    await remembered(`${label}.${zone}`);
+    // No more at once than a socket of the kernel's usual size holds.
+    const messages = Array.from({ length: 150 }, () => queryMessage(`${made()}.${zone}`));
+    const flooding = flood(port, messages, 3_000);
+    const known = await askUdp(port, `${label}.${zone}`);
+    expect(known.answers).toEqual([`TXT ${value}`]);
+    const rcodes = await flooding;
+    expect(rcodes.length).toBeGreaterThan(0);
+    for (const rcode of rcodes) expect([RCODE.NXDOMAIN, RCODE.SERVFAIL]).toContain(rcode);
+    expect(await askUdp(port, `${made()}.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
+  });
+});
+
+it('counts questions by response code and transport, and times look-ups and whole answers', async () => {
+  const metrics = await one.metrics.render();
+  expect(metrics).toMatch(/dns_questions_total\{rcode="refused",transport="udp",[^}]*\} [1-9]/);
+  expect(metrics).toMatch(/dns_questions_total\{rcode="noerror",transport="tcp",[^}]*\} [1-9]/);
+  expect(metrics).toMatch(/dns_answer_duration_seconds_count\{[^}]*transport="udp"[^}]*\} [1-9]/);
+  expect(metrics).toMatch(/dns_answer_duration_seconds_count\{[^}]*transport="tcp"[^}]*\} [1-9]/);
+  expect(metrics).toMatch(/dns_lookup_duration_seconds_count\{[^}]*source="redis"[^}]*\} [1-9]/);
+  expect(metrics).toMatch(/dns_lookup_duration_seconds_count\{[^}]*source="database"[^}]*\} [1-9]/);
+});

@@ -1,0 +1,43 @@
+import type { DnsName, RecordSource, ZoneSlice } from '@certwright/dns-authority';
+import { placeAsked } from './asked-place';
+import type { KnownValues } from './known-values';
+import type { ZoneRecords } from './zone-records';
+
+/** What this server answers from: the approval zone, and names that customers have delegated to it. */
+export class ApprovalSource implements RecordSource {
+  readonly #fixedNames: ReadonlySet<DnsName>;
+  readonly #apex: DnsName;
+
+  constructor(
+    private readonly records: ZoneRecords,
+    private readonly values: Pick<KnownValues, 'at'>,
+  ) {
+    this.#fixedNames = records.fixedNames;
+    this.#apex = records.fixedSlice().apex;
+  }
+
+  /** Looks nothing up for a name that alone tells that nothing is there. */
+  read(name: DnsName): ZoneSlice | undefined | Promise<ZoneSlice | undefined> {
+    const place = placeAsked(name, this.#apex, this.#fixedNames);
+    switch (place.kind) {
+      case 'fixed':
+      case 'missing':
+        return this.records.fixedSlice();
+      case 'target':
+        return this.#target(place.label);
+      case 'delegated':
+        return this.#delegated(place.apex, place.dnsName);
+      case 'foreign':
+        return undefined;
+    }
+  }
+
+  async #target(label: string): Promise<ZoneSlice> {
+    return this.records.targetSlice(label, await this.values.at(`target:${label}`));
+  }
+
+  async #delegated(apex: DnsName, dnsName: string): Promise<ZoneSlice | undefined> {
+    const values = await this.values.at(`name:${dnsName}`);
+    return values === null ? undefined : this.records.delegatedSlice(apex, values);
+  }
+}

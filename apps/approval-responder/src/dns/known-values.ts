@@ -1,0 +1,93 @@
+import type { Challenges } from '@certwright/persistence';
+import type { ChallengePlace, ChallengeValues, Remembered, ValuesAt } from '@certwright/redis';
+import type { LookUpLimit } from './look-up-limit';
+
+export type LookUpSource = 'redis' | 'database';
+
+export interface KnownValuesOptions {
+  readonly remembered: Pick<ChallengeValues, 'get' | 'put'>;
+  readonly stored: Pick<Challenges, 'atTarget' | 'ofName'>;
+  readonly limit: LookUpLimit;
+  /** How long the database may take, milliseconds; a statement on a dead connection would wait for TCP to give up. */
+  readonly storedPatienceMs: number;
+  /** Told of each look-up that had an answer. */
+  readonly onFound?: (source: LookUpSource, seconds: number) => void;
+  /** Monotonic, in milliseconds. */
+  readonly nowMs?: () => number;
+}
+
+/** After a failure that took long, Redis is left alone for a second: its wait is paid once, not per question. */
+const rest = { afterMs: 50, forMs: 1_000 } as const;
+
+/** Which values are at a place: what Redis remembers for all copies, else what the database has. */
+export class KnownValues {
+  /** A flood of equal questions is one look-up. */
+  readonly #underWay = new Map<ChallengePlace, Promise<ValuesAt>>();
+  #restingUntilMs = -Infinity;
+
+  constructor(private readonly options: KnownValuesOptions) {}
+
+  /** @throws when neither tells: nothing is said about the place then, least of all that it does not exist */
+  at(place: ChallengePlace): Promise<ValuesAt> {
+    const underWay = this.#underWay.get(place);
+    if (underWay !== undefined) return underWay;
+    const lookUp = this.#lookUp(place).finally(() => this.#underWay.delete(place));
+    this.#underWay.set(place, lookUp);
+    return lookUp;
+  }
+
+  async #lookUp(place: ChallengePlace): Promise<ValuesAt> {
+    const begunMs = this.#nowMs();
+    const found = (source: LookUpSource) => this.options.onFound?.(source, (this.#nowMs() - begunMs) / 1_000);
+    const remembered = await this.#remembered(place);
+    if (remembered?.known === true) {
+      found('redis');
+      return remembered.values;
+    }
+    const values = await this.options.limit.run(() => this.#stored(place));
+    found('database');
+    if (remembered !== null) void this.#remember(place, values, remembered.turn);
+    return values;
+  }
+
+  /** null while Redis is away. */
+  async #remembered(place: ChallengePlace): Promise<Remembered | null> {
+    const begunMs = this.#nowMs();
+    if (begunMs < this.#restingUntilMs) return null;
+    try {
+      return await this.options.remembered.get(place);
+    } catch {
+      // The connection has logged it. One that is known to be away fails at once, and is tried again by the next.
+      if (this.#nowMs() - begunMs >= rest.afterMs) this.#restingUntilMs = this.#nowMs() + rest.forMs;
+      return null;
+    }
+  }
+
+  async #remember(place: ChallengePlace, values: ValuesAt, turn: string): Promise<void> {
+    // What is not remembered is looked up again.
+    await this.options.remembered.put(place, values, turn).catch(() => undefined);
+  }
+
+  async #stored(place: ChallengePlace): Promise<ValuesAt> {
+    const key = place.slice(place.indexOf(':') + 1);
+    const { stored, storedPatienceMs } = this.options;
+    const values = place.startsWith('target:') ? stored.atTarget(key) : stored.ofName(key);
+    return await within(storedPatienceMs, values);
+  }
+
+  #nowMs(): number {
+    return this.options.nowMs?.() ?? performance.now();
+  }
+}
+
+async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The database did not answer within ${ms} ms.`)), ms);
+  });
+  try {
+    return await Promise.race([pending, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,120 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ChallengePlace, Remembered, ValuesAt } from '@certwright/redis';
+import { KnownValues } from './known-values';
+import { LookUpLimit, TooManyLookUps } from './look-up-limit';
+
+const storedPatienceMs = 5_000;
+
+/** A database that answers when told to, and a Redis that remembers. */
+function stores() {
+  const asked: string[] = [];
+  const waiting: (() => void)[] = [];
+  const memory = new Map<ChallengePlace, ValuesAt>();
+  const hold = (key: string) =>
+    new Promise<ValuesAt>((resolve) => {
+      asked.push(key);
+      waiting.push(() => resolve(['value']));
+    });
+  const redis = {
+    get: (place: ChallengePlace): Promise<Remembered> => {
+      const values = memory.get(place);
+      return Promise.resolve(values === undefined ? { known: false, turn: '' } : { known: true, values });
+    },
+    put: (place: ChallengePlace, values: ValuesAt) => {
+      memory.set(place, values);
+      return Promise.resolve();
+    },
+  };
+  return {
+    asked,
+    memory,
+    redis,
+    stored: { atTarget: hold, ofName: hold },
+    release: () => waiting.splice(0).forEach((go) => go()),
+  };
+}
+
+describe('look-ups', () => {
+  it('of the same name at the same time are one', async () => {
+    const { redis, stored, asked, release } = stores();
+    const values = new KnownValues({
+      remembered: redis,
+      stored,
+      limit: new LookUpLimit(4),
+      storedPatienceMs,
+    });
+    const all = Promise.all(Array.from({ length: 1_000 }, () => values.at('target:a')));
+    await turn();
+    expect(asked).toEqual(['a']);
+    release();
+    expect(new Set(await all)).toEqual(new Set([['value']]));
+    expect(await values.at('target:a')).toEqual(['value']);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('of a flood of names run no more at once than the cap, and the rest is turned away at once', async () => {
+    const { redis, stored, asked, release } = stores();
+    const values = new KnownValues({
+      remembered: redis,
+      stored,
+      limit: new LookUpLimit(2),
+      storedPatienceMs,
+    });
+    const flood = Array.from({ length: 1_000 }, async (_, n) => await values.at(`target:${n}`));
+    const settled = Promise.allSettled(flood);
+    await turn();
+    expect(asked).toHaveLength(2);
+    while (asked.length < 130) {
+      release();
+      await turn();
+      expect(asked.length % 2).toBe(0);
+    }
+    release();
+    const results = await settled;
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(130);
+    const [refused] = results.filter((result) => result.status === 'rejected');
+    expect(refused?.reason).toBeInstanceOf(TooManyLookUps);
+  });
+
+  it('that fail leave room for others', async () => {
+    const limit = new LookUpLimit(1);
+    const failing = () => Promise.reject(new Error('away'));
+    for (let count = 0; count < 3; count += 1) await expect(limit.run(failing)).rejects.toThrow('away');
+    expect(await limit.run(() => Promise.resolve(7))).toBe(7);
+  });
+
+  it('end although the database never answers, and the next one starts anew', async () => {
+    const { redis, stored, asked } = stores();
+    const limit = new LookUpLimit(1);
+    const values = new KnownValues({ remembered: redis, stored, limit, storedPatienceMs: 20 });
+    for (let count = 1; count <= 2; count += 1) {
+      await expect(values.at('name:a.example.com')).rejects.toThrow('did not answer');
+      expect(asked).toHaveLength(count);
+    }
+  });
+
+  it.each([
+    ['leave Redis alone for a second after it failed slowly', 300, 1],
+    ['try Redis again at once when it failed at once', 0, 3],
+  ])('%s', async (_, failsAfterMs, readsAtFirst) => {
+    let nowMs = 0;
+    let reads = 0;
+    const get = () => {
+      reads += 1;
+      nowMs += failsAfterMs;
+      return Promise.reject(new Error('Redis is away'));
+    };
+    const values = new KnownValues({
+      remembered: { get, put: () => Promise.resolve() },
+      stored: { atTarget: () => Promise.resolve([]), ofName: () => Promise.resolve(null) },
+      limit: new LookUpLimit(2),
+      storedPatienceMs,
+      nowMs: () => nowMs,
+    });
+    for (const place of ['target:a', 'target:b', 'name:c'] as const) await values.at(place);
+    expect(reads).toBe(readsAtFirst);
+    nowMs += 1_001;
+    expect(await values.at('name:d')).toBeNull();
+    expect(reads).toBe(readsAtFirst + 1);
+  });
+});

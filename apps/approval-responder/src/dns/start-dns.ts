@@ -1,0 +1,110 @@
+import { type Answered, DnsServer } from '@certwright/dns-authority';
+import type { Challenges } from '@certwright/persistence';
+import { ChallengeValues, connectRedis } from '@certwright/redis';
+import type { RunningProcess } from '@certwright/service';
+import type { ResponderConfig } from '../config';
+import { ApprovalSource } from './approval-source';
+import { DnsMetrics } from './dns-metrics';
+import { type ZoneSettings, zoneSettings } from './dns-settings';
+import { KnownValues } from './known-values';
+import { LookUpLimit, TooManyLookUps } from './look-up-limit';
+import { ResponseLimit } from './response-limit';
+import { ZoneRecords } from './zone-records';
+
+/**
+ * A question waits for Redis no longer than this, milliseconds; then the database is asked. Well above the pauses of a busy
+ * process: taken for an outage, they would send a flood on to the database.
+ */
+const redisPatienceMs = 300;
+/** One look into the database, which finds a row by its key, milliseconds. */
+const storedPatienceMs = 1_000;
+/** A resolver asks again after about as long; SERVFAIL before that lets it ask another copy. Milliseconds. */
+const sourceTimeoutMs = 1_500;
+/**
+ * An answer over UDP is at most so many times as long as its question, longer ones are truncated: what a forged source
+ * gains. Seven values at a target fit.
+ */
+const mostAmplification = 10;
+/** Connections that may be open at once; about 10 kB each. More come only from those who mean to use them up. */
+const tcpConnections = 500;
+/** One line per interval about failing look-ups, however many there are. */
+const logEveryMs = 10_000;
+
+/**
+ * Answers for the approval zone, when `DNS_PORT` is set.
+ *
+ * @returns the port, or null when DNS is off
+ * @throws SettingsError; the system's error when it cannot listen
+ */
+export async function startDns(
+  config: ResponderConfig,
+  running: RunningProcess,
+  challenges: Challenges,
+): Promise<number | null> {
+  const zone = zoneSettings(config);
+  if (zone === null) return null;
+  const { log } = running;
+  const server = dnsServer(config, running, { zone, challenges });
+  const { host, port } = await server.listen();
+  running.opened('dns', () => server.close());
+  log.info({ host, port, zone: zone.apex }, 'answering DNS');
+  return port;
+}
+
+interface Answering {
+  readonly zone: ZoneSettings;
+  readonly challenges: Challenges;
+}
+
+function dnsServer(
+  config: ResponderConfig,
+  { log, metrics: { registry }, opened }: RunningProcess,
+  { zone, challenges }: Answering,
+): DnsServer {
+  const redis = connectRedis(config.REDIS_URL, {
+    name: 'approval-responder-dns',
+    log,
+    commandTimeoutMs: redisPatienceMs,
+  });
+  opened('redis-dns', () => redis.close());
+  const metrics = new DnsMetrics({ registry });
+  const responses = new ResponseLimit({ ratePerS: config.DNS_ANSWERS_PER_S });
+  const values = new KnownValues({
+    remembered: new ChallengeValues(redis.client),
+    stored: challenges,
+    limit: new LookUpLimit(config.DNS_LOOKUPS),
+    storedPatienceMs,
+    onFound: (source, seconds) => metrics.found(source, seconds),
+  });
+  const failing = failureLog(log);
+  return new DnsServer({
+    host: config.DNS_HOST,
+    port: config.DNS_PORT ?? 0,
+    source: new ApprovalSource(new ZoneRecords(zone), values),
+    sourceTimeoutMs,
+    mostAmplification,
+    limits: { tcpConnections },
+    admit: (peer) => {
+      const admission = responses.admit(peer);
+      metrics.admitted(admission);
+      return admission;
+    },
+    onAnswered: (answered) => {
+      metrics.answered(answered);
+      failing(answered);
+    },
+    onError: (error) => log.error({ err: error }, 'a DNS socket failed'),
+  });
+}
+
+/** Names are asked for by anybody, so none is logged. */
+function failureLog(log: RunningProcess['log']): (answered: Answered) => void {
+  let quietUntilMs = -Infinity;
+  return ({ error }) => {
+    const now = performance.now();
+    if (error === undefined || now < quietUntilMs) return;
+    quietUntilMs = now + logEveryMs;
+    const what = error instanceof TooManyLookUps ? 'DNS questions were turned away' : 'a DNS look-up failed';
+    log.warn({ err: error }, what);
+  };
+}

@@ -1,0 +1,53 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { AuditLog } from './audit/audit-log';
+import type { CredentialKeys } from './credentials/credential-keys';
+import { Describing } from './description/describing';
+import { DescriptionController } from './description/description.controller';
+import type { HandleKeys } from './handles/handle-keys';
+import { AddRecord } from './integrations/add-record';
+import { GetZones } from './integrations/get-zones';
+import { IntegrationAccess, type Providers } from './integrations/integration-access';
+import { MakeIntegration } from './integrations/make-integration';
+import { RecordedChanges } from './integrations/recorded-changes';
+import { RemoveRecord } from './integrations/remove-record';
+import { RequestBounds } from './integrations/request-bounds';
+import type { ZoneMemory } from './integrations/zone-memory';
+import type { RecordRules } from './policy/record-rules';
+import type { ProviderPorts } from './providers/dns-provider';
+import type { Logger } from '@certwright/service';
+import { GatewayController } from './wire/gateway.controller';
+
+/** What the gateway is made of; all of it lives as long as the process. */
+export interface GatewayParts {
+  readonly bounds: RequestBounds;
+  readonly handles: HandleKeys;
+  readonly credentialKeys: CredentialKeys;
+  readonly providers: Providers;
+  readonly ports: ProviderPorts;
+  readonly memory: ZoneMemory;
+  readonly rules: RecordRules;
+  readonly audit: AuditLog;
+  readonly log: Logger;
+}
+
+@Module({})
+export class AppModule {
+  static of(parts: GatewayParts): DynamicModule {
+    const { bounds, handles, credentialKeys, providers, ports, memory, rules, audit, log } = parts;
+    const access = new IntegrationAccess(handles, providers, ports, log);
+    const changes = new RecordedChanges(audit, log);
+    const useCases = [
+      bounds,
+      new MakeIntegration(handles, providers, ports, credentialKeys),
+      new GetZones(access, memory),
+      new AddRecord(access, memory, rules, changes, handles),
+      new RemoveRecord(access, changes, handles),
+      new Describing(credentialKeys, providers),
+    ];
+    return {
+      module: AppModule,
+      controllers: [GatewayController, DescriptionController],
+      providers: useCases.map((useCase) => ({ provide: useCase.constructor, useValue: useCase })),
+    };
+  }
+}

@@ -1,0 +1,102 @@
+import type { ProviderName } from '@certwright/gateway-contract';
+
+/** What is about to be done, or was refused. It has no member for a credential, and only the members named here are written. */
+export interface AuditIntent {
+  readonly requestId: string;
+  /** Identity of the client certificate. */
+  readonly client: string;
+  /** The platform's account. */
+  readonly account: string;
+  readonly integrationId: string;
+  readonly provider: ProviderName;
+  readonly action: 'add' | 'replace' | 'remove';
+  /** Null when no zone was found. */
+  readonly zone: string | null;
+  readonly fqdn: string;
+  readonly type: string;
+  readonly value: string;
+  /** Seconds. */
+  readonly ttlS: number | null;
+  readonly decision: 'allowed' | 'refused';
+  /** Of a refusal. */
+  readonly reason: string | null;
+}
+
+/** What came of an allowed intent. */
+export interface AuditOutcome {
+  /** `unknown`: the provider's answer was lost, and the change may have been made. */
+  readonly result: 'done' | 'failed' | 'unknown';
+  readonly problem: string | null;
+}
+
+/** Bytes after the last whole line of the preceding file: a write that a crash cut off. */
+export interface TornBytes {
+  readonly bytes: number;
+  /** SHA-256 over them, hex. */
+  readonly sha256: string;
+}
+
+/** The first entry of every file. */
+export interface FileOpened {
+  readonly instance: string;
+  readonly format: 1;
+  /** What the files before it end in, oldest first; empty but after a crash. */
+  readonly torn: readonly TornBytes[];
+}
+
+export type EntryContent =
+  | ({ readonly kind: 'opened' } & FileOpened)
+  | ({ readonly kind: 'intent' } & AuditIntent)
+  | ({ readonly kind: 'outcome'; readonly intent: number } & AuditOutcome);
+
+/** A place in a chain. `hash` is SHA-256 over the entry's line without the member `hash`, hex. */
+export interface ChainHead {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/** Before the first entry. */
+export const chainStart: ChainHead = { sequence: 0, hash: '0'.repeat(64) };
+
+/** UTF-16 units of one string. The longest that is ever judged is a value of 512; what is longer was refused. */
+const longestString = 1_024;
+
+/** The entry with its own members only, in the order they are written in, and with overlong strings cut. */
+export function intentContent(intent: AuditIntent): EntryContent {
+  let cut = false;
+  const bounded = (text: string): string => {
+    if (text.length <= longestString) return text;
+    cut = true;
+    return `${text.slice(0, longestString)}… (${text.length})`;
+  };
+  const orNull = (text: string | null) => (text === null ? null : bounded(text));
+  const content: EntryContent = {
+    kind: 'intent',
+    requestId: bounded(intent.requestId),
+    client: bounded(intent.client),
+    account: bounded(intent.account),
+    integrationId: bounded(intent.integrationId),
+    provider: intent.provider,
+    action: intent.action,
+    zone: orNull(intent.zone),
+    fqdn: bounded(intent.fqdn),
+    type: bounded(intent.type),
+    value: bounded(intent.value),
+    ttlS: intent.ttlS,
+    decision: intent.decision,
+    reason: orNull(intent.reason),
+  };
+  // A log that does not say what was changed is none.
+  if (cut && intent.decision === 'allowed')
+    throw new RangeError('An allowed change is longer than the audit log can tell.');
+  return content;
+}
+
+export function outcomeContent(intent: number, { result, problem }: AuditOutcome): EntryContent {
+  return {
+    kind: 'outcome',
+    intent,
+    result,
+    problem: problem === null ? null : problem.slice(0, longestString),
+  };
+}

@@ -1,0 +1,98 @@
+import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+
+/** A file of the log while it is written. */
+export interface AuditFile {
+  /** Rejects when not all of it was written. */
+  append(bytes: Buffer): Promise<void>;
+  /** Resolves when everything appended is on the disk (fdatasync), in the file that its name still leads to. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes a file that did not exist. Resolves when its name is on the disk too. */
+export type CreateAuditFile = (file: string) => Promise<AuditFile>;
+
+/** Instances share a folder: `<instance>.<number>.jsonl`, and names sort in the order of the chain. */
+export function auditFileName(instance: string, number: number): string {
+  return `${instance}.${String(number).padStart(8, '0')}.jsonl`;
+}
+
+/** The instance's files, oldest first. */
+export async function auditFiles(
+  folder: string,
+  instance: string,
+): Promise<readonly { readonly number: number; readonly file: string }[]> {
+  const prefix = `${instance}.`;
+  const names = await readdir(folder);
+  return names
+    .filter((name) => name.startsWith(prefix) && /^\d{8}\.jsonl$/.test(name.slice(prefix.length)))
+    .sort()
+    .map((name) => ({
+      number: Number(name.slice(prefix.length, prefix.length + 8)),
+      file: path.join(folder, name),
+    }));
+}
+
+export async function makeFolder(folder: string): Promise<void> {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  // The topmost folder that was made has its name in the one above it.
+  if (made !== undefined) await syncFolder(path.dirname(made));
+}
+
+/** A name in a folder is on the disk only once the folder itself is synced. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** O_APPEND with O_EXCL, mode 0600: two processes never write into one file. */
+export const createAuditFile: CreateAuditFile = async (file) => {
+  const handle = await open(file, 'ax', 0o600);
+  try {
+    await syncFolder(path.dirname(file));
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  let appended = 0;
+  return {
+    append: async (bytes) => {
+      await appendAll(handle, bytes);
+      appended += bytes.length;
+    },
+    sync: async () => void (await Promise.all([handle.datasync(), assertInPlace(file, handle, appended)])),
+    close: async () => await handle.close(),
+  };
+};
+
+/** Whatever is written to a file that was moved, deleted or cut is not in the log, though no write fails. */
+async function assertInPlace(file: string, handle: FileHandle, bytes: number): Promise<void> {
+  const [named, own] = await Promise.all([stat(file), handle.stat()]);
+  if (named.ino !== own.ino || named.dev !== own.dev) throw new Error('its newest file was replaced');
+  if (own.size !== bytes) throw new Error('its newest file was changed by somebody else');
+}
+
+/** Ends the torn last line of a file that is otherwise never written again. */
+export async function appendNewline(file: string): Promise<void> {
+  const handle = await open(file, 'a');
+  try {
+    await appendAll(handle, Buffer.from('\n'));
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A full disk takes a part of the bytes first and refuses only the next write. */
+async function appendAll(handle: FileHandle, bytes: Buffer): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, written);
+    if (bytesWritten === 0) throw new Error('The disk took none of the bytes.');
+    written += bytesWritten;
+  }
+}

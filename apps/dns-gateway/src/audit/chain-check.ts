@@ -1,0 +1,161 @@
+import { type ChainHead, chainStart, type TornBytes } from './audit-entry';
+import { type AuditLine, readLine, tornBytes } from './audit-line';
+
+/** Where a chain breaks first. */
+export interface ChainBreak {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  /** A sentence without its full stop. */
+  readonly reason: string;
+}
+
+export interface ChainSummary {
+  readonly instance: string | null;
+  readonly entries: number;
+  readonly files: number;
+  /** RFC 3339; null without entries. */
+  readonly firstTime: string | null;
+  readonly lastTime: string | null;
+  readonly head: ChainHead;
+  /** Sequence numbers: changes that nobody knows the end of. */
+  readonly intentsWithoutOutcome: readonly number[];
+  readonly tornLines: number;
+}
+
+const newline = 0x0a;
+
+/**
+ * Follows one instance's chain through its files, in their order. The first break ends it.
+ *
+ * The chain tells about every change of what stands before its head. It cannot tell that its end was cut off, nor that
+ * someone wrote all of it anew: for both, the head must have been kept somewhere else.
+ */
+export class ChainCheck {
+  private at: ChainHead | null;
+  private instance: string | null = null;
+  private entries = 0;
+  private files = 0;
+  private firstTime: string | null = null;
+  private lastTime: string | null = null;
+  private tornLines = 0;
+  private readonly withoutOutcome = new Set<number>();
+  /** Torn bytes that the next file has to record. */
+  private readonly unrecorded: (TornBytes & { readonly where: ChainBreak })[] = [];
+
+  /**
+   * @param after where the files take up the chain; null: wherever their first entry says
+   * @param kept a head that was kept somewhere else: the chain must lead through it
+   */
+  constructor(
+    private readonly after: ChainHead | null = chainStart,
+    private readonly kept: ChainHead | null = null,
+  ) {
+    this.at = after;
+  }
+
+  /** @returns null while the chain is whole */
+  take(file: string, bytes: Buffer): ChainBreak | null {
+    this.files += 1;
+    let start = 0;
+    for (let number = 1; start < bytes.length; number += 1) {
+      const end = bytes.indexOf(newline, start);
+      const broken = (reason: string): ChainBreak => ({ file, line: number, reason });
+      if (end === -1) return broken('the last line has no end; the next start of the gateway records it');
+      const line = bytes.subarray(start, end);
+      const read = readLine(line);
+      if (read.ok) {
+        const reason = this.follow(read.line, number === 1);
+        if (reason !== null) return broken(reason);
+      } else if (read.whole || end + 1 < bytes.length) {
+        return broken(read.reason);
+      } else if (line.length === 0) {
+        return broken('the line is empty');
+      } else {
+        this.unrecorded.push({ ...tornBytes(line), where: broken('a torn line that no entry records') });
+      }
+      start = end + 1;
+    }
+    return null;
+  }
+
+  /** After the last file. */
+  finish(): ChainBreak | null {
+    const [torn] = this.unrecorded;
+    if (torn !== undefined) return torn.where;
+    const { kept } = this;
+    const { head } = this.summary();
+    if (kept === null || kept.sequence <= head.sequence) return null;
+    const reason = `the chain ends with entry ${head.sequence}, and ${kept.sequence} was written once`;
+    return { file: 'the end', line: this.entries, reason };
+  }
+
+  /** Torn bytes at the end of what was taken, oldest first. */
+  unrecordedTorn(): readonly TornBytes[] {
+    return this.unrecorded.map(({ bytes, sha256 }) => ({ bytes, sha256 }));
+  }
+
+  summary(): ChainSummary {
+    return {
+      instance: this.instance,
+      entries: this.entries,
+      files: this.files,
+      firstTime: this.firstTime,
+      lastTime: this.lastTime,
+      head: this.at ?? chainStart,
+      intentsWithoutOutcome: [...this.withoutOutcome],
+      tornLines: this.tornLines,
+    };
+  }
+
+  /** @returns why the line does not follow; null when it does */
+  private follow(line: AuditLine, firstOfFile: boolean): string | null {
+    const { at } = this;
+    if (at !== null && line.sequence !== at.sequence + 1)
+      return `entry ${line.sequence} stands where ${at.sequence + 1} belongs`;
+    if (at !== null && line.previous !== at.hash)
+      return `entry ${line.sequence} follows another entry than the one before it`;
+    if (line.sequence === this.kept?.sequence && line.hash !== this.kept.hash)
+      return `entry ${line.sequence} is not the one that was kept: the chain was written anew`;
+    const reason = this.judgeContent(line, firstOfFile);
+    if (reason !== null) return reason;
+    this.at = { sequence: line.sequence, hash: line.hash };
+    this.entries += 1;
+    this.firstTime ??= line.time;
+    this.lastTime = line.time;
+    return null;
+  }
+
+  private judgeContent({ sequence, content }: AuditLine, firstOfFile: boolean): string | null {
+    if (firstOfFile !== (content.kind === 'opened'))
+      return 'a file starts with the entry that opens it, which stands nowhere else';
+    switch (content.kind) {
+      case 'opened':
+        return this.open(content.instance, content.torn);
+      case 'intent':
+        if (content.decision === 'allowed') this.withoutOutcome.add(sequence);
+        return null;
+      case 'outcome':
+        // Files may be taken from the middle of a chain, with the intent in an earlier one.
+        if (
+          this.withoutOutcome.delete(content.intent) ||
+          content.intent <= (this.after?.sequence ?? sequence)
+        )
+          return null;
+        return `entry ${content.intent} is no intent that waits for its outcome`;
+    }
+  }
+
+  private open(instance: string, torn: readonly TornBytes[]): string | null {
+    if (this.instance !== null && this.instance !== instance)
+      return `it is of another instance (${instance})`;
+    this.instance = instance;
+    // Where the chain is taken up in its middle, what the file before ended in is not known.
+    const known = this.entries > 0 || this.after === chainStart;
+    if (known && JSON.stringify(torn) !== JSON.stringify(this.unrecordedTorn()))
+      return 'it does not record what the file before it ends in';
+    this.tornLines += torn.length;
+    this.unrecorded.length = 0;
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import type { ChainHead, TornBytes } from './audit-entry';
+import { appendNewline, auditFiles } from './audit-files';
+import { readLine } from './audit-line';
+import { ChainCheck } from './chain-check';
+
+/** Where an instance's chain goes on. */
+export interface LastState {
+  readonly head: ChainHead;
+  /** What crashes left at the end of the last files, for the next file to record. */
+  readonly torn: readonly TornBytes[];
+  /** Of the file to make. */
+  readonly nextNumber: number;
+}
+
+const newline = 0x0a;
+
+/**
+ * Reads the end of the chain back, from the newest file that has an entry on. A last line that a crash cut off is kept
+ * and ended with a newline; cut off right before its newline it is an entry like any other. Anything else that does not
+ * hold is not the work of a crash.
+ *
+ * @throws Error that names file and line when the chain is broken: nothing may be added to it
+ */
+export async function readLastState(folder: string, instance: string): Promise<LastState> {
+  const files = await auditFiles(folder, instance);
+  const ends: { file: string; bytes: Buffer }[] = [];
+  for (const { file } of [...files].reverse()) {
+    const bytes = await endedLines(file);
+    ends.unshift({ file, bytes });
+    if (readLine(bytes.subarray(0, Math.max(bytes.indexOf(newline), 0))).ok) break;
+  }
+  // Taken up in the middle: older files may be archived.
+  const check = new ChainCheck(null);
+  for (const { file, bytes } of ends) {
+    const broken = check.take(file, bytes) ?? otherInstance(file, check, instance);
+    if (broken !== null) {
+      throw new Error(
+        `The audit log is broken at ${broken.file}:${broken.line}: ${broken.reason}. Move the files of ${instance} away to start a new chain.`,
+      );
+    }
+  }
+  const nextNumber = (files.at(-1)?.number ?? 0) + 1;
+  return { head: check.summary().head, torn: check.unrecordedTorn(), nextNumber };
+}
+
+function otherInstance(file: string, check: ChainCheck, instance: string) {
+  const { instance: own } = check.summary();
+  return own === null || own === instance ? null : { file, line: 1, reason: `it is of instance ${own}` };
+}
+
+async function endedLines(file: string): Promise<Buffer> {
+  const bytes = await readFile(file);
+  if (bytes.length === 0 || bytes.at(-1) === newline) return bytes;
+  await appendNewline(file);
+  return Buffer.concat([bytes, Buffer.from('\n')]);
+}

@@ -1,0 +1,52 @@
+import type { TLSSocket } from 'node:tls';
+import { Problem } from '@certwright/errors';
+import type { Rate, TokenBuckets } from '@certwright/service';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type ClientGrants, grants } from './client-grants';
+import { identityIn, isInForce } from './client-identity';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The identity in the client's certificate; empty when it has none that is in force. */
+    client: string;
+  }
+}
+
+export interface Admission {
+  readonly clients: ClientGrants;
+  readonly buckets: TokenBuckets;
+  /** Of each client. */
+  readonly rate: Rate;
+  readonly now: () => Date;
+}
+
+/** Before a body is read: who asks, whether it may, and whether there is room. TLS has verified the certificate. */
+export function admitClients(instance: FastifyInstance, admission: Admission): void {
+  instance.decorateRequest('client', '');
+  instance.addHook('onRequest', async (request: FastifyRequest) => {
+    const path = request.routeOptions.url?.slice(1);
+    // Health tells nothing of anybody; every other route is one of the list.
+    if (path === 'healthz' || path === 'readyz') return;
+    const identity = identityOf(request.raw.socket as TLSSocket, admission.now());
+    request.client = identity ?? '';
+    const grant = grants.find((each) => each === path);
+    if (identity === null || grant === undefined || !admission.clients.allows(identity, grant)) {
+      throw new Problem('unauthorized', 'The client of this certificate may not use this endpoint.');
+    }
+    await takeOne(identity, admission);
+  });
+}
+
+function identityOf(socket: TLSSocket, now: Date): string | null {
+  const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  if (certificate === undefined || !isInForce(certificate, now)) return null;
+  return identityIn(certificate.subjectAltName);
+}
+
+async function takeOne(identity: string, { buckets, rate }: Admission): Promise<void> {
+  const taken = await buckets.take(identity, { ...rate, cost: 1 });
+  if (taken.ok) return;
+  throw new Problem('rate_limited', `This client may ask ${rate.ratePerS} times a second.`, {
+    retryAfterS: taken.retryAfterS,
+  });
+}

@@ -1,0 +1,71 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { Metafile } from 'esbuild';
+
+/** What would give the gateway a memory of its own, or a way to one. */
+const forbidden = [
+  'typeorm',
+  'pg',
+  'ioredis',
+  'bullmq',
+  '@nestjs/typeorm',
+  '@nestjs/bullmq',
+  '@nestjs/microservices',
+  '@certwright/persistence',
+  '@certwright/redis',
+  '@certwright/bullmq',
+];
+
+const workspaceRoot = path.join(__dirname, '../../..');
+const require = createRequire(path.join(workspaceRoot, 'package.json'));
+
+interface Bundling {
+  bundleOptions(entryPoints: Record<string, string>, outdir: string): object;
+}
+
+describe('the bundle of the gateway', () => {
+  let metafile: Metafile;
+  beforeAll(async () => {
+    const { bundleOptions } = (await import(path.join(workspaceRoot, 'tools/build/bundle.mjs'))) as Bundling;
+    const { build } = require('esbuild') as typeof import('esbuild');
+    const options = bundleOptions({ main: 'apps/dns-gateway/src/main.ts' }, 'dist/apps/dns-gateway');
+    ({ metafile } = await build({ ...options, write: false, metafile: true, logLevel: 'silent' }));
+  }, 30_000);
+
+  const inputs = (): readonly string[] => Object.keys(metafile.inputs);
+  const packages = (): readonly string[] => {
+    const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+    return [...new Set(imports.filter(({ external }) => external).map(({ path: name }) => name))].sort();
+  };
+
+  it('reaches no database, no Redis, no ORM and no queue', () => {
+    expect(packages().length).toBeGreaterThan(5);
+    const names = packages().map((name) =>
+      name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/'),
+    );
+    expect(names.filter((name) => forbidden.includes(name))).toEqual([]);
+    expect(inputs().filter((file) => /^libs\/(persistence|redis|bullmq|jobs)\//.test(file))).toEqual([]);
+  });
+
+  it('is made of the libs that it may use, and of no specs', () => {
+    const libs = inputs().flatMap((file) => /^libs\/([^/]+)\//.exec(file)?.[1] ?? []);
+    expect([...new Set(libs)].sort()).toEqual([
+      'dns-authority',
+      'dns-names',
+      'errors',
+      'gateway-contract',
+      'outbound',
+      'sealing',
+      'service',
+    ]);
+    expect(inputs().filter((file) => /testing\/|\.spec\.|fixture|imitation/.test(file))).toEqual([]);
+  });
+
+  it('is small', () => {
+    const [code] = Object.entries(metafile.outputs).filter(([file]) => file.endsWith('.js'));
+    expect(code?.[1].bytes).toBeLessThan(600 * 1024);
+  });
+});

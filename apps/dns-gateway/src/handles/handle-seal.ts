@@ -1,0 +1,119 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { Problem } from '@certwright/errors';
+
+/**
+ * A handle is `prefix base64url(key id ‖ salt ‖ nonce ‖ ciphertext ‖ tag)`, AES-256-GCM (NIST SP 800-38D) under a key
+ * that is its own: HKDF-SHA-256 (RFC 5869) from a master key and the salt. All handles of a kind are equally long.
+ */
+const algorithm = 'aes-256-gcm';
+export const masterKeyOctets = 32;
+/** Of SHA-256 over a label and the master key. */
+const keyIdOctets = 4;
+const saltOctets = 32;
+const nonceOctets = 12;
+const tagOctets = 16;
+const frameOctets = keyIdOctets + saltOctets + nonceOctets + tagOctets;
+/** In front of the content, its length: what comes after it is padding. */
+const lengthOctets = 2;
+
+export interface HandleKind {
+  readonly name: 'integration' | 'record';
+  /** Tells people and secret scanners what they see. */
+  readonly prefix: string;
+  /** Of the padded plaintext. */
+  readonly octets: number;
+}
+
+/** Changes with the shape of the content or of the frame: a handle of another version does not open. */
+const version = 1;
+
+export const handleKinds = {
+  integration: { name: 'integration', prefix: 'cwi1.', octets: 4_096 },
+  /** A TXT value of 512 octets, a name, a zone's name and a provider's id of it, with the escapes of JSON. */
+  record: { name: 'record', prefix: 'cwr1.', octets: 3_072 },
+} as const satisfies Record<string, HandleKind>;
+
+/** Largest content that fits, in octets of UTF-8. */
+export const largestContent = ({ octets }: HandleKind): number => octets - lengthOctets;
+
+export interface MasterKey {
+  readonly id: Buffer;
+  readonly bytes: Buffer;
+}
+
+export function masterKey(bytes: Buffer): MasterKey {
+  const id = createHash('sha256').update('certwright gateway handle key id\0').update(bytes).digest();
+  return { id: id.subarray(0, keyIdOctets), bytes };
+}
+
+/** @param content at most `largestContent(kind)` octets; @param binding whose handle it is, see `bindingOf` */
+export function seal(
+  content: Buffer,
+  kind: HandleKind,
+  binding: readonly string[],
+  master: MasterKey,
+): string {
+  const padded = Buffer.alloc(kind.octets);
+  padded.writeUInt16BE(content.length);
+  content.copy(padded, lengthOctets);
+  const salt = randomBytes(saltOctets);
+  const nonce = randomBytes(nonceOctets);
+  const cipher = createCipheriv(algorithm, derivedKey(master, salt, kind), nonce);
+  cipher.setAAD(associatedData(kind, binding));
+  const ciphertext = Buffer.concat([cipher.update(padded), cipher.final()]);
+  const frame = Buffer.concat([master.id, salt, nonce, ciphertext, cipher.getAuthTag()]);
+  return kind.prefix + frame.toString('base64url');
+}
+
+/**
+ * @returns the content, and the key that it was sealed under
+ * @throws Problem `bad_handle`, the same for every reason
+ */
+export function open(
+  text: string,
+  kind: HandleKind,
+  binding: readonly string[],
+  masters: readonly MasterKey[],
+): { readonly content: Buffer; readonly master: MasterKey } {
+  const frame = frameIn(text, kind);
+  const master = masters.find(({ id }) => id.equals(frame.subarray(0, keyIdOctets)));
+  if (master === undefined) throw badHandle();
+  const salt = frame.subarray(keyIdOctets, keyIdOctets + saltOctets);
+  const nonce = frame.subarray(keyIdOctets + saltOctets, keyIdOctets + saltOctets + nonceOctets);
+  const decipher = createDecipheriv(algorithm, derivedKey(master, salt, kind), nonce, {
+    authTagLength: tagOctets,
+  });
+  decipher.setAAD(associatedData(kind, binding));
+  decipher.setAuthTag(frame.subarray(-tagOctets));
+  let padded: Buffer;
+  try {
+    const ciphertext = frame.subarray(keyIdOctets + saltOctets + nonceOctets, -tagOctets);
+    padded = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
+  } catch {
+    throw badHandle();
+  }
+  return { content: padded.subarray(lengthOctets, lengthOctets + padded.readUInt16BE()), master };
+}
+
+/** One text for one frame: no other prefix, length, alphabet, padding or unused bits. */
+function frameIn(text: string, { prefix, octets }: HandleKind): Buffer {
+  const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : '';
+  if (encoded.length !== Math.ceil(((octets + frameOctets) * 4) / 3)) throw badHandle();
+  const frame = Buffer.from(encoded, 'base64url');
+  // Buffer skips what is not base64url, so what was read is held against what was written.
+  if (frame.toString('base64url') !== encoded) throw badHandle();
+  return frame;
+}
+
+/** As JSON, in which no two lists of strings look the same. */
+const associatedData = (kind: HandleKind, binding: readonly string[]): Buffer =>
+  Buffer.from(JSON.stringify(['certwright gateway handle', version, kind.name, ...binding]));
+
+const derivedKey = (master: MasterKey, salt: Buffer, kind: HandleKind): Buffer =>
+  Buffer.from(
+    hkdfSync('sha256', master.bytes, salt, `certwright gateway ${kind.name} handle`, masterKeyOctets),
+  );
+
+/** Wrong key, other owner, other kind and changed text look the same. */
+export const badHandle = (): Problem =>
+  new Problem('bad_handle', 'The handle does not open for this account, integration and provider.');

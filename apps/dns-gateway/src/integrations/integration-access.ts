@@ -1,0 +1,82 @@
+import type { Integrated, MaybeResealed, ProviderName } from '@certwright/gateway-contract';
+import { Problem } from '@certwright/errors';
+import type { Logger } from '@certwright/service';
+import type { HandleKeys, OpenedIntegration } from '../handles/handle-keys';
+import type { DnsProvider, ProviderPorts, ProviderSession } from '../providers/dns-provider';
+import { ProviderFault } from '../providers/provider-fault';
+import { ProblemWithHandle } from '../wire/problem';
+import { problemOfProvider } from '../wire/provider-problem';
+import type { Asking } from './asking';
+
+export type Providers = ReadonlyMap<ProviderName, DnsProvider>;
+
+/** Opens integration handles, and gives them out anew when what they hold has changed, whether the work succeeds or not. */
+export class IntegrationAccess {
+  constructor(
+    private readonly handles: HandleKeys,
+    private readonly providers: Providers,
+    private readonly ports: ProviderPorts,
+    private readonly log: Logger,
+  ) {}
+
+  /** @throws Problem; anything else is a fault of ours */
+  async use<T extends object>(
+    integrated: Integrated,
+    { requestId, signal }: Asking,
+    work: (session: ProviderSession) => Promise<T>,
+  ): Promise<T & MaybeResealed> {
+    const opened = this.handles.openIntegration(integrated, integrated.integration);
+    let session: ProviderSession | undefined;
+    const resealed = (): MaybeResealed => this.#resealed(integrated, opened, session, requestId);
+    try {
+      const provider = providerOf(this.providers, integrated.provider);
+      session = provider.session(opened.kept, integrated.account, this.ports, signal);
+      const answer = await work(session);
+      return { ...answer, ...resealed() };
+    } catch (error) {
+      const { integration } = resealed();
+      const problem = problemOf(error, signal);
+      if (integration === undefined) throw problem ?? error;
+      if (problem === undefined) this.log.error({ err: error, request_id: requestId }, 'a request failed');
+      throw new ProblemWithHandle(problem ?? unexpected(), integration);
+    }
+  }
+
+  /** Never throws: a change that was made is told, whatever becomes of the handle. */
+  #resealed(
+    owner: Integrated,
+    { kept, isRetiring }: OpenedIntegration,
+    session: ProviderSession | undefined,
+    requestId: string,
+  ): MaybeResealed {
+    try {
+      const renewed = session?.renewed() ?? (isRetiring ? kept : null);
+      return renewed === null ? {} : { integration: this.handles.sealIntegration(owner, renewed) };
+    } catch (err) {
+      this.log.error(
+        { err, request_id: requestId, integration_id: owner.integration_id },
+        'renewed credentials are lost',
+      );
+      return {};
+    }
+  }
+}
+
+export function providerOf(providers: Providers, name: ProviderName): DnsProvider {
+  const provider = providers.get(name);
+  if (provider !== undefined) return provider;
+  throw new Problem('invalid_value', 'This gateway does not know the provider.', { field: 'provider' });
+}
+
+/** What an error means at our edge; undefined: nobody meant to throw it. */
+export function problemOf(error: unknown, signal: AbortSignal): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (signal.aborted)
+    return new Problem(
+      'timeout',
+      'The provider took too long. Whether it made a change is not known: ask again.',
+    );
+  return error instanceof ProviderFault ? problemOfProvider(error) : undefined;
+}
+
+const unexpected = (): Problem => new Problem('internal_error', 'Something went wrong on our side.');

@@ -1,0 +1,100 @@
+import { Problem } from '@certwright/errors';
+import type { Logger } from '@certwright/service';
+import type { AuditIntent, AuditOutcome } from '../audit/audit-entry';
+import type { AuditLog } from '../audit/audit-log';
+import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
+import { problemOf } from './integration-access';
+import { within } from './request-bounds';
+
+/** Whether a fault of the provider leaves it open what became of the change. */
+const resultOf = {
+  auth_failed: 'failed',
+  rejected: 'failed',
+  rate_limited: 'failed',
+  unavailable: 'unknown',
+  conflict: 'failed',
+  zone_not_found: 'failed',
+} as const satisfies Record<ProviderFaultKind, AuditOutcome['result']>;
+
+export type ChangeAudit = Pick<AuditLog, 'intent' | 'outcome'>;
+
+/** Every change of a customer's zone: on the disk before it is made, and its outcome after. Nothing here knows a credential. */
+export class RecordedChanges {
+  constructor(
+    private readonly audit: ChangeAudit,
+    private readonly log: Logger,
+  ) {}
+
+  async refused(intent: AuditIntent): Promise<void> {
+    await this.#written(intent);
+    this.log.warn({ ...lineOf(intent), reason: intent.reason }, 'a change was refused');
+  }
+
+  /**
+   * @throws Problem `service_outage` when the intent cannot be written: then nothing was changed; whatever the change
+   * throws, and the signal's reason
+   */
+  async carryOut(intent: AuditIntent, signal: AbortSignal, change: () => Promise<void>): Promise<void> {
+    signal.throwIfAborted();
+    const id = await this.#written(intent);
+    let outcome: AuditOutcome = { result: 'done', problem: null };
+    try {
+      await within(signal, change());
+    } catch (error) {
+      outcome = outcomeOf(error, signal);
+      throw error;
+    } finally {
+      await this.audit.outcome(id, outcome).catch((err: unknown) => {
+        // The intent stands without an outcome, which says as much: not known.
+        this.log.error({ ...lineOf(intent), err }, 'the outcome of a change could not be written');
+      });
+      this.log.info({ ...lineOf(intent), ...outcome }, 'a change');
+    }
+  }
+
+  async #written(intent: AuditIntent): Promise<string> {
+    try {
+      return await this.audit.intent(intent);
+    } catch (err) {
+      this.log.error({ ...lineOf(intent), err }, 'the audit log cannot be written, so nothing is changed');
+      throw new Problem(
+        'service_outage',
+        'Changes cannot be recorded at present, and none is made unrecorded.',
+        {
+          retryAfterS: 30,
+        },
+      );
+    }
+  }
+}
+
+function outcomeOf(error: unknown, signal: AbortSignal): AuditOutcome {
+  const problem = problemOf(error, signal)?.code ?? 'internal_error';
+  const isAnswer = error instanceof ProviderFault && !signal.aborted;
+  return { result: isAnswer ? resultOf[error.kind] : 'unknown', problem };
+}
+
+/** Values of approval records are public by their nature. */
+const lineOf = ({
+  requestId,
+  client,
+  account,
+  integrationId,
+  provider,
+  action,
+  zone,
+  fqdn,
+  type,
+  value,
+}: AuditIntent) => ({
+  request_id: requestId,
+  client,
+  account_id: account,
+  integration_id: integrationId,
+  provider,
+  action,
+  zone,
+  fqdn,
+  type,
+  value,
+});

@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto';
+import type { AskedRecord } from '../policy/record-policy';
+import { HandleKeys } from '../handles/handle-keys';
+import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
+import {
+  asking,
+  challenge,
+  type IntegrationParts,
+  integrationParts,
+  kept,
+  outcomeOf,
+  owner,
+} from '../testing/integration-parts';
+
+let parts: IntegrationParts;
+let integration: string;
+beforeEach(() => {
+  parts = integrationParts();
+  integration = parts.keys.sealIntegration(owner, kept);
+});
+
+const integrated = () => ({ ...owner, integration });
+const add = (record: AskedRecord = challenge, timeMs?: number) =>
+  outcomeOf(parts.adds.add({ ...integrated(), record }, asking(timeMs)));
+const remove = (handle: string, whose = {}) =>
+  outcomeOf(parts.removes.remove({ ...integrated(), ...whose, record_handle: handle }, asking()));
+const added = async (record = challenge): Promise<string> =>
+  ((await add(record)) as { readonly record_handle: string }).record_handle;
+
+const line = '_acme-challenge.www.example.com TXT LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0';
+
+describe('add_record', () => {
+  it('asks for the zones, writes the intent, changes, and writes the outcome, in this order', async () => {
+    expect(await add()).toEqual({ record_handle: expect.stringMatching(/^cwr1\./) as string });
+    expect(parts.provider.calls).toEqual(['zones', 'intent allowed', 'add', 'outcome done']);
+    expect(parts.provider.records).toEqual([line]);
+    expect(parts.entries).toEqual([
+      {
+        requestId: 'req_1',
+        client: 'spiffe://certwright.internal/issuance-worker',
+        account: '42',
+        integrationId: 'int_7',
+        provider: 'cloudflare',
+        action: 'add',
+        zone: 'example.com',
+        ...challenge,
+        ttlS: null,
+        decision: 'allowed',
+        reason: null,
+      },
+      { result: 'done', problem: null },
+    ]);
+  });
+
+  it('replaces where the policy says so', async () => {
+    await add();
+    await add({ ...challenge, type: 'CNAME', value: 'x.approval.certwright.example' });
+    expect(parts.provider.calls.slice(4)).toEqual(['intent allowed', 'replace', 'outcome done']);
+    expect(parts.provider.records).toEqual([
+      '_acme-challenge.www.example.com CNAME x.approval.certwright.example',
+    ]);
+  });
+
+  it.each([
+    ['policy_violation', 'record.fqdn', { ...challenge, fqdn: 'example.com' }],
+    ['zone_not_found', 'record.fqdn', { ...challenge, fqdn: '_acme-challenge.example.net' }],
+    ['policy_violation', 'record.value', { ...challenge, value: 'v=spf1 -all' }],
+    ['policy_violation', 'record.value', { ...challenge, type: 'CNAME' as const, value: 'evil.example.net' }],
+    ['policy_violation', 'record.type', { ...challenge, type: 'MX', value: '10 mx.evil.test' }],
+    ['out_of_range', 'record.ttl', { ...challenge, ttl: 2_592_000 }],
+  ])('answers %s of %s, writes the refusal, and changes nothing', async (code, field, record) => {
+    expect(await add(record)).toEqual({ code, field });
+    expect(parts.provider.calls.filter((each) => each !== 'zones')).toEqual(['intent refused']);
+    expect(parts.entries).toMatchObject([
+      { decision: 'refused', reason: `${code} of ${field}`, fqdn: record.fqdn },
+    ]);
+  });
+
+  it('asks the provider nothing at all about a record that does not relate to issuance', async () => {
+    await add({ ...challenge, value: 'v=spf1 -all' });
+    await add({ ...challenge, type: 'A' });
+    expect(parts.provider.calls).toEqual(['intent refused', 'intent refused']);
+  });
+
+  it('changes nothing while the audit log cannot be written', async () => {
+    parts.audit.full = true;
+    expect(await add()).toEqual({ code: 'service_outage', retryAfterS: 30 });
+    expect(parts.provider.calls).toEqual(['zones']);
+    expect(await remove(parts.keys.sealRecord(owner, handled))).toMatchObject({ code: 'service_outage' });
+    expect(parts.provider.calls).toEqual(['zones']);
+  });
+
+  it('answers with the handle when only the outcome could not be written: the change is made', async () => {
+    parts.provider.at.add = () => Promise.resolve(void (parts.audit.full = true));
+    expect(await add()).toHaveProperty('record_handle');
+    expect(parts.lines.join('')).toContain('the outcome of a change could not be written');
+  });
+
+  it('twenty times at once, with one handle, lists the zones once', async () => {
+    const records = Array.from({ length: 20 }, (_, n) => ({
+      ...challenge,
+      fqdn: `_acme-challenge.w${n}.example.com`,
+    }));
+    await Promise.all(records.map((record) => add(record)));
+    expect(parts.provider.calls.filter((each) => each === 'zones')).toHaveLength(1);
+    expect(parts.provider.records).toHaveLength(20);
+  });
+
+  it('believes zones for 45 seconds, and asks again for a name that is in none of them', async () => {
+    await add();
+    parts.provider.zones = [{ id: 'z2', name: 'example.net' }];
+    parts.clock.nowMs = 44_999;
+    await add();
+    expect(parts.provider.calls.filter((each) => each === 'zones')).toHaveLength(1);
+    expect(await add({ ...challenge, fqdn: '_acme-challenge.example.net' })).toHaveProperty('record_handle');
+    expect(await add()).toEqual({ code: 'zone_not_found', field: 'record.fqdn' });
+    parts.clock.nowMs = 44_999 + 45_000;
+    parts.provider.zones = [];
+    expect(await add({ ...challenge, fqdn: '_acme-challenge.example.net' })).toMatchObject({
+      code: 'zone_not_found',
+    });
+  });
+});
+
+describe('when the provider fails', () => {
+  it.each([
+    ['auth_failed', 'failed', { code: 'provider_auth_failed' }],
+    ['rejected', 'failed', { code: 'provider_rejected' }],
+    ['rate_limited', 'failed', { code: 'provider_rate_limited', retryAfterS: 60 }],
+    ['unavailable', 'unknown', { code: 'provider_unavailable', retryAfterS: 30 }],
+    ['conflict', 'failed', { code: 'record_conflict' }],
+    ['zone_not_found', 'failed', { code: 'zone_not_found' }],
+  ] as const)('with %s, the audit log says %s', async (kind, result, answer) => {
+    parts.provider.at.add = () => Promise.reject(new ProviderFault(kind as ProviderFaultKind, 'It says no.'));
+    expect(await add()).toEqual(answer);
+    expect(parts.entries.at(-1)).toEqual({ result, problem: answer.code });
+  });
+
+  it('and says when to come again, that is told, a day at most', async () => {
+    parts.provider.at.zones = () => Promise.reject(new ProviderFault('rate_limited', 'Slow down.', 7));
+    expect(await add()).toEqual({ code: 'provider_rate_limited', retryAfterS: 7 });
+    parts.provider.at.zones = () => Promise.reject(new ProviderFault('rate_limited', 'Slow down.', 1e9));
+    expect(await add()).toEqual({ code: 'provider_rate_limited', retryAfterS: 86_400 });
+    expect(parts.entries).toEqual([]);
+  });
+
+  it('by not answering in time, nobody knows: timeout, though it heeds no signal', async () => {
+    parts.provider.at.add = () => new Promise(() => undefined);
+    expect(await add(challenge, 30)).toEqual({ code: 'timeout' });
+    expect(parts.entries.at(-1)).toEqual({ result: 'unknown', problem: 'timeout' });
+  });
+
+  it('in a way that nobody meant, the error is thrown as it is, and the audit log says unknown', async () => {
+    parts.provider.at.add = () => Promise.reject(new TypeError('x is not a function'));
+    await expect(add()).rejects.toThrow(TypeError);
+    expect(parts.entries.at(-1)).toEqual({ result: 'unknown', problem: 'internal_error' });
+  });
+
+  it('while listing zones, nothing is remembered of it', async () => {
+    parts.provider.at.zones = () => Promise.reject(new ProviderFault('unavailable', 'Away.'));
+    await add();
+    parts.provider.at = {};
+    expect(await add()).toHaveProperty('record_handle');
+  });
+});
+
+const handled = {
+  zone: { id: 'z1', name: 'example.com' },
+  record: { ...challenge, fqdn: '_acme-challenge.www.example.com', ttlS: null },
+};
+
+describe('remove_record', () => {
+  it('removes what the handle describes, and a second time changes nothing', async () => {
+    const handle = await added();
+    await added({ ...challenge, value: 'B'.repeat(43) });
+    expect(await remove(handle)).toEqual({});
+    expect(parts.provider.records).toEqual([line.replace(challenge.value, 'B'.repeat(43))]);
+    expect(await remove(handle)).toEqual({});
+    expect(parts.provider.records).toHaveLength(1);
+    expect(parts.entries.slice(-2)).toMatchObject([
+      { action: 'remove', fqdn: challenge.fqdn, value: challenge.value, zone: 'example.com' },
+      { result: 'done' },
+    ]);
+  });
+
+  it.each([
+    ['another account', { account: '43' }],
+    ['another integration', { integration_id: 'int_8' }],
+  ])('of a record of %s is a bad_handle, and asks the provider nothing', async (_what, change) => {
+    const other = { ...owner, ...change };
+    const foreign = parts.keys.sealRecord(other, handled);
+    expect(await remove(foreign)).toEqual({ code: 'bad_handle' });
+    expect(await remove(foreign, change)).toEqual({ code: 'bad_handle' });
+    expect(parts.provider.calls).toEqual([]);
+    expect(parts.entries).toEqual([]);
+  });
+
+  it('with an integration handle for a record handle, or the other way round, is a bad_handle', async () => {
+    const handle = await added();
+    expect(await remove(integration)).toEqual({ code: 'bad_handle' });
+    expect(await remove(handle, { integration: handle })).toEqual({ code: 'bad_handle' });
+    expect(parts.provider.calls).not.toContain('remove');
+  });
+});
+
+it('get_zones lists the zones that records may be written into, and no other, in normal form', async () => {
+  const names = [
+    'Example.COM.',
+    '0/25.2.0.192.in-addr.arpa',
+    'com',
+    'localdomain',
+    '*.example.net',
+    'a_b.example.net',
+  ];
+  parts.provider.zones = names.map((name, n) => ({ id: `z${n}`, name }));
+  expect(await outcomeOf(parts.zones.get(integrated(), asking()))).toEqual({
+    zones: [{ id: 'z0', name: 'example.com' }],
+  });
+});
+
+describe('a new integration handle', () => {
+  const rotated = { token: 'planted-credential-rotated' };
+  const handleIn = (answer: unknown): string => String((answer as { integration?: string }).integration);
+
+  it('comes with the answer when the provider renewed the credentials', async () => {
+    parts.provider.renewed = rotated;
+    const answer = await outcomeOf(parts.zones.get(integrated(), asking()));
+    expect(answer).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
+    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+  });
+
+  it.each([
+    [
+      'a fault of the provider',
+      () => Promise.reject(new ProviderFault('unavailable', 'Away.')),
+      'provider_unavailable',
+    ],
+    ['a timeout', () => new Promise<never>(() => undefined), 'timeout'],
+    ['a fault of ours', () => Promise.reject(new TypeError('x is not a function')), 'internal_error'],
+  ])('comes with the error too, after %s', async (_what, at, code) => {
+    parts.provider.renewed = rotated;
+    parts.provider.at.add = at;
+    const answer = await add(challenge, 30);
+    expect(answer).toMatchObject({ code });
+    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+  });
+
+  it('comes with a refusal of the policy', async () => {
+    parts.provider.renewed = rotated;
+    const answer = await add({ ...challenge, fqdn: 'example.com' });
+    expect(answer).toMatchObject({ code: 'policy_violation', field: 'record.fqdn' });
+    expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
+  });
+
+  it('comes when the key that sealed the old one is retiring, with what it held', async () => {
+    const [old, fresh] = [randomBytes(32), randomBytes(32)];
+    integration = new HandleKeys([old]).sealIntegration(owner, kept);
+    parts = integrationParts(new HandleKeys([fresh, old]));
+    const answer = await add();
+    expect(new HandleKeys([fresh]).openIntegration(owner, handleIn(answer))).toEqual({
+      kept,
+      isRetiring: false,
+    });
+  });
+
+  it('does not come otherwise', async () => {
+    expect(await outcomeOf(parts.zones.get(integrated(), asking()))).not.toHaveProperty('integration');
+  });
+
+  it('that cannot be sealed does not take the answer to a change away', async () => {
+    parts.provider.renewed = { token: 'x'.repeat(5_000) };
+    expect(await add()).toEqual({ record_handle: expect.any(String) as string });
+    expect(parts.lines.join('')).toContain('renewed credentials are lost');
+  });
+});
+
+it('log and audit log hold neither credentials nor handles', async () => {
+  const handle = await added();
+  parts.provider.at.remove = () => Promise.reject(new ProviderFault('auth_failed', 'No.'));
+  await remove(handle);
+  await add({ ...challenge, fqdn: 'example.com' });
+  const text = parts.lines.join('') + JSON.stringify(parts.entries);
+  expect(text).toContain('"msg":"a change"');
+  expect(text).toContain('"msg":"a change was refused"');
+  expect(text).not.toContain(kept.token);
+  expect(text).not.toMatch(/cw[ir]1\./);
+});

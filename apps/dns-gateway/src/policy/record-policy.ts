@@ -1,0 +1,113 @@
+import { quoteInput } from '@certwright/dns-names';
+import { recordTypes, type WantedRecord, type Zone } from '@certwright/gateway-contract';
+import type { DnsRecord } from '../providers/dns-provider';
+import { firstLabel, readRecordName } from './record-name';
+import type { RecordRules } from './record-rules';
+import { readRecordValue } from './record-value';
+import { challengeLabel, judgeValue } from './value-policy';
+import { chooseZone } from './zone-choice';
+
+export type RecordMode = 'add' | 'replace';
+
+/** As a caller asks for it: the type may be any text, since what is refused has to be told and written down, too. */
+export type AskedRecord = Omit<WantedRecord, 'type'> & { readonly type: string };
+
+/** A record that relates to the issuance of certificates; the zone is still to be chosen. */
+export interface FitRecord {
+  readonly allowed: true;
+  readonly record: DnsRecord;
+  readonly mode: RecordMode;
+}
+
+export interface AllowedRecord extends FitRecord {
+  readonly zone: Zone;
+}
+
+export interface RefusedRecord {
+  readonly allowed: false;
+  readonly code: 'policy_violation' | 'zone_not_found' | 'invalid_value' | 'out_of_range';
+  readonly field: 'record.fqdn' | 'record.type' | 'record.value' | 'record.ttl' | 'record.replace';
+  /** A sentence for the caller. */
+  readonly message: string;
+}
+
+/** Seconds: below, resolvers ask for nothing but this record; above, a renewal would wait for the old one to fade. */
+const ttlRangeS = { min: 30, max: 3_600 } as const;
+
+/**
+ * Whether a record relates to the issuance of certificates, and if so, what exactly to write: the answer holds the normal
+ * forms that were judged, and nothing else of the request may reach a provider.
+ */
+export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord | RefusedRecord {
+  const type = recordTypes.find((each) => each === wanted.type);
+  if (type === undefined) {
+    return violation('record.type', `Only records of type ${recordTypes.join(', ')} relate to issuance.`);
+  }
+  const fqdn = readRecordName(wanted.fqdn);
+  if (!fqdn.ok) return invalid('record.fqdn', `The name ${quoteInput(wanted.fqdn)} ${fqdn.reason}.`);
+  const mode = (wanted.replace ?? (type === 'CNAME' || type === 'NS')) ? 'replace' : 'add';
+  const broken = brokenRule(mode, type, firstLabel(fqdn.name), rules);
+  if (broken !== null) return broken;
+
+  const { ttl } = wanted;
+  if (ttl !== undefined && !(Number.isInteger(ttl) && ttlRangeS.min <= ttl && ttl <= ttlRangeS.max)) {
+    const message = `The TTL is from ${ttlRangeS.min} to ${ttlRangeS.max} whole seconds.`;
+    return { allowed: false, code: 'out_of_range', field: 'record.ttl', message };
+  }
+  const read = readRecordValue(type, wanted.value);
+  if (!read.ok) return invalid('record.value', read.message);
+  const refusal = rules.valuePolicy ? judgeValue(fqdn.name, read.value, rules) : null;
+  if (refusal !== null) return violation(refusal.field, refusal.message);
+
+  const record = { fqdn: fqdn.name, type, value: read.value.text, ttlS: ttl ?? null };
+  return { allowed: true, record, mode };
+}
+
+/** Where a record goes that was judged before. @param zones as the provider told them for this integration */
+export function placeRecord(fit: FitRecord, zones: readonly Zone[]): AllowedRecord | RefusedRecord {
+  const { fqdn } = fit.record;
+  const choice = chooseZone(fqdn, zones);
+  switch (choice.kind) {
+    case 'below':
+      return { ...fit, zone: choice.zone };
+    case 'apex':
+      return violation('record.fqdn', 'Records at the apex of a zone are never touched.');
+    case 'none': {
+      const message = `No zone of the integration holds ${fqdn}.`;
+      return { allowed: false, code: 'zone_not_found', field: 'record.fqdn', message };
+    }
+  }
+}
+
+/** The rule of `add_record`: what may stand beside others, and what may take others' place, where. */
+function brokenRule(
+  mode: RecordMode,
+  type: DnsRecord['type'],
+  label: string,
+  { underscoredNames }: RecordRules,
+): RefusedRecord | null {
+  if (mode === 'add') {
+    if (type === 'TXT' || type === 'CAA') return null;
+    return violation('record.replace', `A ${type} record cannot stand beside others; it replaces them.`);
+  }
+  if (label === challengeLabel) return null;
+  if (!label.startsWith('_')) {
+    return violation(
+      'record.fqdn',
+      'A record replaces others only at a name whose first label starts with an underscore.',
+    );
+  }
+  if (!underscoredNames.has(label)) return null;
+  return violation(
+    'record.fqdn',
+    `${label} is a registered name of another purpose: nothing is replaced there.`,
+  );
+}
+
+function violation(field: RefusedRecord['field'], message: string): RefusedRecord {
+  return { allowed: false, code: 'policy_violation', field, message };
+}
+
+function invalid(field: RefusedRecord['field'], message: string): RefusedRecord {
+  return { allowed: false, code: 'invalid_value', field, message };
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Zone } from '@certwright/gateway-contract';
+import {
+  type AllowedRecord,
+  type AskedRecord,
+  judgeRecord,
+  placeRecord,
+  type RefusedRecord,
+} from '../record-policy';
+import { readCaaIssuers, recordRules, type RecordRules } from '../record-rules';
+import { loadUnderscoredNames } from '../underscored-names';
+
+export const accountUri = 'https://ca.example/acme/acct/7';
+
+export const underscoredNames = loadUnderscoredNames(
+  readFileSync(path.join(__dirname, '../../../data/underscored-names.csv'), 'utf8'),
+);
+
+/** As an operator runs it: one approval zone, one CA with an account, one without. */
+export const rules = recordRules({
+  underscoredNames,
+  approvalZones: ['approval.example.net'],
+  caaIssuers: readCaaIssuers([`ca.example; accounturi=${accountUri}`, 'plain-ca.example']),
+});
+
+export const zone = (name: string): Zone => ({ id: `id of ${name}`, name });
+export const zones = [zone('example.com'), zone('deep.example.com'), zone('example.org')];
+
+/** 43 base64url characters, as a dns-01 digest. */
+export const digest = 'LPJNul-wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ';
+
+/** A record that is allowed, but for what a row says. */
+export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
+  fqdn: '_acme-challenge.www.example.com',
+  type: 'TXT',
+  value: digest,
+  ...changes,
+});
+
+/** The whole decision, as for an integration with these zones. */
+export function decideRecord(
+  wanted: AskedRecord,
+  ofIntegration: readonly Zone[],
+  own: RecordRules,
+): AllowedRecord | RefusedRecord {
+  const judged = judgeRecord(wanted, own);
+  return judged.allowed ? placeRecord(judged, ofIntegration) : judged;
+}
+
+/** In one line: `add <fqdn> <type> <value>` in a zone, or code and field of the refusal. */
+export function verdict(
+  changes: Partial<AskedRecord>,
+  own: Partial<RecordRules> = {},
+  ofIntegration: readonly Zone[] = zones,
+): string {
+  const decision = decideRecord(wants(changes), ofIntegration, { ...rules, ...own });
+  if (!decision.allowed) return `${decision.code} ${decision.field}`;
+  const { zone: chosen, record, mode } = decision;
+  return `${mode} ${record.fqdn} ${record.type} ${record.value} in ${chosen.name}`;
+}

@@ -1,0 +1,185 @@
+import { externalIdOf } from '../external-id';
+import { type ApiReply, ApiServer, type RecordedRequest } from '../testing/api-server';
+import { describeProvider } from '../testing/conformance';
+import { zonesWorld } from '../testing/imitated-world';
+import { ImitatedZones, zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec, type ProviderWorld } from '../testing/provider-world';
+import { testPorts } from '../testing/test-ports';
+import { azureProvider } from './azure';
+import { AzureImitation, imitatedSubscription } from './testing/azure-imitation';
+
+const names = zoneNames(8);
+const tenant_id = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
+const azure = {
+  clientId: '99999999-8888-7777-6666-555555555555',
+  clientSecret: 'planted-application-secret',
+  externalIdSecret: 'sixteen octets or more',
+};
+const externalId = externalIdOf(azure.externalIdSecret, 'azure', 'account-1');
+
+interface World extends ProviderWorld {
+  readonly server: ApiServer;
+  readonly imitation: AzureImitation;
+  readonly tokens: Set<string>;
+}
+
+/** Microsoft Entra ID, client credentials. */
+function entra({ path, body }: RecordedRequest, tokens: Set<string>): ApiReply {
+  const form = new URLSearchParams(body);
+  const isOurs = form.get('client_id') === azure.clientId && form.get('client_secret') === azure.clientSecret;
+  if (!isOurs || form.get('scope') !== 'https://management.azure.com/.default') {
+    return { status: 401, body: { error: 'invalid_client', error_description: 'AADSTS7000215' } };
+  }
+  if (!path.includes(tenant_id)) {
+    return { status: 400, body: { error: 'unauthorized_client', error_description: 'AADSTS700016' } };
+  }
+  const access_token = `access-token-${tokens.size + 1}-of-the-tenant`;
+  tokens.add(access_token);
+  return {
+    status: 200,
+    body: { token_type: 'Bearer', expires_in: 3_599, ext_expires_in: 3_599, access_token },
+  };
+}
+
+async function setUp(): Promise<World> {
+  const zones = new ImitatedZones(
+    [...names, 'private.example', 'untagged.example', 'tagged-otherwise.example'],
+    AzureImitation.idOf,
+  );
+  const tokens = new Set<string>();
+  const imitation = new AzureImitation(zones, (token) => tokens.has(token));
+  for (const name of [...names, 'private.example'])
+    imitation.tags.set(name, { 'certwright-external-id': externalId });
+  imitation.tags.set('tagged-otherwise.example', {
+    'certwright-external-id': 'certwright-of-another-account',
+  });
+  const server = await ApiServer.open((request) =>
+    request.path.startsWith('/login/') ? entra(request, tokens) : imitation.answer(request),
+  );
+  return {
+    ...zonesWorld(server, zones, names),
+    provider: azureProvider({ baseUrl: server.url, loginUrl: `${server.url}/login`, azure }),
+    credentials: { type: 'cloud_account', tenant_id, subscription_id: imitatedSubscription },
+    wrongCredentials: {
+      type: 'cloud_account',
+      tenant_id: tenant_id.replace('a', 'b'),
+      subscription_id: imitatedSubscription,
+    },
+    ports: testPorts({ timeoutMs: 400 }),
+    imitation,
+    tokens,
+    secrets: [azure.clientSecret],
+  };
+}
+
+const spec: ProviderSpec = { name: 'azure', setUp };
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('azure on the wire', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = await setUp();
+  });
+  afterEach(() => world.close?.());
+  const fqdn = '_acme-challenge.example.com';
+  const open = async (account: string) => {
+    const kept = await world.provider.accept(
+      world.credentials,
+      account,
+      world.ports,
+      AbortSignal.timeout(5_000),
+    );
+    return world.provider.session(kept, account, world.ports, AbortSignal.timeout(5_000));
+  };
+
+  it('a value is added with the ETag that was read, and what others wrote into the set is kept', async () => {
+    await world.plant({ fqdn, type: 'TXT', value: 'of others' });
+    world.imitation.metadata.set(`${fqdn} TXT`, { owner: 'somebody' });
+    const session = await openSession(world);
+    const [zone] = await session.zones();
+    await session.add(zone!, { fqdn, type: 'TXT', value: 'ours', ttlS: 120 });
+    const { method, path, query, headers, body } = world.server.requests.at(-1)!;
+    expect([method, path, query.toString()]).toEqual([
+      'PUT',
+      `/subscriptions/${imitatedSubscription}/resourceGroups/dns-rg/providers/Microsoft.Network/dnsZones/example.com/TXT/_acme-challenge`,
+      'api-version=2018-05-01',
+    ]);
+    expect(headers['if-match']).toMatch(/^etag-/);
+    expect(JSON.parse(body)).toEqual({
+      properties: {
+        TTL: 300,
+        TXTRecords: [{ value: ['of others'] }, { value: ['ours'] }],
+        metadata: { owner: 'somebody' },
+      },
+    });
+  });
+
+  it('the first value is added only if there is still none', async () => {
+    const session = await openSession(world);
+    const [zone] = await session.zones();
+    await session.add(zone!, { fqdn, type: 'TXT', value: 'x'.repeat(300), ttlS: null });
+    const { headers, body } = world.server.requests.at(-1)!;
+    expect([headers['if-match'], headers['if-none-match']]).toEqual([undefined, '*']);
+    expect(JSON.parse(body)).toEqual({
+      properties: { TTL: 60, TXTRecords: [{ value: ['x'.repeat(255), 'x'.repeat(45)] }] },
+    });
+  });
+
+  it('changes at once without a lock end with all values, by their ETags alone', async () => {
+    const values = Array.from({ length: 8 }, (_, at) => `value-${at}`);
+    const sessions = await Promise.all(values.map(() => open('account-1')));
+    const [zone] = await sessions[0]!.zones();
+    await Promise.all(
+      values.map((value, at) => sessions[at]!.add(zone!, { fqdn, type: 'TXT', value, ttlS: null })),
+    );
+    expect((await world.list(fqdn)).map(({ value }) => value).sort()).toEqual(values);
+  });
+
+  it('another account that names the same subscription sees none of its zones, since they are tagged for the first', async () => {
+    expect(await (await open('account-2')).zones()).toEqual([]);
+    expect((await (await open('account-1')).zones()).map(({ name }) => name).sort()).toEqual(
+      [...names].sort(),
+    );
+  });
+
+  it('a token that was withdrawn before its end is replaced once', async () => {
+    const session = await openSession(world);
+    await session.zones();
+    world.tokens.clear();
+    expect((await session.zones()).length).toBe(names.length);
+  });
+
+  it('the next page is never fetched from another host', async () => {
+    const session = await openSession(world);
+    await session.zones();
+    const lists = world.server.requests.filter(({ path }) => path.endsWith('/dnszones'));
+    expect(lists.map(({ query }) => query.get('$skipToken'))).toEqual([null, '3', '6', '9']);
+  });
+
+  it('a next page that cannot be asked for is a fault, and no end of the list', async () => {
+    const { ports } = world;
+    const callApi: typeof ports.callApi = async (request, signal) => {
+      const answer = await ports.callApi(request, signal);
+      return { ...answer, text: answer.text.replace('$skipToken', '$somethingElse') };
+    };
+    const session = await openSession({ ...world, ports: { ...ports, callApi } });
+    await expect(session.zones()).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('a TXT record beside a CNAME is a conflict', async () => {
+    await world.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' });
+    const session = await openSession(world);
+    const [zone] = await session.zones();
+    const added = session.add(zone!, { fqdn, type: 'TXT', value: 'text', ttlS: null });
+    await expect(added).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  it('a zone that is gone is zone_not_found', async () => {
+    const session = await openSession(world);
+    const gone = { id: AzureImitation.idOf('gone.example'), name: 'gone.example' };
+    const added = session.add(gone, { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null });
+    await expect(added).rejects.toMatchObject({ kind: 'zone_not_found' });
+  });
+});

@@ -1,0 +1,122 @@
+import type { RecordType, Zone } from '@certwright/gateway-contract';
+import type { Json } from '../http/json';
+import type { JsonApi, JsonReading } from '../http/json-api';
+import { allPages } from '../http/pages';
+import { path } from '../http/path';
+import { relativeName, zoneOf } from '../records/names';
+import { normalValue, presentationOf } from '../records/presentation';
+import { isRecordType } from '../records/record-changes';
+import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rrset-changes';
+
+/** Seconds. The contract's own shortest one counts where a domain (below dedyn.io) may have less. */
+const shortestTtlS = 60;
+const longestTtlS = 604_800;
+
+/** https://desec.readthedocs.io/en/latest/dns/rrsets.html */
+export class DesecClient implements RrsetPorts {
+  readonly format = presentationOf;
+  readonly normal = normalValue;
+  /** By zone id, seconds; what a list of domains says need not be asked again, as reading is limited too. */
+  readonly #minimumTtls = new Map<string, number>();
+
+  constructor(private readonly api: JsonApi) {}
+
+  zones(): Promise<readonly Zone[]> {
+    return allPages<Zone, string>(
+      'deSEC',
+      '',
+      async (cursor) => {
+        const { json, headers } = await this.api.request({
+          method: 'GET',
+          path: '/domains/',
+          // An empty one opens the paged mode, without which more than 500 domains are an error.
+          query: { cursor },
+        });
+        return { items: json.array().map((domain) => this.zone(domain)), next: nextCursor(headers['link']) };
+      },
+      ({ id }) => id,
+    );
+  }
+
+  async read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]> {
+    // One request for all types: at one name there are never so many RRsets that they come in pages.
+    const found = await this.api.get(path`/domains/${zone.id}/rrsets/`, { subname: subname(fqdn, zone) });
+    return found
+      .array()
+      .filter((rrset) => rrset.member('subname').string() === subname(fqdn, zone))
+      .flatMap((rrset) => readRrset(rrset))
+      .filter(({ type }) => types.includes(type));
+  }
+
+  /**
+   * All or none ("Bulk operations are performed atomically"). Not sent again on its own: whoever changed the RRset in
+   * between would be overwritten with what was there before.
+   */
+  async write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome> {
+    const body: unknown[] = [];
+    for (const { type, before, after } of changes) {
+      const named = { subname: subname(fqdn, zone), type };
+      // An empty list of records deletes.
+      if (after === null) body.push({ ...named, records: [] });
+      else {
+        const kept = before !== null && before.ttlS === after.ttlS ? after.ttlS : null;
+        body.push({ ...named, ttl: kept ?? (await this.ttl(zone, after.ttlS)), records: after.values });
+      }
+    }
+    await this.api.request({ method: 'PATCH', path: path`/domains/${zone.id}/rrsets/`, body });
+    return 'written';
+  }
+
+  private async ttl(zone: Zone, wantedS: number | null): Promise<number> {
+    if (!this.#minimumTtls.has(zone.id)) this.zone(await this.api.get(path`/domains/${zone.id}/`));
+    const shortest = Math.max(shortestTtlS, this.#minimumTtls.get(zone.id) ?? shortestTtlS);
+    return Math.min(longestTtlS, Math.max(shortest, wantedS ?? shortest));
+  }
+
+  private zone(domain: Json): Zone {
+    const name = domain.member('name').string();
+    this.#minimumTtls.set(name, domain.member('minimum_ttl').number());
+    return zoneOf(name, name);
+  }
+}
+
+/** The apex is the empty one; `@` is for paths only. */
+const subname = (fqdn: string, zone: Zone): string => (fqdn === zone.name ? '' : relativeName(fqdn, zone));
+
+function readRrset(rrset: Json): readonly Rrset[] {
+  const type = rrset.member('type').string();
+  if (!isRecordType(type)) return [];
+  const values = rrset
+    .member('records')
+    .array()
+    .map((value) => value.string());
+  return [{ type, values, ttlS: rrset.member('ttl').number(), version: null }];
+}
+
+/** Only the cursor of the next page's address is followed: the address itself is the other side's choice. */
+function nextCursor(link: string | undefined): string | null {
+  const next = (link ?? '').split(/,\s*(?=<)/).find((entry) => /;\s*rel="?next"?\s*(;|$)/.test(entry));
+  const address = /^\s*<([^>]*)>/.exec(next ?? '')?.[1];
+  return address !== undefined && URL.canParse(address) ? new URL(address).searchParams.get('cursor') : null;
+}
+
+export const reading: JsonReading = {
+  kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
+  /** `detail` (permissions, limits), or what is wrong with an RRset; of a bulk request a list, `{}` for what is right. */
+  wordsOf(json) {
+    const about = json.isArray() ? json.array().find(hasWords) : json;
+    if (about === undefined) return null;
+    const detail = about.optional('detail');
+    if (detail !== null) return detail.string();
+    return (
+      about
+        .optional('non_field_errors')
+        ?.array()
+        .map((words) => words.string())
+        .join(' ') ?? null
+    );
+  },
+};
+
+const hasWords = (part: Json): boolean =>
+  part.isObject() && (part.optional('detail') !== null || part.optional('non_field_errors') !== null);

@@ -1,0 +1,109 @@
+import type { Zone } from '@certwright/gateway-contract';
+import { describeProvider } from '../testing/conformance';
+import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
+import { zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec } from '../testing/provider-world';
+import { desecProvider } from './desec';
+import { DesecImitation } from './testing/desec-imitation';
+
+const zone = 'example.com';
+const names = zoneNames(502);
+
+async function worldOf(): Promise<ImitatedWorld<DesecImitation>> {
+  const imitation = await DesecImitation.open(names);
+  return tokenWorld(imitation, names, desecProvider({ baseUrl: imitation.server.url }));
+}
+
+const spec: ProviderSpec = { name: 'deSEC', setUp: worldOf };
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('deSEC', () => {
+  const fqdn = `_acme-challenge.${zone}`;
+  const at: Zone = { id: zone, name: zone };
+  let world: ImitatedWorld<DesecImitation>;
+
+  beforeEach(async () => (world = await worldOf()));
+  afterEach(() => world.server.close());
+
+  const lastWrite = () => world.server.requests.filter(({ method }) => method === 'PATCH').at(-1);
+
+  it('a TXT record is sent in quotes, in strings of 255 octets, beside those of others as they came', async () => {
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: `a"b${'c'.repeat(253)}`, ttlS: null });
+    const { path, headers, body } = lastWrite()!;
+    expect([path, headers['authorization'], headers['content-type']]).toEqual([
+      '/domains/example.com/rrsets/',
+      `Token ${world.imitation.token}`,
+      'application/json',
+    ]);
+    expect(JSON.parse(body)).toEqual([
+      {
+        subname: '_acme-challenge',
+        type: 'TXT',
+        ttl: 3_600,
+        records: ['"theirs"', `"a\\"b${'c'.repeat(252)}" "c"`],
+      },
+    ]);
+  });
+
+  it.each([
+    ['the minimum where none is asked for', 3_600, null, 3_600],
+    ['the minimum where less is asked for', 3_600, 60, 3_600],
+    ['what is asked for where the domain allows it', 60, 300, 300],
+    ['a minute at least', 1, null, 60],
+    ['a week at most', 3_600, 2_000_000, 604_800],
+  ])('the TTL is %s', async (_, minimum, ttlS, expected) => {
+    world.imitation.minimumTtls.set(zone, minimum);
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS });
+    expect(world.imitation.ttlAt(fqdn)).toBe(expected);
+  });
+
+  it('a replacement is one request, all or none', async () => {
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'old' }, zone);
+    const session = await openSession(world);
+    await session.replace(at, { fqdn, type: 'CNAME', value: 'x.approval.example', ttlS: null });
+    expect(JSON.parse(lastWrite()!.body)).toEqual([
+      { subname: '_acme-challenge', type: 'TXT', records: [] },
+      { subname: '_acme-challenge', type: 'CNAME', ttl: 3_600, records: ['x.approval.example.'] },
+    ]);
+  });
+
+  it('RRsets at other names stay where the filter is not looked at', async () => {
+    world.imitation.filters = false;
+    world.imitation.plant({ fqdn: `www.${fqdn}`, type: 'TXT', value: 'theirs' }, zone);
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null });
+    expect(world.imitation.list(fqdn).map(({ value }) => value)).toEqual(['v']);
+    expect(world.imitation.list(`www.${fqdn}`)).toHaveLength(1);
+  });
+
+  it('a record beside a CNAME is a conflict', async () => {
+    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
+    const session = await openSession(world);
+    await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+  });
+
+  it('a domain that the account does not have is zone_not_found', async () => {
+    const session = await openSession(world);
+    const gone: Zone = { id: 'gone.example', name: 'gone.example' };
+    const record = { fqdn: '_acme-challenge.gone.example', type: 'TXT', value: 'v', ttlS: null } as const;
+    await expect(session.add(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
+    await expect(session.remove(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
+  });
+
+  it('its limit of writes is told on, with the seconds to wait', async () => {
+    world.imitation.throttled = true;
+    const session = await openSession(world);
+    await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({
+      kind: 'rate_limited',
+      retryAfterS: 42,
+      message: expect.stringContaining('Expected available in 42 seconds.') as string,
+    });
+  });
+});

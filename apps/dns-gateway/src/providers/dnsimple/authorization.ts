@@ -1,0 +1,35 @@
+import type { JsonApi } from '../http/json-api';
+import type { OauthClientSettings } from '../operator';
+
+/** What is kept of an authorization. */
+export interface Authorized {
+  readonly token: string;
+  readonly account: string;
+}
+
+/**
+ * Uses the code up (https://developer.dnsimple.com/v2/oauth/). The token lasts until the customer withdraws it, and
+ * there is none to refresh it with; the `state` must come a second time.
+ *
+ * @throws ProviderFault
+ */
+export async function authorizedBy(
+  api: JsonApi,
+  { clientId, clientSecret, redirectUri }: OauthClientSettings,
+  { code, code_verifier, state }: Readonly<Record<string, string>>,
+): Promise<Authorized> {
+  const { json } = await api.request({
+    method: 'POST',
+    path: '/oauth/access_token',
+    body: {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      client_secret: clientSecret,
+      redirect_uri: redirectUri,
+      code,
+      state,
+      ...(code_verifier === undefined ? {} : { code_verifier }),
+    },
+  });
+  return { token: json.member('access_token').string(), account: json.member('account_id').id() };
+}

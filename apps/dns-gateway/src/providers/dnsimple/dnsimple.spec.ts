@@ -1,0 +1,168 @@
+import type { Zone } from '@certwright/gateway-contract';
+import type { ApiRequest } from '../http/call-api';
+import { describeProvider } from '../testing/conformance';
+import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
+import { zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { oauthClient } from '../testing/oauth-conformance';
+import { openSession, type ProviderSpec } from '../testing/provider-world';
+import { testPorts } from '../testing/test-ports';
+import { dnsimpleProvider } from './dnsimple';
+import { DnsimpleImitation } from './testing/dnsimple-imitation';
+import { whoamiAccount } from './testing/fixtures';
+
+const zone = 'example.com';
+const names = zoneNames(203);
+
+async function worldOf(): Promise<ImitatedWorld<DnsimpleImitation>> {
+  const imitation = await DnsimpleImitation.open(names);
+  return tokenWorld(
+    imitation,
+    names,
+    dnsimpleProvider({ baseUrl: imitation.server.url, oauth: oauthClient }),
+  );
+}
+
+const spec: ProviderSpec = { name: 'DNSimple', setUp: worldOf };
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('DNSimple', () => {
+  const fqdn = `_acme-challenge.${zone}`;
+  const at: Zone = { id: zone, name: zone };
+  const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
+  let world: ImitatedWorld<DnsimpleImitation>;
+
+  beforeEach(async () => (world = await worldOf()));
+  afterEach(() => world.server.close());
+
+  const sent = () =>
+    world.server.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ path, body }) => [path, JSON.parse(body) as unknown]);
+
+  it('a TXT record is sent in quotes, in strings of 255 octets, to the account of the token', async () => {
+    const session = await openSession(world);
+    await session.add(at, { ...record, value: `a"b${'c'.repeat(253)}` });
+    await session.add(at, { ...record, ttlS: 60 });
+    const path = '/1010/zones/example.com/records';
+    const named = { name: '_acme-challenge', type: 'TXT' };
+    expect(sent()).toEqual([
+      [path, { ...named, content: `"a\\"b${'c'.repeat(252)}" "c"` }],
+      [path, { ...named, content: '"v"', ttl: 60 }],
+    ]);
+  });
+
+  it('targets are sent without the dot at the end', async () => {
+    const session = await openSession(world);
+    await session.replace(at, { fqdn, type: 'CNAME', value: 'x.approval.example', ttlS: null });
+    expect(sent()).toEqual([
+      [expect.any(String), { name: '_acme-challenge', type: 'CNAME', content: 'x.approval.example' }],
+    ]);
+  });
+
+  it('a TXT record without quotes, as old ones are, is found and removed', async () => {
+    world.imitation.plantContent(fqdn, zone, 'TXT', 'two words');
+    const session = await openSession(world);
+    await session.remove(at, { ...record, value: 'two words' });
+    expect(world.imitation.list(fqdn)).toEqual([]);
+  });
+
+  it('a record that others added meanwhile is a success', async () => {
+    const session = await openSession(world);
+    world.imitation.beforeNextCreation(() => world.imitation.plant(record, zone));
+    await session.add(at, record);
+    expect(world.imitation.list(fqdn)).toHaveLength(1);
+  });
+
+  it('the token of a user is a bad request that names the member', async () => {
+    const credentials = { type: 'bearer', token: world.imitation.userToken } as const;
+    await expect(openSession(world, credentials)).rejects.toMatchObject({
+      code: 'bad_request',
+      faults: [{ field: 'credentials.token', code: 'invalid_value' }],
+    });
+  });
+
+  it.each([
+    [{}, 'https://api.dnsimple.com/v2/whoami'],
+    [{ environment: 'sandbox' }, 'https://api.sandbox.dnsimple.com/v2/whoami'],
+  ])('credentials %j are asked about at %s', async (more, expected) => {
+    const asked: string[] = [];
+    const callApi = async ({ url }: ApiRequest) => {
+      asked.push(url);
+      return { status: 200, headers: {}, text: JSON.stringify(whoamiAccount.body) };
+    };
+    const credentials = { type: 'bearer', token: 'dnsimple_a_x', ...more } as const;
+    const ports = { ...testPorts(), callApi };
+    const kept = await dnsimpleProvider({ oauth: null }).accept(
+      credentials,
+      'acct_1',
+      ports,
+      AbortSignal.timeout(1_000),
+    );
+    expect(asked).toEqual([expected]);
+    expect(kept['account']).toBe('1010');
+  });
+
+  const byCode = (state: string, code = 'planted-code-123456') =>
+    ({ type: 'oauth_code', code, state }) as const;
+
+  it('a code is exchanged once, with its state, for a token that lasts', async () => {
+    const session = await openSession(world, byCode(world.imitation.state));
+    expect((await session.zones()).length).toBe(names.length);
+    await session.add(at, record);
+    expect(world.imitation.list(fqdn)).toHaveLength(1);
+    await expect(openSession(world, byCode(world.imitation.state))).rejects.toMatchObject({
+      kind: 'auth_failed',
+    });
+  });
+
+  it('a state that is not that of the code is refused, and a missing one is a bad request', async () => {
+    await expect(openSession(world, byCode('another'))).rejects.toMatchObject({ kind: 'rejected' });
+    await expect(openSession(world, { type: 'oauth_code', code: 'c' })).rejects.toMatchObject({
+      faults: [{ field: 'credentials.state', code: 'missing_field' }],
+    });
+  });
+
+  it('neither the code nor the secret of this service is told when the exchange fails', async () => {
+    world.server.misbehave('echo');
+    const attempt = openSession(world, byCode(world.imitation.state));
+    const error = await attempt.then(String, String);
+    expect(error).toContain('DNSimple refused the request');
+    expect(error).not.toMatch(/planted/);
+  });
+
+  it('OAuth is offered with an address for the browser, and not without a registration', () => {
+    const [, kind] = world.provider.credentialKinds('acct_1');
+    const url = new URL(kind?.authorization_url ?? '');
+    expect(`${url.origin}${url.pathname}`).toBe('https://app.dnsimple.com/oauth/authorize');
+    expect(url.searchParams.get('redirect_uri')).toBe(oauthClient.redirectUri);
+    expect(kind?.members.map(({ name }) => name)).toEqual(['code', 'code_verifier', 'state']);
+    expect(dnsimpleProvider({ oauth: null }).credentialKinds('acct_1')).toHaveLength(1);
+  });
+
+  it('an environment of another name is a bad request that names the member', async () => {
+    const credentials = {
+      type: 'bearer',
+      token: 'dnsimple_a_x',
+      environment: 'https://evil.example',
+    } as const;
+    await expect(openSession(world, credentials)).rejects.toMatchObject({
+      faults: [{ field: 'credentials.environment' }],
+    });
+  });
+
+  it('a secondary zone is not among the zones, and an unknown one is zone_not_found', async () => {
+    const session = await openSession(world);
+    expect((await session.zones()).map(({ name }) => name)).not.toContain('copy.example');
+    const gone: Zone = { id: 'gone.example', name: 'gone.example' };
+    const there = { ...record, fqdn: '_acme-challenge.gone.example' };
+    await expect(session.add(gone, there)).rejects.toMatchObject({ kind: 'zone_not_found' });
+  });
+
+  it('a record beside a CNAME is a conflict', async () => {
+    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' }, zone);
+    const session = await openSession(world);
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'conflict' });
+  });
+});

@@ -1,0 +1,88 @@
+import type { Zone } from '@certwright/gateway-contract';
+import { describeProvider } from '../testing/conformance';
+import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
+import { zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec } from '../testing/provider-world';
+import { gandiProvider } from './gandi';
+import { GandiImitation } from './testing/gandi-imitation';
+
+const zone = 'example.com';
+const names = zoneNames(203);
+
+async function worldOf(): Promise<ImitatedWorld<GandiImitation>> {
+  const imitation = await GandiImitation.open(names);
+  return tokenWorld(imitation, names, gandiProvider({ baseUrl: imitation.server.url }));
+}
+
+const spec: ProviderSpec = { name: 'Gandi', setUp: worldOf };
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('Gandi', () => {
+  const fqdn = `_acme-challenge.${zone}`;
+  const at: Zone = { id: zone, name: zone };
+  let world: ImitatedWorld<GandiImitation>;
+
+  beforeEach(async () => (world = await worldOf()));
+  afterEach(() => world.server.close());
+
+  const writes = () => world.server.requests.filter(({ method }) => method !== 'GET');
+
+  it('a TXT record is sent in quotes, in strings of 255 octets, with the whole RRset as it came', async () => {
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: `a"b${'c'.repeat(253)}`, ttlS: 60 });
+    const { method, path, headers, body } = writes()[0]!;
+    expect([method, path, headers['authorization']]).toEqual([
+      'PUT',
+      '/domains/example.com/records/_acme-challenge/TXT',
+      `Bearer ${world.imitation.token}`,
+    ]);
+    expect(JSON.parse(body)).toEqual({
+      rrset_ttl: 10_800,
+      rrset_values: ['"theirs"', `"a\\"b${'c'.repeat(252)}" "c"`],
+    });
+  });
+
+  it.each([
+    [null, 300],
+    [60, 300],
+    [600, 600],
+    [9_999_999, 2_592_000],
+  ])('a TTL of %p becomes %p, as 300 s is the shortest and 30 days the longest', async (ttlS, expected) => {
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS });
+    expect(world.imitation.rrsetsAt(fqdn)[0]?.rrset_ttl).toBe(expected);
+  });
+
+  it('the last value takes its RRset with it', async () => {
+    const session = await openSession(world);
+    const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
+    await session.add(at, record);
+    await session.remove(at, record);
+    expect(writes().map(({ method }) => method)).toEqual(['PUT', 'DELETE']);
+  });
+
+  it('zones come from every page where the API does not count them', async () => {
+    world.imitation.hideCount();
+    const session = await openSession(world);
+    expect(await session.zones()).toHaveLength(names.length);
+  });
+
+  it('a record beside a CNAME is a conflict', async () => {
+    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
+    const session = await openSession(world);
+    await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({
+      kind: 'conflict',
+    });
+  });
+
+  it('a domain that the token does not reach is zone_not_found, for removal too', async () => {
+    const session = await openSession(world);
+    const gone: Zone = { id: 'gone.example', name: 'gone.example' };
+    const record = { fqdn: '_acme-challenge.gone.example', type: 'TXT', value: 'v', ttlS: null } as const;
+    await expect(session.add(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
+    await expect(session.remove(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
+  });
+});

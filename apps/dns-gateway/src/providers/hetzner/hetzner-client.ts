@@ -1,0 +1,137 @@
+import type { RecordType, Zone } from '@certwright/gateway-contract';
+import type { ProviderFaultKind } from '../provider-fault';
+import { ProviderFault } from '../provider-fault';
+import type { Json } from '../http/json';
+import type { JsonApi, JsonReading } from '../http/json-api';
+import { allPages } from '../http/pages';
+import { path } from '../http/path';
+import { relativeName, zoneOf } from '../records/names';
+import { normalValue, presentationOf } from '../records/presentation';
+import { isRecordType } from '../records/record-changes';
+import {
+  oneByOne,
+  type Rrset,
+  type RrsetChange,
+  type RrsetPorts,
+  type WriteOutcome,
+} from '../records/rrset-changes';
+import { stepsOf } from './rrset-steps';
+
+/** The most that `per_page` allows. */
+const pageSize = 50;
+
+/** A change is accepted first and made then, mostly within a second; milliseconds and number of looks. */
+const pollRestMs = 250;
+const mostPolls = 60;
+
+/**
+ * The change did not fit what is there now, and nothing was made: gone (404), added by others or changed during the
+ * request (409 `uniqueness_error`, `conflict`), in another change's hands (423 `locked`).
+ */
+const staleStatuses = [404, 409, 423];
+
+/** https://docs.hetzner.cloud/reference/cloud#zone-rrsets */
+export class HetznerClient implements RrsetPorts {
+  readonly write = oneByOne((zone, fqdn, change) => this.writeOne(zone, fqdn, change));
+  readonly format = presentationOf;
+  readonly normal = normalValue;
+
+  constructor(
+    private readonly api: JsonApi,
+    private readonly rest: (ms: number) => Promise<void>,
+  ) {}
+
+  async zones(): Promise<readonly Zone[]> {
+    const zones = await this.all('/zones', 'zones');
+    return (
+      zones
+        // Secondary zones are copies of what is written elsewhere.
+        .filter((zone) => zone.member('mode').string() === 'primary')
+        .map((zone) => zoneOf(zone.member('id').id(), zone.member('name').string()))
+    );
+  }
+
+  async read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]> {
+    const name = relativeName(fqdn, zone);
+    const rrsets = await this.all(path`/zones/${zone.id}/rrsets`, 'rrsets', { name });
+    return rrsets
+      .filter((rrset) => rrset.member('name').string() === name)
+      .flatMap((rrset) => readRrset(rrset))
+      .filter(({ type }) => types.includes(type));
+  }
+
+  /** Adds and removes single records, so that those of others stay even when they came in between. */
+  private async writeOne(zone: Zone, fqdn: string, change: RrsetChange): Promise<WriteOutcome> {
+    const actions = path`/zones/${zone.id}/rrsets/${relativeName(fqdn, zone)}/${change.type}/actions`;
+    for (const { action, body } of stepsOf(change)) {
+      const { status, json } = await this.api.request({
+        method: 'POST',
+        path: `${actions}/${action}`,
+        body,
+        accepted: staleStatuses,
+      });
+      if (staleStatuses.includes(status)) return 'stale';
+      await this.done(json.member('action'));
+    }
+    return 'written';
+  }
+
+  private async done(accepted: Json): Promise<void> {
+    const id = accepted.member('id').id();
+    let action = accepted;
+    for (let polls = 0; polls < mostPolls; polls += 1) {
+      const status = action.member('status').string();
+      if (status === 'success') return;
+      if (status === 'error') throw new ProviderFault('unavailable', 'Hetzner could not make the change.');
+      await this.rest(pollRestMs);
+      action = (await this.api.get(path`/actions/${id}`)).member('action');
+    }
+    throw new ProviderFault('unavailable', 'Hetzner did not finish the change.');
+  }
+
+  private all(
+    path: string,
+    member: string,
+    query: Readonly<Record<string, string>> = {},
+  ): Promise<readonly Json[]> {
+    return allPages<Json, number>(
+      'Hetzner',
+      1,
+      async (page) => {
+        const json = await this.api.get(path, { ...query, page, per_page: pageSize });
+        const next = json.member('meta').member('pagination').optional('next_page');
+        return { items: json.member(member).array(), next: next?.number() ?? null };
+      },
+      (item) => item.member('id').id(),
+    );
+  }
+}
+
+function readRrset(rrset: Json): readonly Rrset[] {
+  const type = rrset.member('type').string();
+  if (!isRecordType(type)) return [];
+  const values = rrset
+    .member('records')
+    .array()
+    .map((record) => record.member('value').string());
+  // Null: the zone's default.
+  return [{ type, values, ttlS: rrset.optional('ttl')?.number() ?? null, version: null }];
+}
+
+/** What an error code says beyond its status. */
+const kinds: ReadonlyMap<string, ProviderFaultKind> = new Map([
+  ['token_readonly', 'auth_failed'],
+  // Both come with 403: a zone may be protected against changes, and have no more than so many records.
+  ['protected', 'rejected'],
+  ['resource_limit_exceeded', 'rejected'],
+  ['not_found', 'zone_not_found'],
+  ['maintenance', 'unavailable'],
+]);
+
+export const reading: JsonReading = {
+  kindOf(json, status) {
+    if (status < 400) return null;
+    return kinds.get(json.optional('error')?.optional('code')?.string() ?? '') ?? null;
+  },
+  wordsOf: (json) => json.optional('error')?.optional('message')?.string() ?? null,
+};

@@ -1,0 +1,154 @@
+import type { Zone } from '@certwright/gateway-contract';
+import { describeProvider } from '../testing/conformance';
+import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
+import { zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec } from '../testing/provider-world';
+import { locked, protectedZone, readonly, tooMany } from './testing/fixtures';
+import { hetznerProvider } from './hetzner';
+import { HetznerImitation } from './testing/hetzner-imitation';
+
+const zone = 'example.com';
+const names = zoneNames(103);
+
+async function worldOf(): Promise<ImitatedWorld<HetznerImitation>> {
+  const imitation = await HetznerImitation.open(names);
+  return tokenWorld(imitation, names, hetznerProvider({ baseUrl: imitation.server.url }));
+}
+
+const spec: ProviderSpec = { name: 'Hetzner', setUp: worldOf };
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('Hetzner', () => {
+  const fqdn = `_acme-challenge.${zone}`;
+  const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
+  let world: ImitatedWorld<HetznerImitation>;
+  let at: Zone;
+
+  beforeEach(async () => {
+    world = await worldOf();
+    at = { id: String(world.imitation.idOf(zone)), name: zone };
+  });
+  afterEach(() => world.server.close());
+
+  const actions = () =>
+    world.server.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ path, body }) => [path.split('/').slice(-4).join('/'), JSON.parse(body) as unknown]);
+
+  it('a record is added alone, in quotes, and the TTL is sent only with the first', async () => {
+    const session = await openSession(world);
+    await session.add(at, { ...record, value: `a"b${'c'.repeat(253)}`, ttlS: 300 });
+    await session.add(at, { ...record, ttlS: 600 });
+    expect(actions()).toEqual([
+      [
+        '_acme-challenge/TXT/actions/add_records',
+        { records: [{ value: `"a\\"b${'c'.repeat(252)}" "c"` }], ttl: 300 },
+      ],
+      ['_acme-challenge/TXT/actions/add_records', { records: [{ value: '"v"' }] }],
+    ]);
+  });
+
+  it('a record is removed alone', async () => {
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'v' }, zone);
+    const session = await openSession(world);
+    await session.remove(at, record);
+    expect(actions()).toEqual([
+      ['_acme-challenge/TXT/actions/remove_records', { records: [{ value: '"v"' }] }],
+    ]);
+  });
+
+  it('a replacement sets all records of the type at once, and the TTL', async () => {
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'old' }, zone, 86_400);
+    const session = await openSession(world);
+    await session.replace(at, { ...record, ttlS: 60 });
+    expect(actions().map(([path]) => path)).toEqual([
+      '_acme-challenge/TXT/actions/set_records',
+      '_acme-challenge/TXT/actions/change_ttl',
+    ]);
+    expect(world.imitation.rrsetsAt(fqdn)[0]?.ttl).toBe(60);
+  });
+
+  it('a change is waited for until it is made', async () => {
+    world.imitation.actionLooks = 5;
+    const session = await openSession(world);
+    await session.add(at, record);
+    const looks = world.server.requests.filter(({ path }) => path.startsWith('/actions/'));
+    expect(looks).toHaveLength(5);
+  });
+
+  it('a change that fails after it was accepted is unavailable, and one that never ends too', async () => {
+    const session = await openSession(world);
+    world.imitation.actionEnd = 'error';
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
+    world.imitation.actionEnd = 'running';
+    await expect(session.add(at, { ...record, value: 'w' })).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('a zone in the hands of another change is tried again', async () => {
+    world.imitation.refuseNext(locked, locked);
+    const session = await openSession(world);
+    await session.add(at, record);
+    expect(actions()).toHaveLength(3);
+  });
+
+  it('a value that others added meanwhile is a success', async () => {
+    const session = await openSession(world);
+    world.imitation.beforeNextAction(() => world.imitation.plant(record, zone));
+    await session.add(at, record);
+    expect(actions()).toHaveLength(1);
+    expect(world.imitation.list(fqdn)).toHaveLength(1);
+  });
+
+  it('values that others add and remove meanwhile are neither lost nor brought back', async () => {
+    const theirs = { fqdn, type: 'TXT', value: 'theirs' } as const;
+    const session = await openSession(world);
+    world.imitation.beforeNextAction(() => world.imitation.plant(theirs, zone));
+    await session.add(at, record);
+    expect(world.imitation.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'v']);
+    world.imitation.beforeNextAction(() => world.imitation.plant({ ...theirs, value: 'more' }, zone));
+    await session.remove(at, record);
+    expect(world.imitation.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'more']);
+  });
+
+  it('a token for reading only is auth_failed', async () => {
+    world.imitation.refuseNext(readonly);
+    const session = await openSession(world);
+    await expect(session.add(at, record)).rejects.toMatchObject({
+      kind: 'auth_failed',
+      message: expect.stringContaining('only allowed to perform GET requests') as string,
+    });
+  });
+
+  it.each([protectedZone, tooMany])(
+    'a refusal that has nothing to do with the token is rejected',
+    async (reply) => {
+      world.imitation.refuseNext(reply);
+      const session = await openSession(world);
+      await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
+    },
+  );
+
+  it('the TTL of others stays as it is, also where it is the default of the zone', async () => {
+    world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
+    const session = await openSession(world);
+    await session.add(at, { ...record, ttlS: 60 });
+    expect(actions().map(([path]) => path)).toEqual(['_acme-challenge/TXT/actions/add_records']);
+  });
+
+  it('a secondary zone is not among the zones, and an unknown one is zone_not_found', async () => {
+    const session = await openSession(world);
+    expect((await session.zones()).map(({ name }) => name)).not.toContain('copy.example');
+    await expect(session.add({ id: '1', name: zone }, record)).rejects.toMatchObject({
+      kind: 'zone_not_found',
+    });
+  });
+
+  it('a record beside a CNAME is a conflict', async () => {
+    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example.' }, zone);
+    const session = await openSession(world);
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'conflict' });
+  });
+});

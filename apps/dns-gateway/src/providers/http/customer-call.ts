@@ -1,0 +1,55 @@
+import { type AddressGuard, guardedRequest, OutboundFault, type TlsTrust } from '@certwright/outbound';
+import { ProviderFault } from '../provider-fault';
+import type { CallApi } from './call-api';
+import { type CallBounds, hostOf, usualBounds } from './platform-call';
+
+/** Calls a host that a customer chose: the address is judged, and the connection goes to what was judged. */
+export function customerCall(
+  guard: AddressGuard,
+  bounds: CallBounds = usualBounds,
+  tls: TlsTrust = {},
+): CallApi {
+  return async ({ method, url, headers, body }, signal) => {
+    const { timeoutMs, maxOctets: maxResponseBytes } = bounds;
+    try {
+      const answer = await guardedRequest(guard, {
+        method,
+        url,
+        headers,
+        body,
+        timeoutMs,
+        maxResponseBytes,
+        signal,
+        tls,
+      });
+      if (answer.truncated) throw tooLong(url, maxResponseBytes);
+      return { status: answer.status, headers: flat(answer.headers), text: answer.body.toString('utf8') };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asProviderFault(error, url);
+    }
+  };
+}
+
+function asProviderFault(error: unknown, url: string): ProviderFault {
+  if (error instanceof ProviderFault) return error;
+  if (error instanceof OutboundFault) {
+    const forGood = error.kind === 'refused_address' || error.kind === 'bad_url';
+    return new ProviderFault(forGood ? 'rejected' : 'unavailable', error.message);
+  }
+  // A header that cannot be sent; its text may be a credential, so nothing of the error goes on.
+  return new ProviderFault(
+    'rejected',
+    `The request to ${hostOf(url)} cannot be sent with these credentials.`,
+  );
+}
+
+const tooLong = (url: string, octets: number): ProviderFault =>
+  new ProviderFault('unavailable', `The answer of ${hostOf(url)} is longer than ${octets} octets.`);
+
+function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value] as const],
+  );
+  return Object.fromEntries(entries);
+}

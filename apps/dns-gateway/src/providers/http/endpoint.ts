@@ -1,0 +1,42 @@
+import { isIP } from 'node:net';
+import { Problem } from '@certwright/errors';
+import { specialPurposeOf } from '@certwright/outbound';
+import type { MemberRule } from '../credential-members';
+
+/** Where a customer's own server has its API. */
+export const endpointMember: MemberRule = {
+  name: 'endpoint',
+  meaning: 'URL of the API, with https:// unless its host is a private IP address',
+  secret: false,
+  required: true,
+  shape: /^https?:\/\/[\x21-\x7e]{1,1000}$/i,
+  shapeWords: 'a URL that begins with https://',
+};
+
+/**
+ * The endpoint in its normal form, without a slash at the end. The key goes with every request, so that http:// is for
+ * addresses that no stranger's network lies in front of.
+ *
+ * @throws Problem `bad_request` naming the member
+ */
+export function readEndpoint(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null) throw wrong('must be a URL');
+  if (url.username !== '' || url.password !== '') throw wrong('must not hold a user or a password');
+  if (url.search !== '' || url.hash !== '') throw wrong('must end with its path');
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const isPrivate = isIP(host) !== 0 && specialPurposeOf(host) !== null;
+  if (url.protocol !== 'https:' && !isPrivate) {
+    throw wrong('must begin with https://: the credentials would go over the Internet in the clear');
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+const wrong = (rule: string): Problem =>
+  Problem.ofFields([
+    {
+      field: 'credentials.endpoint',
+      code: 'invalid_value',
+      message: `credentials.endpoint ${rule}.`,
+    },
+  ]);

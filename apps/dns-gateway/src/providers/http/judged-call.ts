@@ -1,0 +1,123 @@
+import type { ProviderPorts } from '../dns-provider';
+import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
+import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
+import { ownWords } from './own-words';
+import { waitS } from './retry-after';
+
+/** What an API says about its own answers. */
+export interface AnswerReading {
+  /** As messages name it. */
+  readonly provider: string;
+  /** The kind where the API says more than its status; null: by the status alone. Asked for every answer, 2xx too. */
+  readonly kindOf?: (answer: ApiAnswer) => ProviderFaultKind | null;
+  /** Answers besides 2xx that the caller reads itself, where the status alone does not tell. */
+  readonly accepts?: (answer: ApiAnswer) => boolean;
+  /** The member that is documented to hold a sentence for people; nothing else of a refusal is repeated. */
+  readonly wordsOf?: (answer: ApiAnswer) => string | null;
+}
+
+export interface JudgedRequest extends ApiRequest {
+  /** Whatever must not be seen: tokens, keys, codes. */
+  readonly secrets: readonly string[];
+  /** May be sent again when it is not known whether it was carried out. Default: GET only. */
+  readonly repeatable?: boolean;
+  /** Statuses besides 2xx that the caller reads itself (404, 412). */
+  readonly accepted?: readonly number[];
+}
+
+export interface JudgedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
+  readonly call: CallApi;
+  readonly signal: AbortSignal;
+}
+
+/** Tries in all, and the rests between them, milliseconds; a longer Retry-After is the caller's to wait for. */
+const restsMs = [250, 1_000] as const;
+const longestRestMs = 2_000;
+
+/**
+ * One request and its answer, judged: 2xx and `accepted` come back, anything else is a fault. What may be repeated is
+ * tried three times, and so is what was told to come again soon.
+ *
+ * @throws ProviderFault; the signal's reason
+ */
+export async function judgedCall(
+  request: JudgedRequest,
+  reading: AnswerReading,
+  ports: JudgedPorts,
+): Promise<ApiAnswer> {
+  const repeatable = request.repeatable ?? request.method === 'GET';
+  for (let at = 0; ; at += 1) {
+    const { answer, fault } = await tried(request, reading, ports);
+    if (fault === null) return answer;
+    const restMs = repeatable || wasTooSoon(fault) ? restBefore(fault, at) : null;
+    if (restMs === null) throw fault;
+    await ports.rest(restMs, ports.signal);
+  }
+}
+
+type Tried =
+  | { readonly answer: ApiAnswer; readonly fault: null }
+  | { readonly answer: null; readonly fault: ProviderFault };
+
+async function tried(request: JudgedRequest, reading: AnswerReading, ports: JudgedPorts): Promise<Tried> {
+  try {
+    const answer = await ports.call(request, ports.signal);
+    const fault = faultOf(answer, request, reading, ports.now());
+    return fault === null ? { answer, fault } : { answer: null, fault };
+  } catch (error) {
+    ports.signal.throwIfAborted();
+    if (error instanceof ProviderFault) return { answer: null, fault: error };
+    throw error;
+  }
+}
+
+/** Whoever is told when to come again has changed nothing yet, so that any method may be sent again. */
+const wasTooSoon = ({ kind, retryAfterS }: ProviderFault): boolean =>
+  kind === 'rate_limited' && retryAfterS !== undefined;
+
+function restBefore(fault: ProviderFault, at: number): number | null {
+  const usualMs = restsMs[at];
+  if (usualMs === undefined || (fault.kind !== 'unavailable' && fault.kind !== 'rate_limited')) return null;
+  const wantedMs = (fault.retryAfterS ?? 0) * 1000;
+  // Half of it by chance, so that copies that failed together do not come back together.
+  return wantedMs > longestRestMs ? null : Math.max(wantedMs, usualMs * (0.5 + Math.random() / 2));
+}
+
+function faultOf(
+  answer: ApiAnswer,
+  { accepted = [], secrets }: JudgedRequest,
+  { provider, accepts, kindOf, wordsOf }: AnswerReading,
+  now: Date,
+): ProviderFault | null {
+  if (accepted.includes(answer.status) || accepts?.(answer) === true) return null;
+  const kind = kindOf?.(answer) ?? kindOfStatus(answer.status);
+  if (kind === null) return null;
+  // A body that comes with 5xx is whatever stood in between: its words are nobody's.
+  const words = kind === 'unavailable' ? null : ownWords(wordsOf?.(answer) ?? null, secrets);
+  const said = words === null ? '' : ` It says: ${words}`;
+  return new ProviderFault(
+    kind,
+    `${sentence(provider, kind, answer.status)}${said}`,
+    waitS(kind, answer.headers, now),
+  );
+}
+
+function kindOfStatus(status: number): ProviderFaultKind | null {
+  if (status >= 200 && status < 300) return null;
+  if (status === 401 || status === 403) return 'auth_failed';
+  if (status === 429) return 'rate_limited';
+  // RFC 9110, section 15.5.9: the server gave up waiting; nothing was judged.
+  return status >= 400 && status < 500 && status !== 408 ? 'rejected' : 'unavailable';
+}
+
+function sentence(provider: string, kind: ProviderFaultKind, status: number): string {
+  const sentences: Record<ProviderFaultKind, string> = {
+    auth_failed: `${provider} does not accept the credentials, or they lack a permission (HTTP ${status}).`,
+    rejected: `${provider} refused the request (HTTP ${status}).`,
+    rate_limited: `${provider} takes no more requests at the moment.`,
+    unavailable: `${provider} did not answer as it documents (HTTP ${status}).`,
+    conflict: `${provider} has another record at this name that this one cannot stand beside (HTTP ${status}).`,
+    zone_not_found: `${provider} has no such zone, or the credentials do not reach it (HTTP ${status}).`,
+  };
+  return sentences[kind];
+}

@@ -1,0 +1,35 @@
+/** Characters of a provider's sentence that ours repeats. */
+const longestWords = 200;
+
+/** Octets of a secret in a row that give it away: shorter ones occur by chance. */
+const tellingLength = 8;
+
+/**
+ * A provider's own sentence, as far as it may stand in one of ours: one line, printable, bounded. Null when nothing is
+ * left, or when it holds a piece of a secret of the request, in whatever case or encoding.
+ */
+export function ownWords(text: string | null, secrets: readonly string[]): string | null {
+  if (text === null || secrets.some((secret) => givesAway(text, secret))) return null;
+  const line = text
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}\p{P}\p{S}]+/gu, ' ')
+    .trim();
+  if (line === '') return null;
+  return line.length > longestWords ? `${line.slice(0, longestWords).toWellFormed()}…` : line;
+}
+
+function givesAway(text: string, secret: string): boolean {
+  if (secret === '') return false;
+  // Everything that separates is taken out, so that no spacing hides it.
+  const told = squeezed(text);
+  const forms = [secret, encodeURIComponent(secret), base64(secret), base64(secret).replace(/=+$/, '')];
+  return forms.some((form) => pieces(squeezed(form)).some((piece) => told.includes(piece)));
+}
+
+function pieces(secret: string): readonly string[] {
+  const count = Math.max(1, secret.length - tellingLength + 1);
+  return Array.from({ length: count }, (_, at) => secret.slice(at, at + tellingLength));
+}
+
+const squeezed = (text: string): string => text.toLowerCase().replace(/[^\p{L}\p{N}\p{P}\p{S}]+/gu, '');
+const base64 = (text: string): string => Buffer.from(text.toWellFormed(), 'utf8').toString('base64');

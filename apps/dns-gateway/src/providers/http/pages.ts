@@ -1,0 +1,49 @@
+import { ProviderFault } from '../provider-fault';
+
+export interface Page<Item, Cursor> {
+  readonly items: readonly Item[];
+  /** Null: this was the last one. */
+  readonly next: Cursor | null;
+}
+
+export interface PageBounds {
+  readonly mostPages: number;
+  readonly mostItems: number;
+}
+
+const usualBounds: PageBounds = { mostPages: 200, mostItems: 10_000 };
+
+/**
+ * Every item of every page. Ends whatever the API does: a cursor that came before, a page that brings nothing but what was
+ * there already, and more than the bounds allow are each a fault. An item that moved to a later page meanwhile counts once.
+ *
+ * @param first a string or a number, whatever the API counts with
+ * @throws ProviderFault `unavailable`
+ */
+export async function allPages<Item, Cursor>(
+  provider: string,
+  first: Cursor,
+  read: (cursor: Cursor) => Promise<Page<Item, Cursor>>,
+  keyOf: (item: Item) => string,
+  { mostPages, mostItems }: PageBounds = usualBounds,
+): Promise<readonly Item[]> {
+  const items = new Map<string, Item>();
+  const cursors = new Set<Cursor>();
+  let cursor: Cursor | null = first;
+  while (cursor !== null) {
+    if (cursors.has(cursor)) throw endless(provider);
+    cursors.add(cursor);
+    const page: Page<Item, Cursor> = await read(cursor);
+    const before = items.size;
+    for (const item of page.items) items.set(keyOf(item), item);
+    if (page.items.length > 0 && items.size === before) throw endless(provider);
+    cursor = page.next;
+    if (items.size > mostItems || (cursor !== null && cursors.size >= mostPages)) {
+      throw new ProviderFault('unavailable', `${provider} lists more than ${mostItems} entries.`);
+    }
+  }
+  return [...items.values()];
+}
+
+const endless = (provider: string): ProviderFault =>
+  new ProviderFault('unavailable', `${provider} gives the same page of its list again and again.`);

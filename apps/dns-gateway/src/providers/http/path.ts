@@ -1,0 +1,17 @@
+import { ProviderFault } from '../provider-fault';
+
+/**
+ * The path of a URL; every inserted value becomes one segment, whatever is in it:
+ * path`/zones/${zone.id}/records`
+ */
+export function path(texts: TemplateStringsArray, ...values: readonly string[]): string {
+  return texts.reduce((done, text, at) => `${done}${segment(values[at - 1] ?? '')}${text}`);
+}
+
+function segment(value: string): string {
+  // WHATWG URL: such segments are resolved, encoded or not, and the request would go elsewhere.
+  if (value === '' || value === '.' || value === '..') {
+    throw new ProviderFault('unavailable', 'The DNS provider has an identifier that cannot stand in a URL.');
+  }
+  return encodeURIComponent(value.toWellFormed());
+}

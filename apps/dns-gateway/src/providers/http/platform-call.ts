@@ -1,0 +1,70 @@
+import { ProviderFault } from '../provider-fault';
+import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
+
+export interface CallBounds {
+  /** From the first octet sent to the last one read, milliseconds. */
+  readonly timeoutMs: number;
+  /** Of the body, after decompression, octets. */
+  readonly maxOctets: number;
+}
+
+/** The longest page that is documented anywhere has 500 records; ten seconds is what one step of a request may take. */
+export const usualBounds: CallBounds = { timeoutMs: 10_000, maxOctets: 4 * 1024 * 1024 };
+
+/**
+ * Calls a provider's own, fixed host with the platform's fetch, whose pool keeps connections alive. A redirect is a fault:
+ * it would carry credentials to a host that nobody chose.
+ */
+export function platformCall(bounds: CallBounds = usualBounds): CallApi {
+  return async (request, signal) => {
+    signal.throwIfAborted();
+    const late = AbortSignal.timeout(bounds.timeoutMs);
+    try {
+      return await exchange(request, AbortSignal.any([signal, late]), bounds.maxOctets);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ProviderFault) throw error;
+      throw late.aborted ? lateFault(request, bounds.timeoutMs) : noAnswer(request, error);
+    }
+  };
+}
+
+async function exchange(
+  { method, url, headers, body }: ApiRequest,
+  signal: AbortSignal,
+  maxOctets: number,
+): Promise<ApiAnswer> {
+  const response = await fetch(url, { method, headers: { ...headers }, body, redirect: 'error', signal });
+  const text = await textOf(response, maxOctets);
+  return { status: response.status, headers: Object.fromEntries(response.headers), text };
+}
+
+async function textOf(response: Response, maxOctets: number): Promise<string> {
+  if (response.body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let octets = 0;
+  // Leaving the loop early cancels the stream and its connection.
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    octets += chunk.length;
+    if (octets > maxOctets) {
+      throw new ProviderFault(
+        'unavailable',
+        `The answer of the DNS provider is longer than ${maxOctets} octets.`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const lateFault = ({ url }: ApiRequest, ms: number): ProviderFault =>
+  new ProviderFault('unavailable', `${hostOf(url)} did not answer within ${ms / 1000} s.`);
+
+/** Without a cause: the words of fetch may repeat a header it could not send. */
+function noAnswer({ url }: ApiRequest, error: unknown): ProviderFault {
+  const code = String((error as { cause?: { code?: unknown } } | null)?.cause?.code ?? '');
+  const reason = /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : '';
+  return new ProviderFault('unavailable', `There was no whole answer from ${hostOf(url)}${reason}.`);
+}
+
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'the DNS provider');

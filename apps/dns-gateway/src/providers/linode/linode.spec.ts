@@ -1,0 +1,110 @@
+import type { Zone } from '@certwright/gateway-contract';
+import type { DnsRecord } from '../dns-provider';
+import { describeProvider } from '../testing/conformance';
+import { type ImitatedWorld, tokenWorld } from '../testing/imitated-world';
+import { zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec } from '../testing/provider-world';
+import { linodeProvider } from './linode';
+import { LinodeImitation } from './testing/linode-imitation';
+
+const zone = 'example.com';
+const names = zoneNames(502);
+
+async function worldOf(): Promise<ImitatedWorld<LinodeImitation>> {
+  const imitation = await LinodeImitation.open(names);
+  return tokenWorld(imitation, names, linodeProvider({ baseUrl: imitation.server.url }));
+}
+
+const spec: ProviderSpec = {
+  name: 'Linode',
+  setUp: worldOf,
+  cannot: { caa: 'its CAA records have no flags' },
+};
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('Linode', () => {
+  const fqdn = `_acme-challenge.${zone}`;
+  let world: ImitatedWorld<LinodeImitation>;
+  let at: Zone;
+
+  beforeEach(async () => {
+    world = await worldOf();
+    at = { id: String(world.imitation.idOf(zone)), name: zone };
+  });
+  afterEach(() => world.server.close());
+
+  const sent = () =>
+    world.server.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => JSON.parse(body) as unknown);
+
+  it('a TXT record is sent as it is, without quotes', async () => {
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: 'say "hi"\\', ttlS: null });
+    expect(sent()).toEqual([{ type: 'TXT', name: '_acme-challenge', ttl_sec: 300, target: 'say "hi"\\' }]);
+  });
+
+  it.each([
+    [60, 120],
+    [120, 120],
+    [121, 300],
+    [301, 3_600],
+    [4_000_000, 2_419_200],
+  ])('a TTL of %p becomes the step of %p', async (ttlS, ttl_sec) => {
+    const session = await openSession(world);
+    await session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS });
+    expect(sent()).toEqual([expect.objectContaining({ ttl_sec })]);
+  });
+
+  it('a CAA record is sent in two members, and stands beside others', async () => {
+    const caa = (value: string): DnsRecord => ({ fqdn: `shop.${zone}`, type: 'CAA', value, ttlS: 3_600 });
+    world.imitation.plant({ fqdn: `shop.${zone}`, type: 'CAA', value: '0 issue "other.example"' }, zone);
+    const session = await openSession(world);
+    await session.add(at, caa('0 issue "ca.example"'));
+    await session.add(at, caa('0 issue "ca.example"'));
+    expect(sent()).toEqual([
+      { type: 'CAA', name: 'shop', ttl_sec: 3_600, tag: 'issue', target: 'ca.example' },
+    ]);
+    await session.remove(at, caa('0 issue "ca.example"'));
+    expect(world.imitation.list(`shop.${zone}`).map(({ value }) => value)).toEqual([
+      '0 issue "other.example"',
+    ]);
+  });
+
+  it('a CAA record with flags is refused before anything is sent', async () => {
+    const session = await openSession(world);
+    const record = {
+      fqdn: `shop.${zone}`,
+      type: 'CAA',
+      value: '128 issue "ca.example"',
+      ttlS: null,
+    } as const;
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
+    expect(sent()).toEqual([]);
+  });
+
+  it('records at other names stay where the filter is not looked at', async () => {
+    world.imitation.filters = false;
+    world.imitation.plant({ fqdn: `www.${fqdn}`, type: 'TXT', value: 'v' }, zone);
+    const session = await openSession(world);
+    await session.remove(at, { fqdn, type: 'TXT', value: 'v', ttlS: null });
+    expect(world.imitation.list(`www.${fqdn}`)).toHaveLength(1);
+  });
+
+  it('a zone that is a copy of another is not among the zones', async () => {
+    const session = await openSession(world);
+    expect((await session.zones()).map(({ name }) => name)).not.toContain('copy.example');
+  });
+
+  it('a record beside a CNAME is a conflict, and an unknown zone zone_not_found', async () => {
+    world.imitation.plant({ fqdn, type: 'CNAME', value: 'elsewhere.example' }, zone);
+    const session = await openSession(world);
+    const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(session.add({ id: '1', name: zone }, record)).rejects.toMatchObject({
+      kind: 'zone_not_found',
+    });
+  });
+});

@@ -1,0 +1,168 @@
+import type { Zone } from '@certwright/gateway-contract';
+import type { ApiRequest } from '../http/call-api';
+import { describeProvider } from '../testing/conformance';
+import { type ImitatedWorld, imitatedWorld } from '../testing/imitated-world';
+import { zoneNames } from '../testing/imitated-zones';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec } from '../testing/provider-world';
+import { testPorts } from '../testing/test-ports';
+import { invalidSignature, notGranted, queryTimeOut } from './testing/fixtures';
+import { ovhProvider } from './ovh';
+import { signatureOf } from './ovh-authorizer';
+import { OvhImitation } from './testing/ovh-imitation';
+
+const zone = 'example.com';
+const names = zoneNames(3);
+
+async function worldOf(): Promise<ImitatedWorld<OvhImitation>> {
+  const imitation = await OvhImitation.open(names);
+  const credentials = {
+    type: 'bearer',
+    application_key: imitation.applicationKey,
+    application_secret: imitation.applicationSecret,
+    consumer_key: imitation.consumerKey,
+  } as const;
+  return imitatedWorld(imitation, names, {
+    provider: ovhProvider({ baseUrl: imitation.server.url }),
+    credentials,
+    wrongCredentials: { ...credentials, application_secret: 'not-that-secret' },
+  });
+}
+
+const spec: ProviderSpec = {
+  name: 'OVHcloud',
+  setUp: worldOf,
+  cannot: { pages: 'its lists are not in pages' },
+};
+describeProvider(spec);
+describeMisbehaviour(spec);
+
+describe('OVHcloud', () => {
+  const fqdn = `_acme-challenge.${zone}`;
+  const at: Zone = { id: zone, name: zone };
+  const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
+  let world: ImitatedWorld<OvhImitation>;
+
+  beforeEach(async () => (world = await worldOf()));
+  afterEach(() => world.server.close());
+
+  const changes = () =>
+    world.server.requests
+      .filter(({ method }) => method !== 'GET')
+      .map(({ method, path, body }) => [method, path, body === '' ? null : (JSON.parse(body) as unknown)]);
+
+  it('the signature is that of the documented example', () => {
+    const keys = {
+      applicationKey: '7kbG7Bk7S9Nt7ZSV',
+      applicationSecret: 'EXEgWIz07P0HYwtQDs7cNIqCiQaWSuHF',
+      consumerKey: 'MtSwSrPpNjqfVSmJhLbPyr2i45lSwPU1',
+    };
+    const url = 'https://eu.api.ovh.com/1.0/domains/';
+    expect(signatureOf({ method: 'GET', url }, keys, 1_366_560_945)).toBe(
+      '$1$d3705e8afb27a0d2970a322b96550abfc67bb798',
+    );
+  });
+
+  it('requests are signed in the time of the server, which is asked for once a session', async () => {
+    world.imitation.aheadS = -86_400;
+    const session = await openSession(world);
+    await session.zones();
+    await session.add(at, record);
+    expect(world.imitation.list(fqdn)).toHaveLength(1);
+    const asked = world.server.requests.filter(({ path }) => path === '/auth/time');
+    expect(asked).toHaveLength(1);
+    expect(Object.keys(asked[0]!.headers)).not.toContain('x-ovh-consumer');
+  });
+
+  it('a TXT record is sent in quotes, in strings of 255 octets, and then the zone is published', async () => {
+    const session = await openSession(world);
+    await session.add(at, { ...record, value: `a"b${'c'.repeat(253)}`, ttlS: 1 });
+    expect(changes()).toEqual([
+      [
+        'POST',
+        '/domain/zone/example.com/record',
+        { fieldType: 'TXT', subDomain: '_acme-challenge', target: `"a\\"b${'c'.repeat(252)}" "c"`, ttl: 60 },
+      ],
+      ['POST', '/domain/zone/example.com/refresh', null],
+    ]);
+  });
+
+  it('a zone that was not published since the change is published when the change is repeated', async () => {
+    const session = await openSession(world);
+    world.server.misbehave('cut', 3, ({ path }) => path.endsWith('/refresh'));
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(world.imitation.list(fqdn)).toEqual([]);
+    await session.add(at, record);
+    expect(world.imitation.list(fqdn)).toHaveLength(1);
+    world.server.misbehave('cut', 3, ({ path }) => path.endsWith('/refresh'));
+    await expect(session.remove(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
+    await session.remove(at, record);
+    expect(world.imitation.list(fqdn)).toEqual([]);
+  });
+
+  it('records at names that the filter finds as well stay', async () => {
+    const similar = `xacme-challenge.${zone}`;
+    world.imitation.plant({ fqdn: similar, type: 'TXT', value: 'v' }, zone);
+    const session = await openSession(world);
+    await session.replace(at, record);
+    await session.remove(at, record);
+    expect(world.imitation.list(similar)).toHaveLength(1);
+  });
+
+  it('a value that is stored as another is taken back and refused', async () => {
+    world.imitation.losesEscapes = true;
+    const session = await openSession(world);
+    await expect(session.add(at, { ...record, value: 'a\\b' })).rejects.toMatchObject({ kind: 'rejected' });
+    expect(changes().map(([method]) => method)).toEqual(['POST', 'DELETE']);
+  });
+
+  it.each([
+    ['a signature that does not hold', invalidSignature, 'auth_failed'],
+    ['a right that was not given', notGranted, 'auth_failed'],
+    ['a timestamp out of time', queryTimeOut, 'unavailable'],
+  ])('%s is a fault of the right kind', async (_, reply, kind) => {
+    const session = await openSession(world);
+    world.imitation.refuseAll(reply);
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind });
+  });
+
+  it('a zone that the keys do not reach is zone_not_found', async () => {
+    const session = await openSession(world);
+    const gone: Zone = { id: 'gone.example', name: 'gone.example' };
+    const there = { ...record, fqdn: '_acme-challenge.gone.example' };
+    await expect(session.add(gone, there)).rejects.toMatchObject({ kind: 'zone_not_found' });
+  });
+
+  it.each([
+    [undefined, 'https://eu.api.ovh.com/1.0'],
+    ['ca', 'https://ca.api.ovh.com/1.0'],
+    ['us', 'https://api.us.ovhcloud.com/1.0'],
+  ])('endpoint %p is %s', async (endpoint, expected) => {
+    const asked: string[] = [];
+    const callApi = async ({ url }: ApiRequest) => {
+      asked.push(url);
+      return { status: 200, headers: {}, text: url.endsWith('/auth/time') ? '1800000000' : '[]' };
+    };
+    const given = endpoint === undefined ? world.credentials : { ...world.credentials, endpoint };
+    const ports = { ...testPorts(), callApi };
+    const signal = AbortSignal.timeout(1_000);
+    const provider = ovhProvider();
+    const kept = await provider.accept(given, 'acct_1', ports, signal);
+    await provider.session(kept, 'acct_1', ports, signal).zones();
+    expect(asked).toEqual([`${expected}/auth/time`, `${expected}/domain/zone`]);
+  });
+
+  it.each(['application_key', 'application_secret', 'consumer_key'])('%s must be there', async (member) => {
+    const { [member]: _, ...rest } = world.credentials as Readonly<Record<string, string>>;
+    await expect(openSession(world, { ...rest, type: 'bearer' })).rejects.toMatchObject({
+      faults: [{ field: `credentials.${member}`, code: 'missing_field' }],
+    });
+  });
+
+  it('an endpoint of another name is a bad request that names the member', async () => {
+    const credentials = { ...world.credentials, endpoint: 'https://evil.example' } as const;
+    await expect(openSession(world, credentials)).rejects.toMatchObject({
+      faults: [{ field: 'credentials.endpoint' }],
+    });
+  });
+});

@@ -1,0 +1,24 @@
+import type { Zone } from '@certwright/gateway-contract';
+import type { DnsRecord, ProviderSession } from '../dns-provider';
+import { recordChanges, type RecordPorts } from '../records/record-changes';
+
+export interface PublishingPorts extends RecordPorts {
+  /** Brings what was changed to the name servers. May be repeated. */
+  publish(zone: Zone): Promise<void>;
+}
+
+/**
+ * Changes that take effect only when the zone is published. It is published also when the record stood already, or was
+ * gone already: whoever changed it may have been cut off before he could.
+ */
+export function publishedChanges(
+  ports: PublishingPorts,
+  signal: AbortSignal,
+): Pick<ProviderSession, 'add' | 'replace' | 'remove'> {
+  const { add, replace, remove } = recordChanges(ports, signal);
+  const published = (change: typeof add) => async (zone: Zone, record: DnsRecord) => {
+    await change(zone, record);
+    await ports.publish(zone);
+  };
+  return { add: published(add), replace: published(replace), remove: published(remove) };
+}

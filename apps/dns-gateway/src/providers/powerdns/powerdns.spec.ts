@@ -1,0 +1,169 @@
+import { zoneContent } from '../rfc2136/testing/bind-tools';
+import { describeWithPeers, type Peers, type RunningPeer, startPeers } from '../rfc2136/testing/peers';
+import { ApiServer, type ApiReply, type RecordedRequest } from '../testing/api-server';
+import { describeProvider } from '../testing/conformance';
+import { describeMisbehaviour } from '../testing/misbehaviour';
+import { openSession, type ProviderSpec, type ProviderWorld } from '../testing/provider-world';
+import { testPorts } from '../testing/test-ports';
+import { powerdnsProvider } from './powerdns';
+
+const zones = ['example.com', 'sub.example.com', 'example.org'] as const;
+const address = '127.0.0.23';
+const challenge = '_acme-challenge.example.com';
+
+describeWithPeers(['pdns'], 'a real PowerDNS', () => {
+  let peers: Peers;
+  let pdns: RunningPeer;
+  beforeAll(async () => {
+    peers = await startPeers([{ kind: 'pdns', address, zones: zones.map((name) => ({ name })) }]);
+    [pdns] = peers.servers as [RunningPeer];
+  }, 40_000);
+  afterAll(() => peers.stop());
+
+  const place = () => ({ address, port: peers.port });
+  const zoneOf = (fqdn: string): string =>
+    [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
+
+  /** Straight to the API, past the server that misbehaves. */
+  async function api(method: string, path: string, body?: string): Promise<Response> {
+    return await fetch(`${pdns.api}${path}`, { method, headers: { 'x-api-key': `${pdns.apiKey}` }, body });
+  }
+
+  async function patch(zone: string, rrsets: readonly object[]): Promise<void> {
+    const answer = await api('PATCH', `/api/v1/servers/localhost/zones/${zone}.`, JSON.stringify({ rrsets }));
+    if (!answer.ok) throw new Error(await answer.text());
+  }
+
+  async function emptyZone(zone: string): Promise<void> {
+    const found = (await zoneContent(place(), zone)).filter(
+      ({ fqdn }) => fqdn !== zone && !/^ns\d\./.test(fqdn),
+    );
+    const rrsets = new Map(found.map(({ fqdn, type }) => [`${fqdn} ${type}`, { name: `${fqdn}.`, type }]));
+    if (rrsets.size === 0) return;
+    await patch(
+      zone,
+      [...rrsets.values()].map((rrset) => ({ ...rrset, changetype: 'DELETE' })),
+    );
+  }
+
+  /** The real server, behind one that can be told to misbehave. */
+  async function passOn({ method, path, query, headers, body }: RecordedRequest): Promise<ApiReply> {
+    const answer = await fetch(`${pdns.api}${path}${query.size > 0 ? `?${query}` : ''}`, {
+      method,
+      headers: { 'x-api-key': headers['x-api-key'] ?? '', 'content-type': 'application/json' },
+      ...(body === '' ? {} : { body }),
+    });
+    return { status: answer.status, body: await answer.text() };
+  }
+
+  async function setUp(): Promise<ProviderWorld & { readonly server: ApiServer }> {
+    for (const zone of zones) await emptyZone(zone);
+    const server = await ApiServer.open(passOn);
+    const given = { type: 'bearer', endpoint: server.url } as const;
+    return {
+      provider: powerdnsProvider(),
+      credentials: { ...given, api_key: `${pdns.apiKey}` },
+      wrongCredentials: { ...given, api_key: 'planted-and-wrong-api-key' },
+      account: 'account-1',
+      ports: testPorts({ timeoutMs: 500 }),
+      server,
+      zone: 'example.com',
+      subZone: 'sub.example.com',
+      zoneNames: zones,
+      plant: async ({ fqdn, type, value }) => {
+        const content = type === 'TXT' ? `"${value.replace(/["\\]/g, '\\$&')}"` : value;
+        const records = [{ content, disabled: false }];
+        await patch(zoneOf(fqdn), [{ name: `${fqdn}.`, type, ttl: 77, changetype: 'REPLACE', records }]);
+      },
+      list: async (fqdn) =>
+        (await zoneContent(place(), zoneOf(fqdn))).filter((record) => record.fqdn === fqdn),
+      close: () => server.close(),
+    };
+  }
+
+  const spec: ProviderSpec = {
+    name: 'powerdns',
+    setUp,
+    cannot: { pages: 'the API gives all zones at once' },
+  };
+  describeProvider(spec);
+  describeMisbehaviour(spec);
+
+  describe('powerdns on the wire', () => {
+    let world: Awaited<ReturnType<typeof setUp>>;
+    beforeEach(async () => {
+      world = await setUp();
+    });
+    afterEach(() => world.close?.());
+    const zone = { id: 'example.com.', name: 'example.com' };
+    const txt = (value: string) => ({ fqdn: challenge, type: 'TXT', value, ttlS: null }) as const;
+
+    it('writes a whole RRset, with the key in its header and nowhere else', async () => {
+      const session = await openSession(world);
+      await session.add(zone, txt('a"b'));
+      const { method, path, headers, body } = world.server.requests.at(-1)!;
+      expect({ method, path, body: JSON.parse(body) }).toEqual({
+        method: 'PATCH',
+        path: '/api/v1/servers/localhost/zones/example.com.',
+        body: {
+          rrsets: [
+            {
+              name: `${challenge}.`,
+              type: 'TXT',
+              changetype: 'REPLACE',
+              ttl: 60,
+              records: [{ content: '"a\\"b"', disabled: false }],
+            },
+          ],
+        },
+      });
+      expect(headers['x-api-key']).toBe(pdns.apiKey);
+    });
+
+    it('leaves records that are switched off as they are, and takes none of them for its own', async () => {
+      const records = [{ content: '"ours"', disabled: true }];
+      await patch('example.com', [
+        { name: `${challenge}.`, type: 'TXT', ttl: 77, changetype: 'REPLACE', records },
+      ]);
+      const session = await openSession(world);
+      await session.add(zone, txt('second'));
+      await session.remove(zone, txt('second'));
+      await session.remove(zone, txt('ours'));
+      const answer = await api('GET', '/api/v1/servers/localhost/zones/example.com.');
+      const { rrsets } = (await answer.json()) as {
+        rrsets: { name: string; records: unknown[]; ttl: number }[];
+      };
+      expect(rrsets.find(({ name }) => name === `${challenge}.`)).toMatchObject({ records, ttl: 77 });
+    });
+
+    it('a CNAME where an address stands is a conflict, and nothing is changed', async () => {
+      await world.plant({ fqdn: challenge, type: 'A', value: '127.0.0.1' });
+      const session = await openSession(world);
+      const cname = { fqdn: challenge, type: 'CNAME', value: 'x.approval.example', ttlS: 60 } as const;
+      await expect(session.replace(zone, cname)).rejects.toMatchObject({ kind: 'conflict' });
+      expect((await world.list(challenge)).map(({ type }) => type)).toEqual(['A']);
+    });
+
+    it('a database that is busy (HTTP 500) is tried again', async () => {
+      const session = await openSession(world);
+      world.server.misbehave('server_error', 3, ({ method }) => method === 'PATCH');
+      await session.add(zone, txt('in the end'));
+      expect((await world.list(challenge)).map(({ value }) => value)).toEqual(['in the end']);
+    });
+
+    it('of sessions that know nothing of each other, each gets its value in', async () => {
+      const values = Array.from({ length: 8 }, (_, at) => `value ${at}`);
+      const sessions = await Promise.all(values.map(() => openSession(world)));
+      // At names of their own: at one name the last write would win, which the lock of a zone is for.
+      await Promise.all(
+        sessions.map((session, at) =>
+          session.add(zone, { ...txt(String(values[at])), fqdn: `_v${at}.example.com` }),
+        ),
+      );
+      const found = await Promise.all(values.map((_, at) => world.list(`_v${at}.example.com`)));
+      expect(found.map((records) => records.map(({ value }) => value))).toEqual(
+        values.map((value) => [value]),
+      );
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { recordTypes, type RecordType, type Zone } from '@certwright/gateway-contract';
+import type { DnsRecord, ProviderSession } from '../dns-provider';
+import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
+import { cnameConflict } from './rrset-changes';
+
+/** One record as the API has it; other types than the four are left out by whoever reads the list. */
+export interface StoredRecord {
+  /** The API's own, whatever `delete` needs. */
+  readonly id: string;
+  readonly type: RecordType;
+  /** In the contract's normal form. */
+  readonly value: string;
+}
+
+/** What an API offers that has an object for every record. */
+export interface RecordPorts {
+  /** Those of the four types at exactly this name, all pages. */
+  list(zone: Zone, fqdn: string): Promise<readonly StoredRecord[]>;
+  /**
+   * One that is there already may be refused.
+   *
+   * @returns the record as the API then has it; undefined when it tells of one of no type of ours
+   */
+  create(zone: Zone, record: DnsRecord): Promise<StoredRecord | undefined>;
+  /** One that is gone already is a success. */
+  delete(zone: Zone, stored: StoredRecord): Promise<void>;
+}
+
+/** `ProviderSession`'s three changes over single records. Nothing here is atomic: the zone's lock must be held. */
+export function recordChanges(
+  ports: RecordPorts,
+  signal: AbortSignal,
+): Pick<ProviderSession, 'add' | 'replace' | 'remove'> {
+  const deleteAll = async (zone: Zone, records: readonly StoredRecord[]): Promise<void> => {
+    for (const record of records) {
+      signal.throwIfAborted();
+      await ports.delete(zone, record);
+    }
+  };
+  const create = async (zone: Zone, record: DnsRecord): Promise<void> => {
+    const stored = await createdOrThere(ports, zone, record);
+    if (stored === undefined) throw new ProviderFault('unavailable', 'The provider made another record.');
+    if (isSame(stored, record)) return;
+    // Backslashes, quotes and long texts have been stored as something else; then nobody could find the record again.
+    await ports.delete(zone, stored);
+    throw new ProviderFault('rejected', `The provider does not store this ${record.type} value as it is.`);
+  };
+  return {
+    async add(zone, record) {
+      const there = await ports.list(zone, record.fqdn);
+      if (there.some((stored) => isSame(stored, record))) return;
+      if (there.some(({ type }) => type === 'CNAME' || record.type === 'CNAME')) throw cnameConflict(record);
+      await create(zone, record);
+    },
+    async replace(zone, record) {
+      const there = await ports.list(zone, record.fqdn);
+      const kept = there.find((stored) => isSame(stored, record));
+      // First, since a CNAME is refused beside anything else.
+      await deleteAll(
+        zone,
+        there.filter((stored) => stored !== kept),
+      );
+      if (kept === undefined) await create(zone, record);
+    },
+    async remove(zone, record) {
+      const there = await ports.list(zone, record.fqdn);
+      // More than one when two copies of this process added it at the same moment.
+      await deleteAll(
+        zone,
+        there.filter((stored) => isSame(stored, record)),
+      );
+    },
+  };
+}
+
+/** A refusal may have the reason that it is there: by a copy of this process, or by a first try whose answer was lost. */
+async function createdOrThere(
+  ports: RecordPorts,
+  zone: Zone,
+  record: DnsRecord,
+): Promise<StoredRecord | undefined> {
+  try {
+    return await ports.create(zone, record);
+  } catch (error) {
+    if (!(error instanceof ProviderFault) || !refusals.includes(error.kind)) throw error;
+    const there = await ports.list(zone, record.fqdn).catch((): readonly StoredRecord[] => []);
+    const found = there.find((stored) => isSame(stored, record));
+    if (found === undefined) throw error;
+    return found;
+  }
+}
+
+const refusals: readonly ProviderFaultKind[] = ['conflict', 'rejected'];
+
+const isSame = (stored: StoredRecord, { type, value }: DnsRecord): boolean =>
+  stored.type === type && stored.value === value;
+
+export const isRecordType = (text: string): text is RecordType =>
+  (recordTypes as readonly string[]).includes(text);

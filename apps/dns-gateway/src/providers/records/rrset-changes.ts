@@ -1,0 +1,155 @@
+import { recordTypes, type RecordType, type Zone } from '@certwright/gateway-contract';
+import type { DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
+import { ProviderFault } from '../provider-fault';
+
+/** All records of one type at one name, as the API has them. */
+export interface Rrset {
+  readonly type: RecordType;
+  /** In the API's own writing: those of others go back exactly as they came. */
+  readonly values: readonly string[];
+  /** Seconds; null where the API does not say. */
+  readonly ttlS: number | null;
+  /** What a compare-and-swap compares (an ETag); null where the API has none, or compares the values themselves. */
+  readonly version: string | null;
+}
+
+export interface RrsetChange {
+  readonly type: RecordType;
+  /** As it was read; null: there was none. */
+  readonly before: Rrset | null;
+  /** Null: it is to go. `ttlS` null: the provider's own choice. */
+  readonly after: { readonly values: readonly string[]; readonly ttlS: number | null } | null;
+}
+
+/** `stale`: something changed since `before` was read, and nothing was written. */
+export type WriteOutcome = 'written' | 'stale';
+
+/** What an API that writes whole RRsets offers. */
+export interface RrsetPorts {
+  /** Those that there are, of these types, at exactly this name. */
+  read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]>;
+  /**
+   * Makes the changes, all or none where the API can (else in this order, deletions first: `oneByOne`). May be repeated:
+   * deleting what is gone is a success.
+   */
+  write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome>;
+  /** A record's value in the API's own writing. */
+  format(record: DnsRecord): string;
+  /** A value of the API's in the contract's normal form. */
+  normal(type: RecordType, value: string): string;
+}
+
+/**
+ * Tries of one change that others get in the way of. In one process changes of a zone stand in line, so these are copies
+ * of this process or other programs; as many as there may be at once.
+ */
+const mostTries = 24;
+
+/** `ProviderSession`'s three changes over whole RRsets: read, decide, and write unless it changed meanwhile. */
+export function rrsetChanges(
+  ports: RrsetPorts,
+  { rest }: Pick<ProviderPorts, 'rest'>,
+  signal: AbortSignal,
+): Pick<ProviderSession, 'add' | 'replace' | 'remove'> {
+  const settle = async (
+    zone: Zone,
+    { fqdn }: DnsRecord,
+    types: readonly RecordType[],
+    decide: (there: readonly Rrset[]) => readonly RrsetChange[],
+  ): Promise<void> => {
+    for (let tries = 1; tries <= mostTries; tries += 1) {
+      signal.throwIfAborted();
+      const changes = decide(await ports.read(zone, fqdn, types));
+      if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return;
+      await rest(Math.random() * Math.min(1_000, 25 * 2 ** tries), signal);
+    }
+    throw new ProviderFault('unavailable', `${fqdn} is being changed by others all the time.`);
+  };
+  const is = (record: DnsRecord) => (value: string) => ports.normal(record.type, value) === record.value;
+  return {
+    async add(zone, record) {
+      try {
+        await settle(zone, record, [record.type], (there) =>
+          addition(record, there, ports.format(record), is(record)),
+        );
+      } catch (error) {
+        throw await explained(error, ports, zone, record);
+      }
+    },
+    async replace(zone, record) {
+      await settle(zone, record, recordTypes, (there) =>
+        replacement(record, there, ports.format(record), is(record)),
+      );
+    },
+    async remove(zone, record) {
+      await settle(zone, record, [record.type], (there) => removal(record, there, is(record)));
+    },
+  };
+}
+
+type IsRecord = (value: string) => boolean;
+
+function addition(
+  record: DnsRecord,
+  there: readonly Rrset[],
+  value: string,
+  is: IsRecord,
+): readonly RrsetChange[] {
+  const before = there.find(({ type }) => type === record.type) ?? null;
+  if (before === null) {
+    return [{ type: record.type, before, after: { values: [value], ttlS: record.ttlS } }];
+  }
+  if (before.values.some(is)) return [];
+  // One name has one CNAME (RFC 1034, section 3.6.2); an API may keep the first of two and call it a success.
+  if (record.type === 'CNAME') throw cnameConflict(record);
+  // An RRset has one TTL (RFC 2181, section 5.2), and that of others stays as it is, also where it is not told.
+  return [{ type: record.type, before, after: { values: [...before.values, value], ttlS: before.ttlS } }];
+}
+
+function removal({ type }: DnsRecord, there: readonly Rrset[], is: IsRecord): readonly RrsetChange[] {
+  const before = there.find((rrset) => rrset.type === type);
+  if (before === undefined || !before.values.some(is)) return [];
+  const values = before.values.filter((value) => !is(value));
+  return [{ type, before, after: values.length === 0 ? null : { values, ttlS: before.ttlS } }];
+}
+
+function replacement(
+  record: DnsRecord,
+  there: readonly Rrset[],
+  value: string,
+  is: IsRecord,
+): readonly RrsetChange[] {
+  const others = there.filter(({ type }) => type !== record.type);
+  const cleared = others.map((before): RrsetChange => ({ type: before.type, before, after: null }));
+  const before = there.find(({ type }) => type === record.type) ?? null;
+  if (before?.values.length === 1 && before.values.some(is)) return cleared;
+  return [...cleared, { type: record.type, before, after: { values: [value], ttlS: record.ttlS } }];
+}
+
+/** A refusal whose reason is that a CNAME stands, or would stand, beside something else (RFC 1034, section 3.6.2). */
+async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: DnsRecord): Promise<unknown> {
+  if (!(error instanceof ProviderFault) || error.kind !== 'rejected') return error;
+  const there = await ports.read(zone, record.fqdn, recordTypes).catch((): readonly Rrset[] => []);
+  const inTheWay = record.type === 'CNAME' ? there.length > 0 : there.some(({ type }) => type === 'CNAME');
+  return inTheWay ? cnameConflict(record) : error;
+}
+
+export const cnameConflict = ({ fqdn, type }: DnsRecord): ProviderFault =>
+  new ProviderFault('conflict', `At ${fqdn} stands a record that a ${type} record cannot stand beside.`);
+
+/** Of a name whose records the API chooses by who asks. */
+export const routedConflict = (fqdn: string, type: RecordType): ProviderFault =>
+  new ProviderFault(
+    'conflict',
+    `At ${fqdn} stands a ${type} record with a routing policy or an alias, which is left as it is.`,
+  );
+
+/** For APIs that write one RRset at a time. */
+export const oneByOne =
+  (writeOne: (zone: Zone, fqdn: string, change: RrsetChange) => Promise<WriteOutcome>): RrsetPorts['write'] =>
+  async (zone, fqdn, changes) => {
+    for (const change of changes) {
+      if ((await writeOne(zone, fqdn, change)) === 'stale') return 'stale';
+    }
+    return 'written';
+  };

@@ -1,0 +1,98 @@
+import type { DnsProvider, ProviderSession } from '../dns-provider';
+import { testPorts } from '../testing/test-ports';
+import { withZoneLocks, ZoneLocks } from './zone-locks';
+
+const never = new AbortController().signal;
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A change that is under way until it is told to end. */
+function change() {
+  let end = (): void => undefined;
+  let begun = false;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const run = async () => {
+    begun = true;
+    await ended;
+  };
+  return { run, end: () => end(), begun: () => begun };
+}
+
+describe('ZoneLocks', () => {
+  it('one after the other, in the order of their coming, and other keys beside', async () => {
+    const locks = new ZoneLocks();
+    const [first, second, third, other] = [change(), change(), change(), change()];
+    const all = [first, second, third].map(({ run }) => locks.holding('a', never, run));
+    const beside = locks.holding('b', never, other.run);
+    await turn();
+    expect([first, second, third, other].map(({ begun }) => begun())).toEqual([true, false, false, true]);
+    first.end();
+    await all[0];
+    await turn();
+    expect([second, third].map(({ begun }) => begun())).toEqual([true, false]);
+    for (const { end } of [second, third, other]) end();
+    await Promise.all([...all, beside]);
+    expect(locks.size).toBe(0);
+  });
+
+  it('whoever gives up leaves the line, and does not let the next one past the one before', async () => {
+    const locks = new ZoneLocks();
+    const [first, second, third] = [change(), change(), change()];
+    const controller = new AbortController();
+    const reason = new Error('too late');
+    const holding = locks.holding('a', never, first.run);
+    const waiting = locks.holding('a', controller.signal, second.run);
+    const last = locks.holding('a', never, third.run);
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    await turn();
+    expect([second.begun(), third.begun()]).toEqual([false, false]);
+    first.end();
+    third.end();
+    await Promise.all([holding, last]);
+    expect([second.begun(), third.begun()]).toEqual([false, true]);
+    expect(locks.size).toBe(0);
+  });
+
+  it('a failed change makes room for the next', async () => {
+    const locks = new ZoneLocks();
+    const failing = locks.holding('a', never, () => Promise.reject(new Error('no')));
+    const next = locks.holding('a', never, () => Promise.resolve('done'));
+    await expect(failing).rejects.toThrow('no');
+    expect(await next).toBe('done');
+  });
+});
+
+describe('withZoneLocks', () => {
+  it("a zone is locked for its account: nobody waits for a stranger's zone of the same name", async () => {
+    const slow = change();
+    const session: ProviderSession = {
+      zones: () => Promise.resolve([]),
+      add: () => slow.run(),
+      replace: () => Promise.resolve(),
+      remove: () => Promise.resolve(),
+      renewed: () => null,
+    };
+    const provider: DnsProvider = {
+      name: 'powerdns',
+      title: 'x',
+      advice: 'x',
+      credentialKinds: () => [],
+      accept: () => Promise.resolve({}),
+      session: () => session,
+    };
+    const locked = withZoneLocks(provider, new ZoneLocks());
+    const zone = { id: '1', name: 'example.com' };
+    const record = { fqdn: 'a.example.com', type: 'TXT', value: 'x', ttlS: null } as const;
+    const open = (account: string) => locked.session({}, account, testPorts(), never);
+    const adding = open('stranger').add(zone, record);
+    await open('customer').remove(zone, record);
+    let removed = false;
+    const removing = open('stranger')
+      .remove(zone, record)
+      .then(() => (removed = true));
+    await turn();
+    expect(removed).toBe(false);
+    slow.end();
+    await Promise.all([adding, removing]);
+  });
+});

@@ -1,0 +1,141 @@
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import { ProviderFault } from '../provider-fault';
+
+export interface Place {
+  /** IP address that has been judged; nothing is looked up here. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Milliseconds. */
+export interface Patience {
+  /** One wait per datagram: the same one is sent again, since lost ones are. */
+  readonly udpMs: readonly number[];
+  /** From the connection's first octet to the answer's last, however slowly they come. */
+  readonly tcpMs: number;
+}
+
+export const usualPatience: Patience = { udpMs: [1_000, 2_000], tcpMs: 5_000 };
+
+/**
+ * What a message is to us. Over UDP anybody can send one, so that what is passed over does not end the waiting (RFC 8945,
+ * section 5.3); `why` ends the sentence "The server's answer …".
+ */
+export type Judged<T> =
+  | { readonly taken: T }
+  | { readonly truncated: true }
+  /** `otherwise`: what it would mean, were it true; said when nothing better comes. */
+  | { readonly passedOver: true; readonly why: string; readonly otherwise?: ProviderFault };
+
+export type Judge<T> = (message: Buffer) => Judged<T>;
+
+/** RFC 1035, section 4.2.1. Nothing here offers EDNS, which UPDATE does without. */
+const longestDatagram = 512;
+
+/**
+ * One request and its answer: over UDP, and over TCP when the request is longer than a datagram may be, the answer was cut,
+ * or none came. May be sent several times, so that it must be one that may be repeated.
+ *
+ * @throws ProviderFault `unavailable`; the signal's reason
+ */
+export async function exchange<T>(
+  place: Place,
+  request: Buffer,
+  judge: Judge<T>,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<T> {
+  const overUdp =
+    request.length <= longestDatagram
+      ? await askOverUdp(place, request, judge, patience.udpMs, signal)
+      : null;
+  if (overUdp !== null && 'taken' in overUdp) return overUdp.taken;
+  const overTcp = await askOverTcp(place, request, judge, patience.tcpMs, signal);
+  if ('taken' in overTcp) return overTcp.taken;
+  if ('otherwise' in overTcp && overTcp.otherwise !== undefined) throw overTcp.otherwise;
+  const why =
+    'why' in overTcp ? overTcp.why : overUdp !== null && 'why' in overUdp ? overUdp.why : 'is cut short';
+  throw new ProviderFault('unavailable', why === 'none' ? noAnswer : `The DNS server's answer ${why}.`);
+}
+
+const noAnswer = 'The DNS server did not answer in time, or cannot be reached.';
+const nothing = { passedOver: true, why: 'none' } as const;
+
+/** From a port that the kernel picks at random; connected, so that it drops what comes from elsewhere. */
+async function askOverUdp<T>(
+  { address, port }: Place,
+  request: Buffer,
+  judge: Judge<T>,
+  waitsMs: readonly number[],
+  signal: AbortSignal,
+): Promise<Judged<T>> {
+  signal.throwIfAborted();
+  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  const waiting = new Promise<Judged<T>>((resolve, reject) => {
+    let last: Judged<T> = nothing;
+    const waits = [...waitsMs];
+    let timer: NodeJS.Timeout | undefined;
+    let closed = false;
+    const send = (): void => {
+      if (closed) return;
+      const waitMs = waits.shift();
+      if (waitMs === undefined) return resolve(last);
+      socket.send(request);
+      timer = setTimeout(send, waitMs);
+    };
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    socket.on('message', (message) => {
+      const judged = judge(message);
+      if ('passedOver' in judged) last = judged;
+      else resolve(judged);
+    });
+    socket.on('error', () => resolve(last));
+    socket.once('close', () => {
+      closed = true;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    });
+    socket.connect(port, address, send);
+  });
+  try {
+    return await waiting;
+  } finally {
+    socket.close();
+  }
+}
+
+/** On a connection of its own (RFC 7766), whose first message is the answer or nothing is. */
+async function askOverTcp<T>(
+  { address, port }: Place,
+  request: Buffer,
+  judge: Judge<T>,
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<Judged<T>> {
+  signal.throwIfAborted();
+  const socket = connect({ host: address, port });
+  const end = (): void => void socket.destroy();
+  const timer = setTimeout(end, withinMs);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(request.length);
+    socket.write(Buffer.concat([length, request]));
+    let received: Buffer = Buffer.alloc(0);
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) continue;
+      return judge(received.subarray(2, 2 + received.readUInt16BE(0)));
+    }
+  } catch {
+    // Refused, reset, or too slow: there is no answer, and there is nothing else to tell of it.
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+    socket.destroy();
+  }
+  signal.throwIfAborted();
+  return nothing;
+}

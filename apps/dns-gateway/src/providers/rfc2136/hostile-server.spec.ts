@@ -1,0 +1,200 @@
+import { inspect } from 'node:util';
+import type { DnsRecord, ProviderSession } from '../dns-provider';
+import type { ProviderFault } from '../provider-fault';
+import { testPorts } from '../testing/test-ports';
+import { rfc2136Provider } from './rfc2136';
+import { plain, questionOf, secret, signed, withFlags } from './testing/signed-responses';
+import { type Said, type Script, scriptedServer, type ScriptedServer } from './testing/scripted-server';
+
+const patience = { udpMs: [120, 120], tcpMs: 400 };
+const zone = { id: 'example.com', name: 'example.com' };
+const record: DnsRecord = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'v', ttlS: 60 };
+
+const yes: Script = (request) => signed(request, plain(request));
+
+describe('rfc2136 before a hostile server', () => {
+  let server: ScriptedServer;
+  afterEach(() => server.close());
+
+  async function opened(script: Script, signal = AbortSignal.timeout(10_000)): Promise<ProviderSession> {
+    server = await scriptedServer(script);
+    const kept = {
+      server: server.address,
+      port: String(server.port),
+      key_name: 'gateway-key',
+      key_algorithm: 'hmac-sha256',
+      key_secret: secret.toString('base64'),
+      zones: ['example.com'],
+    };
+    return rfc2136Provider({ patience }).session(kept, 'account-1', testPorts(), signal);
+  }
+  async function faultOf(script: Script): Promise<ProviderFault> {
+    const session = await opened(script);
+    const fault: unknown = await session.add(zone, record).catch((error: unknown) => error);
+    expect(fault).toMatchObject({ name: 'ProviderFault' });
+    expect(inspect(fault, { depth: 8 })).not.toContain(secret.toString('base64'));
+    return fault as ProviderFault;
+  }
+  const count = (transport: 'udp' | 'tcp') =>
+    server.requests.filter((each) => each.transport === transport).length;
+
+  it('is content with one datagram that is signed', async () => {
+    await (await opened(yes)).add(zone, record);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  const differently =
+    (change: (octets: Buffer, request: Buffer) => Buffer): Script =>
+    (request) =>
+      change(signed(request, plain(request)), request);
+  it.each<[string, Script, RegExp]>([
+    ['unsigned', (request) => plain(request), /not signed/],
+    ['signed with another secret', (r) => signed(r, plain(r), { secret: Buffer.alloc(32) }), /does not hold/],
+    [
+      'signed with another key',
+      (r) => signed(r, plain(r), { name: Buffer.from('\x05other\x00') }),
+      /another key/,
+    ],
+    [
+      'signed for another request',
+      (r) => signed(r, plain(r), { requestMac: Buffer.alloc(32) }),
+      /does not hold/,
+    ],
+    ['signed an hour ago', (r) => signed(r, plain(r), { timeS: Date.now() / 1000 - 3600 }), /not now/],
+    ['signed in half', (r) => signed(r, plain(r), { macOctets: 16 }), /does not hold/],
+    ['BADTIME without a signature', (r) => signed(r, plain(r), { error: 18, macOctets: 0 }), /not signed/],
+    [
+      'to another id',
+      differently((octets) => Buffer.concat([Buffer.of(1, 2), octets.subarray(2)])),
+      /something else/,
+    ],
+    ['to another question', (r) => signed(r, plain(questionOf(r, 'X'))), /something else/],
+    ['with another opcode', (r) => signed(r, withFlags(plain(r), 0x8000)), /something else/],
+    ['a request', (r) => signed(r, withFlags(plain(r), 0x2800)), /no DNS message/],
+    ['cut', differently((octets) => octets.subarray(0, octets.length - 7)), /no DNS message/],
+    [
+      'followed by octets',
+      differently((octets) => Buffer.concat([octets, Buffer.alloc(9)])),
+      /no DNS message/,
+    ],
+    ['three octets', () => Buffer.alloc(3), /no DNS message/],
+    ['a flood of zeros', () => Buffer.alloc(4_000), /something else|no DNS message/],
+  ])('an answer that is %s is not believed, and is waited past', async (_, script, words) => {
+    const fault = await faultOf(script);
+    expect(fault.kind).toBe('unavailable');
+    expect(fault.message).toMatch(words);
+    // Sent twice and then over TCP: the real answer might still have come.
+    expect([count('udp'), count('tcp')]).toEqual([2, 1]);
+  });
+
+  it('an unsigned REFUSED, when nothing better comes, is zone_not_found', async () => {
+    expect((await faultOf((request) => plain(request, 5))).kind).toBe('zone_not_found');
+    expect([count('udp'), count('tcp')]).toEqual([2, 1]);
+  });
+
+  it('a forged answer does not keep the real one from being taken', async () => {
+    const session = await opened((request, _, at) =>
+      at === 0 ? plain(request, 5) : yes(request, 'udp', at),
+    );
+    await session.add(zone, record);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it.each<[string, number, RegExp]>([
+    ['BADSIG', 16, /another secret/],
+    ['BADKEY', 17, /does not know the key/],
+    ['BADTRUNC', 22, /full length/],
+  ])('%s without a signature is auth_failed at once', async (_, error, words) => {
+    const fault = await faultOf((request) => signed(request, plain(request, 9), { error, macOctets: 0 }));
+    expect(fault.kind).toBe('auth_failed');
+    expect(fault.message).toMatch(words);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('BADTIME that is signed is auth_failed', async () => {
+    const fault = await faultOf((request) => signed(request, plain(request, 9), { error: 18, timeS: 1_000 }));
+    expect(fault).toMatchObject({ kind: 'auth_failed', message: expect.stringContaining('clock') });
+  });
+
+  it.each<[number, string]>([
+    [1, 'rejected'],
+    [3, 'conflict'],
+    [4, 'rejected'],
+    [5, 'auth_failed'],
+    [6, 'conflict'],
+    [7, 'conflict'],
+    [8, 'conflict'],
+    [9, 'zone_not_found'],
+    [10, 'zone_not_found'],
+    [11, 'rejected'],
+  ])('the response code %i is %s', async (rcode, kind) => {
+    expect((await faultOf((request) => signed(request, plain(request, rcode)))).kind).toBe(kind);
+  });
+
+  it('SERVFAIL is tried three times with new ids, and then unavailable for a while', async () => {
+    const fault = await faultOf((request) => signed(request, plain(request, 2)));
+    expect(fault).toMatchObject({ kind: 'unavailable', retryAfterS: 10 });
+    expect(new Set(server.requests.map(({ message }) => message.readUInt16BE(0))).size).toBe(3);
+  });
+
+  it('SERVFAIL once is no fault', async () => {
+    const session = await opened((request, _, at) => signed(request, plain(request, at === 0 ? 2 : 0)));
+    await session.add(zone, record);
+  });
+
+  it('an answer that is cut is asked for again over TCP', async () => {
+    const session = await opened((request, transport) =>
+      signed(request, plain(request, 0, transport === 'udp' ? 0x0200 : 0)),
+    );
+    await session.add(zone, record);
+    expect([count('udp'), count('tcp')]).toEqual([1, 1]);
+  });
+
+  it('an answer that is cut over TCP too is none', async () => {
+    expect((await faultOf((request) => signed(request, plain(request, 0, 0x0200)))).kind).toBe('unavailable');
+  });
+
+  it('a message over 512 octets goes over TCP alone', async () => {
+    const session = await opened(yes);
+    await session.add(zone, { ...record, value: 'x'.repeat(512) });
+    expect([count('udp'), count('tcp')]).toEqual([0, 1]);
+  });
+
+  const endless = (chunk: Buffer, everyMs: number): Said => ({
+    stream: (socket) => {
+      const timer = setInterval(() => socket.write(chunk), everyMs);
+      socket.on('close', () => clearInterval(timer));
+    },
+  });
+  it.each<[string, (request: Buffer) => Said]>([
+    ['says nothing', () => null],
+    ['announces more than it sends, octet by octet', () => endless(Buffer.of(0xff), 20)],
+    ['sends without end', () => endless(Buffer.alloc(65_536), 1)],
+    ['closes at once', () => ({ stream: (socket) => socket.destroy() })],
+    ['closes after half of it', () => ({ stream: (socket) => socket.end(Buffer.from('00ff8000', 'hex')) })],
+  ])('over TCP one that %s is given up in time', async (_, say) => {
+    const started = performance.now();
+    const fault = await faultOf((request, transport) => (transport === 'udp' ? null : say(request)));
+    expect(fault.kind).toBe('unavailable');
+    // Two datagrams and one connection: 640 ms, and what a loaded machine needs.
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+
+  it('ends with the signal, whatever the server does', async () => {
+    const ending = new AbortController();
+    const session = await opened(() => {
+      setImmediate(() => ending.abort(new Error('enough')));
+      return null;
+    }, ending.signal);
+    await expect(session.add(zone, record)).rejects.toThrow('enough');
+  });
+
+  it('ids and ports are not to be guessed', async () => {
+    const session = await opened(yes);
+    for (let at = 0; at < 20; at++) await session.add(zone, record);
+    const ids = server.requests.map(({ message }) => message.readUInt16BE(0));
+    expect(new Set(ids).size).toBeGreaterThan(15);
+    const steps = ids.slice(1).map((id, at) => id - Number(ids[at]));
+    expect(new Set(steps).size).toBeGreaterThan(15);
+  });
+});

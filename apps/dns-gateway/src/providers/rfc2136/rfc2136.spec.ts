@@ -1,0 +1,74 @@
+import { describeProvider } from '../testing/conformance';
+import type { ProviderWorld } from '../testing/provider-world';
+import { testPorts } from '../testing/test-ports';
+import { rfc2136Provider } from './rfc2136';
+import { emptied, nsupdate, zoneContent } from './testing/bind-tools';
+import { lossyRelay, type LossyRelay } from './testing/lossy-relay';
+import { describeWithPeers, type PeerKey, type PeerKind, type Peers, startPeers } from './testing/peers';
+
+const zones = ['example.com', 'sub.example.com', 'example.org'] as const;
+const patience = { udpMs: [250, 500], tcpMs: 2_000 };
+/** Each its own, so that the two suites may run side by side. */
+const addresses = { bind: '127.0.0.21', knot: '127.0.0.22' } as const;
+
+function credentialsOf(
+  { address, port }: { readonly address: string; readonly port: number },
+  key: PeerKey,
+  names: readonly string[] = zones,
+) {
+  return {
+    type: 'bearer',
+    server: address,
+    port: String(port),
+    key_name: key.name,
+    key_algorithm: key.algorithm,
+    key_secret: key.secret,
+    zones: names.join(', '),
+  } as const;
+}
+
+describe.each(['bind', 'knot'] as const satisfies readonly PeerKind[])('a real %s', (kind) => {
+  describeWithPeers([kind], 'takes dynamic updates', () => {
+    let peers: Peers;
+    let relay: LossyRelay;
+    const address = addresses[kind];
+    beforeAll(async () => {
+      peers = await startPeers([{ kind, address, zones: zones.map((name) => ({ name })) }]);
+      relay = await lossyRelay({ address, port: peers.port });
+    }, 40_000);
+    afterAll(async () => {
+      await relay.close();
+      await peers.stop();
+    });
+
+    const place = () => ({ address, port: peers.port });
+    const zoneOf = (fqdn: string): string =>
+      [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
+
+    async function setUp(): Promise<ProviderWorld> {
+      const { full } = peers.keys;
+      for (const zone of zones) await emptied(place(), full, zone);
+      relay.reset();
+      return {
+        provider: rfc2136Provider({ patience }),
+        credentials: credentialsOf(relay, full),
+        wrongCredentials: credentialsOf(relay, { ...full, secret: peers.keys.challenges.secret }),
+        account: 'account-1',
+        ports: testPorts(),
+        zone: 'example.com',
+        subZone: 'sub.example.com',
+        zoneNames: zones,
+        plant: async ({ fqdn, type, value }) => {
+          const text = type === 'TXT' ? `"${value.replace(/["\\]/g, '\\$&')}"` : value;
+          const said = await nsupdate(place(), full, zoneOf(fqdn), `add ${fqdn}. 77 ${type} ${text}`);
+          if (said !== '') throw new Error(said);
+        },
+        list: async (fqdn) =>
+          (await zoneContent(place(), zoneOf(fqdn), full)).filter((record) => record.fqdn === fqdn),
+        loseNextAnswer: () => relay.loseNextAnswers(),
+      };
+    }
+
+    describeProvider({ name: `rfc2136 at ${kind}`, setUp });
+  });
+});

@@ -1,0 +1,152 @@
+import { randomInt } from 'node:crypto';
+import {
+  type DnsName,
+  OPCODE,
+  queryOctets,
+  RCODE,
+  readResponseHeader,
+  readResponseRecords,
+  signRequest,
+  type StoredType,
+  type TsigError,
+  updateOctets,
+  verifyResponse,
+  WireFault,
+  type ZoneRecord,
+} from '@certwright/dns-authority';
+import { OutboundFault } from '@certwright/outbound';
+import type { ProviderPorts } from '../dns-provider';
+import { ProviderFault } from '../provider-fault';
+import type { Access } from './access';
+import type { Change } from './changes';
+import { exchange, type Judged, type Patience } from './exchange';
+
+export interface QueryAnswer {
+  readonly rcode: number;
+  readonly authoritative: boolean;
+  readonly answers: readonly ZoneRecord[];
+}
+
+type Signed = { readonly response: Buffer; readonly rcode: number } | { readonly refused: TsigError };
+
+/** Rests between tries of what a server failed at for the moment, milliseconds. */
+const restsMs = [250, 1_000] as const;
+/** Seconds after which another try makes sense. */
+const retryAfterS = 10;
+
+/** One customer's server: everything to it is signed, and nothing is believed that is not signed in turn. */
+export class UpdateServer {
+  constructor(
+    private readonly access: Access,
+    private readonly patience: Patience,
+    private readonly ports: Pick<ProviderPorts, 'guard' | 'now' | 'rest'>,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * @returns the response code of a signed answer, never SERVFAIL
+   * @throws ProviderFault; the signal's reason
+   */
+  async update(zone: DnsName, change: Change): Promise<number> {
+    return (await this.#ask(zone, (id) => updateOctets({ id, zone, ...change }))).rcode;
+  }
+
+  /** @throws ProviderFault; the signal's reason */
+  async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryAnswer> {
+    const { response, rcode } = await this.#ask(zone, (id) => queryOctets(id, name, type));
+    const { authoritative } = readResponseHeader(response);
+    return { rcode, authoritative, answers: readResponseRecords(response).answers };
+  }
+
+  /** SERVFAIL says that nothing was decided: what may be repeated is tried three times. */
+  async #ask(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
+    for (const restMs of [...restsMs, null]) {
+      const answer = await this.#askOnce(zone, write(randomInt(0x10000)));
+      if ('refused' in answer) throw new ProviderFault('auth_failed', refusals[answer.refused]);
+      if (answer.rcode !== RCODE.SERVFAIL) return answer;
+      if (restMs !== null) await this.ports.rest(restMs * (0.5 + Math.random() / 2), this.signal);
+    }
+    throw new ProviderFault('unavailable', 'The DNS server failed (SERVFAIL).', retryAfterS);
+  }
+
+  async #askOnce(zone: DnsName, plain: Buffer): Promise<Signed> {
+    const { key, port } = this.access;
+    const { message, mac } = signRequest(plain, key, this.#nowS());
+    const judge = (response: Buffer): Judged<Signed> => {
+      try {
+        return this.#judge(response, plain, mac, zone);
+      } catch (error) {
+        if (error instanceof WireFault) return { passedOver: true, why: 'is no DNS message' };
+        throw error;
+      }
+    };
+    let fault: unknown = null;
+    for (const address of await this.#addresses()) {
+      try {
+        return await exchange({ address, port }, message, judge, this.patience, this.signal);
+      } catch (error) {
+        this.signal.throwIfAborted();
+        fault = error;
+      }
+    }
+    throw fault;
+  }
+
+  #judge(response: Buffer, request: Buffer, requestMac: Buffer, zone: DnsName): Judged<Signed> {
+    const header = readResponseHeader(response);
+    if (!answers(header, request)) return { passedOver: true, why: 'is to something else' };
+    const verdict = verifyResponse(response, this.access.key, requestMac, this.#nowS());
+    if (verdict.verdict === 'refused') return { taken: { refused: verdict.error } };
+    if (header.truncated) return { truncated: true };
+    if (verdict.verdict === 'untrusted') {
+      const why = doubts[verdict.reason];
+      // Knot knows keys by zone, so that it cannot sign that it has none. A forger can make of it no more than a failure.
+      const isNoZone = verdict.reason === 'unsigned' && refusalCodes.includes(header.rcode);
+      return { passedOver: true, why, ...(isNoZone && { otherwise: noSuchZone(zone) }) };
+    }
+    return { taken: { response: verdict.response, rcode: header.rcode } };
+  }
+
+  async #addresses(): Promise<readonly string[]> {
+    try {
+      return await this.ports.guard.addressesOf(this.access.server, this.signal);
+    } catch (error) {
+      if (!(error instanceof OutboundFault)) throw error;
+      const forGood = error.kind === 'refused_address' || error.kind === 'bad_url';
+      throw new ProviderFault(forGood ? 'rejected' : 'unavailable', error.message);
+    }
+  }
+
+  #nowS(): number {
+    return Math.floor(this.ports.now().getTime() / 1000);
+  }
+}
+
+/** RFC 2136, section 3.8: an answer to an UPDATE need not repeat the zone. */
+function answers(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
+  const opcode = (request.readUInt16BE(2) >> 11) & 0xf;
+  if (response.id !== request.readUInt16BE(0) || response.opcode !== opcode) return false;
+  const { questionOctets } = response;
+  if (questionOctets.length === 0) return opcode === OPCODE.UPDATE || response.rcode !== RCODE.NOERROR;
+  return request.subarray(12, 12 + questionOctets.length).equals(questionOctets);
+}
+
+const refusalCodes: readonly number[] = [RCODE.REFUSED, RCODE.NOTAUTH];
+
+export const noSuchZone = (zone: string): ProviderFault =>
+  new ProviderFault('zone_not_found', `The DNS server is not authoritative for ${zone}.`);
+
+const refusals: Readonly<Record<TsigError, string>> = {
+  BADKEY:
+    'The DNS server does not know the key by this name and algorithm, or does not let it do this (BADKEY).',
+  BADSIG: 'The DNS server has another secret for the key (BADSIG).',
+  BADTIME: "The DNS server's clock and ours are more than five minutes apart (BADTIME).",
+  BADTRUNC: 'The DNS server does not take the signature at its full length (BADTRUNC).',
+};
+
+const doubts = {
+  unsigned: 'is not signed',
+  'other key': 'is signed with another key',
+  'wrong signature': 'has a signature that does not hold',
+  old: 'is signed, but not now',
+} as const;

@@ -1,0 +1,53 @@
+import type { ApiAnswer } from '../http/call-api';
+import type { AnswerReading } from '../http/judged-call';
+import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
+import { readXml } from './xml';
+
+export interface AwsError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * `<ErrorResponse><Error><Code>…` of both services, and `<InvalidChangeBatch><Messages><Message>…` as Route 53 writes it as
+ * well. Null: the body is no such document.
+ */
+export function awsErrorOf({ text }: ApiAnswer): AwsError | null {
+  return (
+    ifReadable(() => {
+      const error = readXml(text, 'ErrorResponse').child('Error');
+      return { code: error.child('Code').text(), message: error.optional('Message')?.text() ?? '' };
+    }) ??
+    ifReadable(() => {
+      const messages = readXml(text, 'InvalidChangeBatch').child('Messages').all('Message');
+      return { code: 'InvalidChangeBatch', message: messages.map((message) => message.text()).join(' ') };
+    })
+  );
+}
+
+function ifReadable<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ProviderFault) return null;
+    throw error;
+  }
+}
+
+/** Codes that come with 400 and mean something else than "refused for good". */
+const kinds = new Map<string, ProviderFaultKind>([
+  ['Throttling', 'rate_limited'],
+  ['ThrottlingException', 'rate_limited'],
+  // An earlier change of the same zone is not done: https://docs.aws.amazon.com/Route53/latest/APIReference/API_ChangeResourceRecordSets.html
+  ['PriorRequestNotComplete', 'rate_limited'],
+  ['NoSuchHostedZone', 'zone_not_found'],
+  ['ExpiredToken', 'auth_failed'],
+  ['IncompleteSignature', 'auth_failed'],
+  ['RegionDisabledException', 'auth_failed'],
+]);
+
+export const awsReading = (provider: string): AnswerReading => ({
+  provider,
+  kindOf: (answer) => (answer.status < 400 ? null : (kinds.get(awsErrorOf(answer)?.code ?? '') ?? null)),
+  wordsOf: (answer) => awsErrorOf(answer)?.message ?? null,
+});

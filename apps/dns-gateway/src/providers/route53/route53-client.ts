@@ -1,0 +1,161 @@
+import type { RecordType, Zone } from '@certwright/gateway-contract';
+import type { DnsRecord, ProviderPorts } from '../dns-provider';
+import type { ApiAnswer } from '../http/call-api';
+import { judgedCall } from '../http/judged-call';
+import { allPages } from '../http/pages';
+import { path } from '../http/path';
+import { ProviderFault } from '../provider-fault';
+import { absolute, normalName, zoneOf } from '../records/names';
+import { normalValue, presentationOf } from '../records/presentation';
+import { isRecordType } from '../records/record-changes';
+import {
+  routedConflict,
+  type Rrset,
+  type RrsetChange,
+  type RrsetPorts,
+  type WriteOutcome,
+} from '../records/rrset-changes';
+import { awsErrorOf, awsReading } from './aws-answers';
+import { changeBatch } from './change-batch';
+import { signatureOf } from './role-sessions';
+import { type AwsCredentials, awsQuery, signed } from './signature';
+import { readXml, type XmlElement } from './xml';
+
+const provider = 'Amazon Route 53';
+const base = '/2013-04-01/hostedzone';
+/** Route 53 is one service for the world, and signed for one region. */
+const scope = { service: 'route53', region: 'us-east-1' } as const;
+/** Of the RRsets of one name, far more than there are types. */
+const pageSize = '100';
+
+export interface RoleAccess {
+  credentials(): Promise<AwsCredentials>;
+  /** They were not accepted. */
+  refused(): void;
+}
+
+/** RRsets as XML. A batch is atomic, and what it deletes must match to the letter: that is the compare-and-swap. */
+export class Route53Client implements RrsetPorts {
+  constructor(
+    private readonly baseUrl: string,
+    private readonly access: RoleAccess,
+    private readonly ports: ProviderPorts,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  zones(): Promise<readonly Zone[]> {
+    const readPage = async (marker: string) => {
+      const query = { maxitems: pageSize, ...(marker === '' ? {} : { marker }) };
+      const answer = readXml((await this.send('GET', base, query)).text, 'ListHostedZonesResponse');
+      const items = answer.child('HostedZones').all('HostedZone').flatMap(publicZone);
+      return { items, next: isTruncated(answer) ? answer.child('NextMarker').text() : null };
+    };
+    return allPages(provider, '', readPage, ({ id }) => id);
+  }
+
+  async read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]> {
+    const readPage = async (from: string) => {
+      // The list is of the whole zone, in order, from this name and type on.
+      const query = { name: absolute(fqdn), ...(from === '' ? {} : { type: from }), maxitems: pageSize };
+      const { text } = await this.send('GET', path`/2013-04-01/hostedzone/${zone.id}/rrset`, query);
+      const answer = readXml(text, 'ListResourceRecordSetsResponse');
+      const items = answer.child('ResourceRecordSets').all('ResourceRecordSet').map(readRrset);
+      const more = isTruncated(answer) && normalName(answer.child('NextRecordName').text()) === fqdn;
+      return { items, next: more ? answer.child('NextRecordType').text() : null };
+    };
+    const all = await allPages(provider, '', readPage, ({ name, type, set }) => `${name} ${type} ${set}`);
+    return all.flatMap(({ name, type, set, values, ttlS }) => {
+      if (name !== fqdn || !isRecordType(type) || !types.includes(type)) return [];
+      if (set !== '' || values === null) throw routedConflict(fqdn, type);
+      return [{ type, values, ttlS, version: null }];
+    });
+  }
+
+  async write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome> {
+    const where = path`/2013-04-01/hostedzone/${zone.id}/rrset`;
+    const answer = await this.send('POST', where, {}, changeBatch(fqdn, changes));
+    if (answer.status === 400) return 'stale';
+    readXml(answer.text, 'ChangeResourceRecordSetsResponse').child('ChangeInfo').child('Id').text();
+    return 'written';
+  }
+
+  format(record: DnsRecord): string {
+    return presentationOf(record, 'octal');
+  }
+
+  normal(type: RecordType, value: string): string {
+    return normalValue(type, value, 'octal');
+  }
+
+  /** @returns 2xx, or 400 for a batch that does not match what is there */
+  private async send(
+    method: 'GET' | 'POST',
+    where: string,
+    query: Readonly<Record<string, string>>,
+    body?: string,
+  ): Promise<ApiAnswer> {
+    const credentials = await this.access.credentials();
+    const { callApi, now, rest } = this.ports;
+    const search = awsQuery(query);
+    const typed: Record<string, string> = body === undefined ? {} : { 'content-type': 'text/xml' };
+    const request = {
+      method,
+      url: `${this.baseUrl}${where}${search === '' ? '' : `?${search}`}`,
+      headers: typed,
+      ...(body === undefined ? {} : { body }),
+    };
+    const withSignature = signed(request, credentials, scope, now());
+    const secrets = [
+      credentials.secretAccessKey,
+      credentials.sessionToken ?? '',
+      signatureOf(withSignature.headers),
+    ];
+    // Signed anew for every try would be cleaner, but a signature holds for five minutes and the tries for seconds.
+    try {
+      return await judgedCall(
+        // A batch made a second time is stale, and looking again tells that it was made.
+        { ...withSignature, secrets, repeatable: true },
+        { ...awsReading(provider), accepts: isStale },
+        { call: callApi, now, rest, signal: this.signal },
+      );
+    } catch (error) {
+      if (error instanceof ProviderFault && error.kind === 'auth_failed') this.access.refused();
+      throw error;
+    }
+  }
+}
+
+/** Its words for: what is deleted is not there, or differs; what is created is there. */
+const staleWords = /but it was not found|do not match the current values|but it already exists/;
+
+function isStale(answer: ApiAnswer): boolean {
+  if (answer.status !== 400) return false;
+  const error = awsErrorOf(answer);
+  return error?.code === 'InvalidChangeBatch' && staleWords.test(error.message);
+}
+
+const isTruncated = (answer: XmlElement): boolean => answer.child('IsTruncated').text() === 'true';
+
+/** Private zones are seen inside a VPC only: no CA would find a record there. */
+function publicZone(zone: XmlElement): readonly Zone[] {
+  if (zone.optional('Config')?.optional('PrivateZone')?.text() === 'true') return [];
+  const id = zone
+    .child('Id')
+    .text()
+    .replace(/^\/hostedzone\//, '');
+  return [zoneOf(id, zone.child('Name').text())];
+}
+
+function readRrset(rrset: XmlElement) {
+  const records = rrset.optional('ResourceRecords')?.all('ResourceRecord') ?? null;
+  const ttl = rrset.optional('TTL')?.text();
+  return {
+    name: normalName(rrset.child('Name').text()),
+    type: rrset.child('Type').text(),
+    /** Of weighted, latency, geolocation and such RRsets: several of one name and type. */
+    set: rrset.optional('SetIdentifier')?.text() ?? '',
+    /** Null: an alias. */
+    values: records?.map((record) => record.child('Value').text()) ?? null,
+    ttlS: ttl === undefined ? null : Number(ttl),
+  };
+}

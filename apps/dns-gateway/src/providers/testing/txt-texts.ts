@@ -1,0 +1,23 @@
+import type { Inability } from './provider-world';
+
+const printable = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join('');
+const octets = (count: number): string =>
+  printable
+    .replace(/["\\ ]/g, '')
+    .repeat(6)
+    .slice(0, count);
+
+/** Texts that every provider has to store as they are, and what one may not be able to do with each. */
+export const txtTexts: readonly (readonly [string, string, Inability | null])[] = [
+  ['43 octets', 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA', null],
+  ['254 octets', octets(254), 'long_txt'],
+  ['255 octets', octets(255), 'long_txt'],
+  ['256 octets', octets(256), 'long_txt'],
+  ['512 octets', octets(512), 'long_txt'],
+  ['quotes', 'say "hello" and "', 'escapes'],
+  ['a quote at both ends', '"quoted"', 'escapes'],
+  ['backslashes', 'c:\\new\\065\\', 'escapes'],
+  ['semicolons and spaces', 'v=X1; p=a  b; c', 'escapes'],
+  ['all printable ASCII', printable.trim(), 'escapes'],
+  ['a quote as the 256th octet', `${octets(255)}"${octets(20)}`, 'escapes'],
+];

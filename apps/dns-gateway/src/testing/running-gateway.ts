@@ -1,0 +1,142 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import path from 'node:path';
+import { type Child, startChild } from '@certwright/testing';
+import { type KeyAndCertificate, spiffe, TestAuthority } from './certificates';
+
+export const workspaceRoot = path.join(__dirname, '../../../..');
+
+/** Of this run alone: others may build at the same time. Inside the workspace, where packages are found. */
+const bundleFolder = `dist/specs/dns-gateway-${process.pid}`;
+let bundled: Promise<void> | undefined;
+afterAll(() => rmSync(path.join(workspaceRoot, bundleFolder), { recursive: true, force: true }));
+
+interface Bundling {
+  bundle(entryPoints: Readonly<Record<string, string>>, outdir: string): Promise<void>;
+}
+
+async function bundleGateway(): Promise<void> {
+  const { bundle } = (await import(path.join(workspaceRoot, 'tools/build/bundle.mjs'))) as Bundling;
+  await bundle({ main: 'apps/dns-gateway/src/main.ts' }, bundleFolder);
+}
+
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** The gateway as a process of its own, from its bundle, with certificates, keys and an audit folder in a temporary place. */
+export class RunningGateway {
+  readonly worker: KeyAndCertificate;
+  readonly auditFolder: string;
+  child!: Child;
+  #ended = '';
+  port!: number;
+
+  private constructor(
+    readonly authority: TestAuthority,
+    private readonly settings: Readonly<Record<string, string>>,
+  ) {
+    this.worker = authority.client('issuance-worker');
+    this.auditFolder = path.join(authority.folder, 'audit');
+  }
+
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<RunningGateway> {
+    await (bundled ??= bundleGateway());
+    const gateway = new RunningGateway(new TestAuthority(), settings);
+    gateway.writeTls(gateway.authority.server(), gateway.authority.root);
+    gateway.authority.file('handle.keys', `${randomBytes(32).toString('base64')}\n`);
+    gateway.authority.file('credentials.key', newCredentialsKey());
+    await gateway.begin();
+    return gateway;
+  }
+
+  writeTls({ key, certificate }: KeyAndCertificate, clientCa: string): void {
+    this.authority.file('tls.key', key);
+    this.authority.file('tls.pem', certificate);
+    this.authority.file('clients.pem', clientCa);
+  }
+
+  /** Also after it was stopped: with the same files. */
+  async begin(): Promise<void> {
+    this.#ended += this.child?.output() ?? '';
+    const file = (name: string): string => path.join(this.authority.folder, name);
+    this.child = await startChild(process.execPath, {
+      args: [path.join(workspaceRoot, bundleFolder, 'main.js')],
+      env: {
+        PORT: '0',
+        OPS_PORT: '0',
+        TLS_KEY_FILE: file('tls.key'),
+        TLS_CERTIFICATE_FILE: file('tls.pem'),
+        CLIENT_CA_FILE: file('clients.pem'),
+        HANDLE_KEYS_FILE: file('handle.keys'),
+        CREDENTIALS_KEY_FILE: file('credentials.key'),
+        AUDIT_DIR: this.auditFolder,
+        AUDIT_INSTANCE: 'spec',
+        GATEWAY_CLIENTS: `${spiffe('issuance-worker')}=make_integration+get_zones+add_record+remove_record+description,${spiffe('orders-v3')}=get_zones`,
+        ...this.settings,
+      },
+    });
+    await this.child.says(/"msg":"started"/);
+    this.port = Number(/"url":"https:\/\/127\.0\.0\.1:(\d+)"/.exec(this.child.output())?.[1]);
+  }
+
+  /** All that it and its predecessors wrote. */
+  output(): string {
+    return this.#ended + this.child.output();
+  }
+
+  /** What the audit log holds so far, as text. */
+  audit(): string {
+    return readdirSync(this.auditFolder)
+      .filter((name) => name.endsWith('.jsonl'))
+      .sort()
+      .map((name) => readFileSync(path.join(this.auditFolder, name), 'utf8'))
+      .join('');
+  }
+
+  /** @throws Error of the connection when there is none */
+  post(endpoint: string, body: unknown, as: KeyAndCertificate | null = this.worker): Promise<WireAnswer> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return this.ask(
+      { path: `/${endpoint}`, method: 'POST', headers: { 'content-type': 'application/json' } },
+      text,
+      as,
+    );
+  }
+
+  ask(options: RequestOptions, body = '', as: KeyAndCertificate | null = this.worker): Promise<WireAnswer> {
+    const own = as === null ? {} : { key: as.key, cert: as.certificate };
+    const to = {
+      host: '127.0.0.1',
+      port: this.port,
+      ca: this.authority.root,
+      agent: false,
+      ...own,
+      ...options,
+    };
+    return new Promise((resolve, reject) => {
+      const sent = httpsRequest(to, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+        answer.on('end', () => {
+          const { statusCode: status = 0, headers } = answer;
+          resolve({ status, headers, body: JSON.parse(text) as WireAnswer['body'] });
+        });
+      });
+      sent.on('error', reject).end(body);
+    });
+  }
+
+  async dispose(): Promise<void> {
+    await this.child.stop();
+    this.authority.dispose();
+  }
+}
+
+const newCredentialsKey = (): string =>
+  String(
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  );

@@ -1,0 +1,174 @@
+import { isProblem, notAcme } from './acme-fault';
+import { linksOf } from './connection/link-header';
+import type { HttpsAnswer } from './connection/https-client';
+import { jsonOf, mediaType } from './conversation/answer';
+import type { Conversation, SignedRequest } from './conversation/conversation';
+import { type AcmeAccountState, readAccount } from './resources/account';
+import {
+  type AcmeAuthorization,
+  type AcmeChallenge,
+  readAuthorization,
+  readChallenge,
+} from './resources/authorization';
+import { type DownloadedChain, readChain } from './resources/certificate-chain';
+import { type AcmeOrder, assertNames, readOrder } from './resources/order';
+import { revocation, type RevocationOutcome } from './resources/revocation';
+import { readRetryAfter } from './retry-after';
+import type { AccountKey } from './signing/account-key';
+import { postAsGet, signRequest, type Signer } from './signing/jws';
+
+export interface NewOrder {
+  /** A-labels; wildcards with `*.`. */
+  readonly dnsNames: readonly string[];
+  /** One of the directory's; without one the CA chooses, and some choose at random. */
+  readonly profile?: string | null;
+  /** `renewalIdOf` the certificate that this one takes the place of; only where the directory has `renewalInfo`. */
+  readonly replaces?: string | null;
+}
+
+const chainType = 'application/pem-certificate-chain';
+
+/** What one account does. Each method is one operation of AcmeServer's kind; each may be repeated after a crash. */
+export class AcmeAccount {
+  readonly #signer: Signer;
+
+  constructor(
+    private readonly conversation: Conversation,
+    private readonly key: AccountKey,
+    readonly url: string,
+  ) {
+    this.#signer = { key, accountUrl: url };
+  }
+
+  async read(): Promise<AcmeAccountState> {
+    return readAccount(jsonOf(await this.#post('readAccount', this.#at('The account', this.url), postAsGet)));
+  }
+
+  /** RFC 8555, section 7.3.2. @param contacts `mailto:` URLs, in place of those that there were */
+  async updateContacts(contacts: readonly string[]): Promise<AcmeAccountState> {
+    const to = this.#at('The account', this.url);
+    return readAccount(jsonOf(await this.#post('updateAccount', to, { contact: contacts })));
+  }
+
+  /** Section 7.3.6. For good: neither account nor key can be used again. */
+  async deactivate(): Promise<void> {
+    await this.#post('deactivateAccount', this.#at('The account', this.url), { status: 'deactivated' });
+  }
+
+  /**
+   * Gives the account another key (section 7.3.5). When the answer is lost, the server's `keyOfAccount` tells
+   * which one holds: the new one is to be stored before this is called.
+   *
+   * @throws AcmeFault `problem` with status 409 and `location` when the new key has an account already
+   */
+  async changeKey(newKey: AccountKey): Promise<void> {
+    const payload = (url: string) => ({
+      ...signRequest({ key: newKey, accountUrl: null }, url, null, {
+        account: this.url,
+        oldKey: this.key.jwk,
+      }),
+    });
+    await this.#post('keyChange', 'keyChange', payload);
+  }
+
+  /**
+   * Opens an order. When the answer is lost it may exist, harmless and without a URL: until it is finalized nothing is
+   * spent. Repeated with `replaces`, the server may then say `alreadyReplaced`; repeat without.
+   *
+   * @throws AcmeFault `problem`: `alreadyReplaced`, `invalidProfile`, `rejectedIdentifier`, `caa` …
+   */
+  async newOrder({ dnsNames, profile = null, replaces = null }: NewOrder): Promise<AcmeOrder> {
+    const answer = await this.#post('newOrder', 'newOrder', {
+      identifiers: dnsNames.map((value) => ({ type: 'dns', value })),
+      ...(profile === null ? {} : { profile }),
+      ...(replaces === null ? {} : { replaces }),
+    });
+    const location = answer.header('location');
+    if (location === undefined) throw notAcme('The ACME server named no URL for the order.');
+    const url = this.conversation.policy.pinned("The order's Location", location);
+    return assertNames(this.#order(answer, url), dnsNames);
+  }
+
+  /** The order as it stands, at any state of it. */
+  async order(url: string): Promise<AcmeOrder> {
+    return this.#order(await this.#post('readOrder', this.#at('The order', url), postAsGet), url);
+  }
+
+  async authorization(url: string): Promise<AcmeAuthorization> {
+    const answer = await this.#post('readAuthorization', this.#at('The authorization', url), postAsGet);
+    return readAuthorization(jsonOf(answer), url, this.conversation.policy, this.#retryAt(answer));
+  }
+
+  /** Gives an authorization up, so that no later order profits from it (section 7.5.2). */
+  async deactivateAuthorization(url: string): Promise<void> {
+    const to = this.#at('The authorization', url);
+    await this.#post('deactivateAuthorization', to, { status: 'deactivated' });
+  }
+
+  /** Tells the CA that what the challenge asks for is in place (section 7.5.1). */
+  async respond(challengeUrl: string): Promise<AcmeChallenge> {
+    const answer = await this.#post('respond', this.#at('The challenge', challengeUrl), {});
+    return readChallenge(jsonOf(answer), this.conversation.policy);
+  }
+
+  /**
+   * Asks for the certificate (section 7.4). Repeated when the first answer was lost, the server says `orderNotReady`: then
+   * the order is read, and tells how far it is.
+   *
+   * @param csr PKCS#10, DER
+   * @throws AcmeFault `problem`: `badCSR`, `badPublicKey`, `caa` …
+   */
+  async finalize(
+    { url, finalizeUrl }: Pick<AcmeOrder, 'url' | 'finalizeUrl'>,
+    csr: Uint8Array,
+  ): Promise<AcmeOrder> {
+    const payload = { csr: Buffer.from(csr).toString('base64url') };
+    try {
+      return this.#order(
+        await this.#post('finalize', this.#at("The order's finalize", finalizeUrl), payload),
+        url,
+      );
+    } catch (error) {
+      if (!isProblem(error, 'orderNotReady')) throw error;
+      return await this.order(url);
+    }
+  }
+
+  /** @param url the order's `certificateUrl`, or one of the first download's `alternateUrls` */
+  async certificate(url: string): Promise<DownloadedChain> {
+    const to = this.#at('The certificate', url);
+    const answer = await this.#post('certificate', to, postAsGet, chainType);
+    if (mediaType(answer) !== chainType)
+      throw notAcme('The ACME server sent something other than a chain in PEM.');
+    const alternates = linksOf(answer.headers('link'), 'alternate');
+    const pinned = (link: string) => this.conversation.policy.pinned('An alternate chain', link, url);
+    return { url, ...readChain(answer.body), alternateUrls: alternates.map(pinned) };
+  }
+
+  /** @param certificate DER @param reason CRLReason, RFC 5280, section 5.3.1 */
+  async revoke(certificate: Uint8Array, reason: number): Promise<RevocationOutcome> {
+    return await revocation(this.conversation, this.#signer, certificate, reason);
+  }
+
+  #at(what: string, url: string) {
+    return { what, url };
+  }
+
+  async #post(
+    operation: string,
+    to: SignedRequest['to'],
+    payload: SignedRequest['payload'],
+    accept?: SignedRequest['accept'],
+  ): Promise<HttpsAnswer> {
+    const request = { operation, signer: this.#signer, to, payload };
+    return await this.conversation.post(accept === undefined ? request : { ...request, accept });
+  }
+
+  #order(answer: HttpsAnswer, url: string): AcmeOrder {
+    return readOrder(jsonOf(answer), url, this.conversation.policy, this.#retryAt(answer));
+  }
+
+  #retryAt(answer: HttpsAnswer): Date | null {
+    return readRetryAfter(answer.header('retry-after'), this.conversation.now());
+  }
+}

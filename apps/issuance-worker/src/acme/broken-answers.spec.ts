@@ -1,0 +1,274 @@
+import { type AcmeAccount, AcmeFault, AcmeServer } from './index';
+import { newKey, openServer } from './testing/issuing';
+import { but, cutAfter, type Lie, LyingServer, octetsOf, silence, withMembers } from './testing/lying-server';
+
+let server: LyingServer;
+beforeAll(async () => void (server = await LyingServer.start()));
+afterAll(async () => await server.stop());
+
+const opened: AcmeServer[] = [];
+afterEach(async () => {
+  server.tellTheTruth();
+  await Promise.all(opened.splice(0).map((one) => one.close()));
+});
+
+const now = new Date('2026-11-20T12:00:00Z');
+
+function open(options: Parameters<typeof openServer>[1] = {}): AcmeServer {
+  const one = openServer(server, { now: () => now, ...options });
+  opened.push(one);
+  return one;
+}
+
+const account = (options?: Parameters<typeof openServer>[1]): AcmeAccount =>
+  open(options).account(newKey(), server.url('/account/1'));
+const dnsNames = ['one.example.com'];
+const secret = '<script>\u202Esecret\u0007';
+const contentType = (type: string) =>
+  but(({ headers }) => ({ headers: { ...headers, 'content-type': type } }));
+const withHeader = (name: string, value: string) =>
+  but(({ headers }) => ({ headers: { ...headers, [name]: value } }));
+const without = (name: string) =>
+  but(({ headers }) => ({
+    headers: Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name)),
+  }));
+
+async function faultOf(asking: Promise<unknown>): Promise<AcmeFault> {
+  const fault = await asking.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (!(fault instanceof AcmeFault)) throw new Error(`no fault: ${String(fault)}`);
+  expect(fault.message).not.toContain('secret');
+  return fault;
+}
+
+describe('an answer that no ACME server gives is not_acme', () => {
+  it.each<[string, Lie]>([
+    ['HTML', but({ headers: { 'content-type': 'text/html' }, body: `<html>${secret}` })],
+    [
+      'an error page',
+      but({ status: 502, headers: { 'content-type': 'text/html' }, body: `<html>${secret}` }),
+    ],
+    ['JSON under another type', contentType('text/plain')],
+    ['JSON without a type', without('content-type')],
+    ['truncated JSON', but(({ body }) => ({ body: body.slice(0, -1) }))],
+    ['an empty body', but({ body: '' })],
+    ['JSON that is no object', but({ body: '["secret"]' })],
+    ['null', but({ body: 'null' })],
+    ['no Location', without('location')],
+    ['a status that there is not', withMembers({ status: secret })],
+    ['no finalize', withMembers({ finalize: undefined })],
+    ['authorizations that are no list', withMembers({ authorizations: { length: 1 } })],
+    ['ten thousand authorizations', withMembers({ authorizations: Array(10_000).fill('') })],
+    [
+      'another name than was asked for',
+      withMembers({ identifiers: [{ type: 'dns', value: 'two.example.com' }] }),
+    ],
+    ['an identifier that is no DNS name', withMembers({ identifiers: [{ type: 'ip', value: '192.0.2.1' }] })],
+    ['a time that is none', withMembers({ expires: 'tomorrow' })],
+    ['valid without a certificate', withMembers({ status: 'valid' })],
+    ['a problem that is none', but({ status: 400, body: `{"detail":"${'secret'}"}` })],
+  ])('%s', async (_, lie) => {
+    server.lie('/newOrder', lie);
+    expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
+  });
+
+  it('a body without an end is cut off', async () => {
+    const endless: Lie = (_, socket) => {
+      const write = () => socket.writable && socket.write(`${'x'.repeat(1_000)}`, () => setImmediate(write));
+      socket.write(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999999\r\n\r\n',
+        write,
+      );
+      return null;
+    };
+    server.lie('/newOrder', endless);
+    const fault = await faultOf(account({ maxBytes: { json: 10_000, chain: 10 } }).newOrder({ dnsNames }));
+    expect(fault).toMatchObject({ kind: 'not_acme', message: expect.stringContaining('too long') });
+  });
+
+  it('a header without an end is cut off', async () => {
+    const endless: Lie = (_, socket) => {
+      const write = () =>
+        socket.writable && socket.write(`a: ${'x'.repeat(1_000)}\r\n`, () => setImmediate(write));
+      socket.write('HTTP/1.1 200 OK\r\n', write);
+      return null;
+    };
+    server.lie('/newOrder', endless);
+    expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
+  });
+
+  it('what does not speak HTTP', async () => {
+    server.lie('/newOrder', (_, socket) => (socket.end(`220 mail ${secret}\r\n`), null));
+    expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
+  });
+
+  it('newNonce without a nonce', async () => {
+    server.lie('/newNonce', without('replay-nonce'));
+    expect((await faultOf(account().newOrder({ dnsNames }))).message).toContain('without a Replay-Nonce');
+    server.lie('/newNonce', withHeader('replay-nonce', 'not base64url!'));
+    expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
+  });
+
+  it('but a success without a nonce is one: what was done is done, and the next request asks for a nonce', async () => {
+    server.lie('/newOrder', without('replay-nonce'));
+    const one = account();
+    const { url } = await one.newOrder({ dnsNames });
+    const before = server.asked('/newNonce');
+    expect((await one.order(url)).status).toBe('ready');
+    expect(server.asked('/newNonce')).toBe(before + 1);
+  });
+});
+
+describe('an answer that does not come, or not whole', () => {
+  const bounds = { timeouts: { connectMs: 2_000, headersMs: 10_000, wholeMs: 150 } };
+
+  it('is a timeout when the server is silent', async () => {
+    server.lie('/newOrder', silence);
+    expect((await faultOf(account(bounds).newOrder({ dnsNames }))).kind).toBe('timeout');
+  });
+
+  it('is a timeout when it drips', async () => {
+    const drip: Lie = (truth, socket) => {
+      const octets = octetsOf(truth);
+      const write = (at: number) =>
+        socket.writable && socket.write(octets.subarray(at, at + 1), () => setTimeout(write, 10, at + 1));
+      write(0);
+      return null;
+    };
+    server.lie('/newOrder', drip);
+    expect((await faultOf(account(bounds).newOrder({ dnsNames }))).kind).toBe('timeout');
+    const headersMs = 100;
+    const slow = account({ timeouts: { connectMs: 2_000, headersMs, wholeMs: 20_000 } });
+    expect((await faultOf(slow.newOrder({ dnsNames }))).kind).toBe('timeout');
+  });
+
+  it('is unreachable where nobody listens, and where the certificate is not trusted', async () => {
+    const nobody = openServer({ directoryUrl: 'https://localhost:1/directory', tlsRoot: server.tlsRoot });
+    opened.push(nobody);
+    expect((await faultOf(nobody.directory())).message).toContain('refuses connections');
+    expect((await faultOf(open({ extraRoots: [] }).directory())).message).toContain('not trusted');
+  });
+
+  it.each([
+    ['with its length', true],
+    ['without its length', false],
+  ])(
+    'is a fault wherever the connection is cut (%s)',
+    async (_, isDelimited) => {
+      let length = 0;
+      const probe = account();
+      server.lieOnce('/newOrder', (truth) => ((length = octetsOf(truth, isDelimited).length), truth));
+      await probe.newOrder({ dnsNames });
+      const kinds = new Set<string>();
+      // A few octets more: nonces grow.
+      for (let count = 0; count < length; count += 1) {
+        server.lieOnce('/newOrder', cutAfter(count, isDelimited));
+        kinds.add((await faultOf(probe.newOrder({ dnsNames }))).kind);
+      }
+      expect([...kinds].sort()).toEqual(isDelimited ? ['unreachable'] : ['not_acme', 'unreachable']);
+    },
+    60_000,
+  );
+});
+
+describe('problems', () => {
+  const problem = (status: number, members: object, headers = {}): Lie =>
+    but((truth) => ({
+      status,
+      headers: { ...truth.headers, 'content-type': 'application/problem+json', ...headers },
+      body: JSON.stringify(members),
+    }));
+  const urn = 'urn:ietf:params:acme:error:';
+
+  it('name the identifiers of their subproblems, in printable words', async () => {
+    const identifier = { type: 'dns', value: 'ONE.example.com' };
+    const subproblems = [{ type: `${urn}caa`, detail: 'CAA\u0000for\u202Eit', identifier }];
+    server.lie('/newOrder', problem(403, { type: `${urn}compound`, detail: 'x'.repeat(9_999), subproblems }));
+    const fault = await faultOf(account().newOrder({ dnsNames }));
+    expect(fault).toMatchObject({ kind: 'problem', status: 403, problem: { type: 'compound', status: 403 } });
+    expect(fault.problem?.subproblems).toMatchObject([
+      { type: 'caa', detail: 'CAA for it', dnsName: 'one.example.com' },
+    ]);
+    expect(fault.message.length).toBeLessThan(1_100);
+  });
+
+  it.each([
+    ['120', '2026-11-20T12:02:00.000Z'],
+    ['Fri, 20 Nov 2026 13:00:00 GMT', '2026-11-20T13:00:00.000Z'],
+    ['Fri, 20 Nov 2026 11:00:00 GMT', '2026-11-20T12:00:00.000Z'],
+    ['99999999', '2026-11-27T12:00:00.000Z'],
+    ['soon', null],
+    ['-5', null],
+    ['1e3', null],
+    ['2026-11-20', null],
+  ])('with Retry-After %j mean %s', async (retryAfter, at) => {
+    server.lie('/newOrder', problem(429, { type: `${urn}rateLimited` }, { 'retry-after': retryAfter }));
+    const fault = await faultOf(account().newOrder({ dnsNames }));
+    expect(fault.kind).toBe('rate_limited');
+    expect(fault.retryAt?.toJSON() ?? null).toBe(at);
+  });
+
+  it('of an overloaded server are limits, with and without a document', async () => {
+    server.lie('/newOrder', but({ status: 503, headers: { 'retry-after': '60' }, body: '<html>' }));
+    expect(await faultOf(account().newOrder({ dnsNames }))).toMatchObject({
+      kind: 'rate_limited',
+      problem: null,
+    });
+    server.lie('/newOrder', but({ status: 503, headers: {}, body: '<html>' }));
+    expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
+  });
+
+  it('name the account that a new key has already', async () => {
+    const location = server.url('/account/2');
+    server.lie('/keyChange', problem(409, { type: `${urn}malformed` }, { location }));
+    expect(await faultOf(account().changeKey(newKey()))).toMatchObject({
+      kind: 'problem',
+      status: 409,
+      location,
+    });
+  });
+
+  it('badNonce is repeated with the nonce of that answer, but not for ever', async () => {
+    const one = account();
+    await one.read();
+    const before = server.asked('/newNonce');
+    server.lie('/newOrder', problem(400, { type: `${urn}badNonce` }));
+    const fault = await faultOf(one.newOrder({ dnsNames }));
+    expect(fault).toMatchObject({ kind: 'problem', problem: { type: 'badNonce' } });
+    expect(server.asked('/newNonce')).toBe(before);
+    const short = account({ timeouts: { connectMs: 1_000, headersMs: 1_000, wholeMs: 300 } });
+    expect((await faultOf(short.newOrder({ dnsNames }))).kind).toBe('timeout');
+  }, 20_000);
+});
+
+describe('a directory', () => {
+  it('is read once an hour', async () => {
+    let at = now;
+    const one = open({ now: () => at });
+    const before = server.asked('/directory');
+    await Promise.all([one.directory(), one.directory()]);
+    at = new Date(now.getTime() + 59 * 60_000);
+    await one.directory();
+    expect(server.asked('/directory')).toBe(before + 1);
+    at = new Date(now.getTime() + 60 * 60_000);
+    await one.directory();
+    expect(server.asked('/directory')).toBe(before + 2);
+  });
+
+  it('is read anew when one of its URLs is gone, and the request made once more', async () => {
+    const one = account();
+    await one.newOrder({ dnsNames });
+    const gone = but({ status: 404, headers: { 'content-type': 'text/html' }, body: '<html>' });
+    server.lie('/newOrder', gone);
+    expect((await faultOf(one.newOrder({ dnsNames }))).kind).toBe('not_acme');
+    server.lie('/directory', withMembers({ newOrder: server.url('/newOrder?v2') }));
+    server.lie('/newOrder?v2', (truth) => truth);
+    server.orders.answer = (
+      (answer) => (request) =>
+        answer({ ...request, path: request.path.replace('?v2', '') })
+    )(server.orders.answer.bind(server.orders));
+    expect((await one.newOrder({ dnsNames })).status).toBe('ready');
+  });
+});

@@ -1,0 +1,66 @@
+import { AcmeFault, notAcme } from '../acme-fault';
+import { RefusedAddress } from './guarded-lookup';
+
+/** Codes of undici, OpenSSL and the system, in words; whatever is not here is a connection that failed. */
+const timeouts: ReadonlySet<string> = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+]);
+
+const garbage: ReadonlyMap<string, string> = new Map([
+  ['UND_ERR_HEADERS_OVERFLOW', 'its header is too long'],
+  ['HPE_HEADER_OVERFLOW', 'its header is too long'],
+  ['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'it is too long'],
+  ['UNDELIMITED', 'it does not say how long it is, so that it may have been cut'],
+]);
+
+const failures: ReadonlyMap<string, string> = new Map([
+  ['ENOTFOUND', 'its name has no address'],
+  ['EAI_AGAIN', 'its name could not be looked up'],
+  ['ECONNREFUSED', 'it refuses connections'],
+  ['ECONNRESET', 'the connection was cut'],
+  ['EPIPE', 'the connection was cut'],
+  ['UND_ERR_SOCKET', 'the connection was cut'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the connection was cut'],
+]);
+
+/** The words never hold what the other side sent: undici's own messages quote it. */
+export function connectionFault(error: Error, answering: boolean): AcmeFault {
+  const code = codeOf(error);
+  if (error instanceof RefusedAddress)
+    return new AcmeFault('refused_url', `The ACME server cannot be asked: ${error.message}`);
+  if (timeouts.has(code))
+    return tookTooLong(code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connecting' : 'its answer');
+  const what = garbage.get(code);
+  if (what !== undefined) {
+    const lasting = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
+    return notAcme(`The ACME server's answer cannot be taken: ${what}.`, { lasting });
+  }
+  // Some of the parser's faults have no code.
+  if (code.startsWith('HPE_') || error.name === 'HTTPParserError')
+    return notAcme('What answered at the ACME server does not speak HTTP.');
+  const why = failures.get(code) ?? (isCertificateFault(code) ? certificateWords : 'the connection failed');
+  const when = answering
+    ? 'The ACME server began an answer and did not finish it'
+    : 'No answer of the ACME server';
+  // The cause stays away: its message may quote what was received.
+  return new AcmeFault('unreachable', `${when}: ${why}.`);
+}
+
+export function tookTooLong(what: string): AcmeFault {
+  return new AcmeFault('timeout', `The ACME server did not answer in time: ${what} took too long.`);
+}
+
+const certificateWords = 'its TLS certificate is not trusted or is for another name';
+
+function isCertificateFault(code: string): boolean {
+  return /CERT|SIGNATURE|ISSUER|^ERR_TLS_|^ERR_SSL_/.test(code);
+}
+
+function codeOf(error: Error): string {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  if (typeof code === 'string') return code;
+  return cause instanceof Error ? codeOf(cause) : '';
+}

@@ -1,0 +1,15 @@
+/** More than a CA has chains. */
+const mostLinks = 32;
+
+const link = /<([^<>]*)>((?:\s*;\s*[^\s=;,]+\s*=\s*(?:"[^"]*"|[^\s";,]+))*)/g;
+const relation = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s";,]+))/i;
+
+/** Targets of the links of one relation (RFC 8288), as written, in order. */
+export function linksOf(header: readonly string[], rel: string): readonly string[] {
+  const targets: string[] = [];
+  for (const [, target = '', parameters = ''] of header.flatMap((line) => [...line.matchAll(link)])) {
+    const [, quoted, bare] = relation.exec(parameters) ?? [];
+    if ((quoted ?? bare ?? '').toLowerCase().split(' ').includes(rel)) targets.push(target);
+  }
+  return targets.slice(0, mostLinks);
+}

@@ -1,0 +1,65 @@
+import { AcmeFault, notAcme } from '../acme-fault';
+import { problemText, readProblem } from '../acme-problem';
+import type { HttpsAnswer } from '../connection/https-client';
+import type { UrlPolicy } from '../connection/url-policy';
+import { readRetryAfter } from '../retry-after';
+
+const tooManyRequests = 429;
+const serviceUnavailable = 503;
+
+/** The answer's JSON. @throws AcmeFault `not_acme` for another type, or a text that is no JSON */
+export function jsonOf(answer: HttpsAnswer): unknown {
+  if (mediaType(answer) !== 'application/json')
+    throw notAcme('The ACME server answered with something other than JSON.');
+  return parsed(answer.body) ?? refuseJson();
+}
+
+export function mediaType(answer: HttpsAnswer): string {
+  return (answer.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * Why the answer is none of those that its status promises. A problem document stands for itself; without one the status
+ * alone tells whether to come again later.
+ */
+export function refusal(answer: HttpsAnswer, policy: UrlPolicy, now: Date): AcmeFault {
+  const { status } = answer;
+  const retryAt = readRetryAfter(answer.header('retry-after'), now);
+  const problem = /^application\/(problem\+)?json$/.test(mediaType(answer))
+    ? readProblem(parsed(answer.body), status)
+    : null;
+  // RFC 8555, section 6.6, and RFC 6585, section 4; an overloaded server says 503 and when to come again.
+  const isLimit = status === tooManyRequests || (status === serviceUnavailable && retryAt !== null);
+  if (isLimit || problem?.type === 'rateLimited') {
+    const words = problem === null ? `status ${status}` : problemText(problem);
+    return new AcmeFault('rate_limited', `The ACME server is not to be asked now: ${words}`, {
+      problem,
+      status,
+      retryAt,
+    });
+  }
+  if (status >= 300 && status < 400)
+    return new AcmeFault('refused_url', 'The ACME server redirects a request that may not be redirected.', {
+      status,
+    });
+  if (problem === null)
+    return notAcme(`The ACME server answered with status ${status} and without a problem document.`, {
+      status,
+      retryAt,
+    });
+  const location = policy.pinnedOrNull(answer.header('location'));
+  const message = `The ACME server refused (status ${status}): ${problemText(problem)}`;
+  return new AcmeFault('problem', message, { problem, status, retryAt, location });
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function refuseJson(): never {
+  throw notAcme('The ACME server answered with JSON that cannot be read.');
+}

@@ -1,0 +1,187 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AcmeFault, isProblem, notAcme } from '../acme-fault';
+import { Deadline } from '../connection/deadline';
+import type { HttpsAnswer, HttpsClient, HttpsRequest } from '../connection/https-client';
+import type { UrlPolicy } from '../connection/url-policy';
+import { type Payload, type Signer, signRequest } from '../signing/jws';
+import { jsonOf, refusal } from './answer';
+import { DirectoryCache } from './directory-cache';
+import type { Directory, DirectoryResource } from './directory';
+import { NoncePool } from './nonce-pool';
+import type { AcmeObserver } from './observer';
+
+export interface Bounds {
+  /** One operation with all its repetitions, and with the directory and the nonce that it may need first. */
+  readonly wholeMs: number;
+  readonly maxJsonBytes: number;
+  readonly maxChainBytes: number;
+}
+
+export interface SignedRequest {
+  readonly operation: string;
+  readonly signer: Signer;
+  /** A resource of the directory, or a URL that was pinned before or is pinned now. */
+  readonly to: DirectoryResource | { readonly what: string; readonly url: string };
+  /** Some payloads hold the URL that they go to. */
+  readonly payload: Payload | ((url: string) => Payload);
+  readonly accept?: 'application/json' | 'application/pem-certificate-chain';
+}
+
+/**
+ * A server that refuses nine nonces in ten still takes one of these, but for one request in a thousand million. The
+ * deadline ends it sooner where the server is slow.
+ */
+const mostBadNonces = 200;
+/** From then on it pauses, so that a server whose nonces are broken is not hammered. */
+const quickRepeats = 20;
+const pauseMs = 20;
+
+/** What says that a URL of the directory is not right any more: then nothing was done. */
+const goneStatuses: ReadonlySet<number | null> = new Set([404, 405, 410]);
+
+/** Requests to one ACME server: the directory, nonces, signatures and refusals, apart from what the requests mean. */
+export class Conversation {
+  readonly #nonces = new NoncePool();
+  readonly #directory: DirectoryCache;
+
+  constructor(
+    private readonly client: HttpsClient,
+    readonly policy: UrlPolicy,
+    private readonly bounds: Bounds,
+    readonly now: () => Date,
+    private readonly observer: AcmeObserver,
+  ) {
+    this.#directory = new DirectoryCache(policy, now, async (url, deadline) =>
+      jsonOf(await this.#get('directory', url, deadline)),
+    );
+  }
+
+  /** At most an hour old. */
+  async directory(): Promise<Directory> {
+    return await this.#within(async (deadline) => await this.#directory.current(deadline));
+  }
+
+  /** Unsigned. @returns an answer of status 2xx */
+  async get(operation: string, url: (directory: Directory) => string): Promise<HttpsAnswer> {
+    return await this.#within(async (deadline) => {
+      return await this.#get(operation, url(await this.#directory.current(deadline)), deadline);
+    });
+  }
+
+  /** @returns an answer of status 2xx. @throws AcmeFault of any kind */
+  async post(request: SignedRequest): Promise<HttpsAnswer> {
+    return await this.#within(async (deadline) => {
+      const { to } = request;
+      if (typeof to !== 'string')
+        return await this.#signed(request, this.policy.pinned(to.what, to.url), deadline);
+      const url = (await this.#directory.current(deadline))[to];
+      try {
+        return await this.#signed(request, url, deadline);
+      } catch (error) {
+        if (!isSurprise(error)) throw error;
+        this.#directory.forget();
+        const moved = (await this.#directory.current(deadline))[to];
+        if (moved === url) throw error;
+        return await this.#signed(request, moved, deadline);
+      }
+    });
+  }
+
+  async #signed(request: SignedRequest, url: string, deadline: Deadline): Promise<HttpsAnswer> {
+    const payload = typeof request.payload === 'function' ? request.payload(url) : request.payload;
+    const { accept = 'application/json', operation, signer } = request;
+    const maxBytes = accept === 'application/json' ? this.bounds.maxJsonBytes : this.bounds.maxChainBytes;
+    for (let repeat = 0, nonce = await this.#nonce(deadline); ; repeat += 1) {
+      const body = JSON.stringify(signRequest(signer, url, nonce, payload));
+      const answer = await this.#send(
+        operation,
+        { method: 'POST', url, accept, body, maxBytes },
+        deadline,
+        repeat,
+      );
+      this.#nonces.put(answer.header('replay-nonce'), this.now());
+      if (isSuccess(answer)) return answer;
+      const fault = refusal(answer, this.policy, this.now());
+      if (!isProblem(fault, 'badNonce') || repeat === mostBadNonces) throw fault;
+      if (repeat >= quickRepeats) await delay(pauseMs);
+      // The newest of the pool: mostly the one that came with this answer.
+      nonce = await this.#nonce(deadline);
+    }
+  }
+
+  /** RFC 8555, section 7.2; only when no answer left one. */
+  async #nonce(deadline: Deadline): Promise<string> {
+    const pooled = this.#nonces.take(this.now());
+    if (pooled !== null) return pooled;
+    const { newNonce } = await this.#directory.current(deadline);
+    const answer = await this.#send('newNonce', head(newNonce), deadline);
+    if (!isSuccess(answer)) throw refusal(answer, this.policy, this.now());
+    this.#nonces.put(answer.header('replay-nonce'), this.now());
+    return this.#nonces.take(this.now()) ?? refuseNonce();
+  }
+
+  /** Follows one redirect, which is pinned like everything else. */
+  async #get(operation: string, from: string, deadline: Deadline): Promise<HttpsAnswer> {
+    const first = await this.#send(operation, this.#plain(from), deadline);
+    const location = first.status >= 300 && first.status < 400 ? first.header('location') : undefined;
+    if (location === undefined) return this.#successful(first);
+    const url = this.policy.pinned('A redirect', location, from);
+    return this.#successful(await this.#send(operation, this.#plain(url), deadline));
+  }
+
+  #plain(url: string): HttpsRequest {
+    const maxBytes = this.bounds.maxJsonBytes;
+    return { method: 'GET', url, accept: 'application/json', body: null, maxBytes };
+  }
+
+  #successful(answer: HttpsAnswer): HttpsAnswer {
+    if (isSuccess(answer)) return answer;
+    throw refusal(answer, this.policy, this.now());
+  }
+
+  async #send(
+    operation: string,
+    request: HttpsRequest,
+    deadline: Deadline,
+    repeat = 0,
+  ): Promise<HttpsAnswer> {
+    const began = this.now().getTime();
+    const { method } = request;
+    const told = { operation, method, repeat };
+    const durationMs = () => this.now().getTime() - began;
+    try {
+      const answer = await this.client.send(request, deadline);
+      this.observer({ ...told, status: answer.status, fault: null, durationMs: durationMs() });
+      return answer;
+    } catch (error) {
+      if (error instanceof AcmeFault)
+        this.observer({ ...told, status: null, fault: error.kind, durationMs: durationMs() });
+      throw error;
+    }
+  }
+
+  async #within<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const deadline = new Deadline(this.bounds.wholeMs);
+    try {
+      return await work(deadline);
+    } finally {
+      deadline.end();
+    }
+  }
+}
+
+function head(url: string): HttpsRequest {
+  return { method: 'HEAD', url, accept: '*/*', body: null, maxBytes: 0 };
+}
+
+function isSuccess({ status }: HttpsAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+function isSurprise(error: unknown): boolean {
+  return error instanceof AcmeFault && (goneStatuses.has(error.status) || isProblem(error, 'malformed'));
+}
+
+function refuseNonce(): never {
+  throw notAcme('The ACME server answered newNonce without a Replay-Nonce.');
+}

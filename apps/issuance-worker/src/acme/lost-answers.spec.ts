@@ -1,0 +1,133 @@
+import { type AcmeAccount, AcmeFault, type AcmeServer } from './index';
+import { makeCsr } from './testing/csr';
+import { drive, newKey, openServer } from './testing/issuing';
+import { but, cutAfter, LyingServer, octetsOf, withMembers } from './testing/lying-server';
+
+let server: LyingServer;
+let client: AcmeServer;
+let account: AcmeAccount;
+beforeAll(async () => {
+  server = await LyingServer.start();
+  client = openServer(server);
+  account = client.account(newKey(), server.url('/account/1'));
+});
+afterAll(async () => {
+  await client.close();
+  await server.stop();
+});
+afterEach(() => server.tellTheTruth());
+
+const dnsNames = ['one.example.com'];
+const { csr } = makeCsr(dnsNames);
+const publish = async () => undefined;
+const lost = cutAfter(0);
+const isUnreachable = expect.objectContaining({ kind: 'unreachable' });
+
+it('newOrder, carried out but its answer lost: the next one leads to one certificate', async () => {
+  const before = server.orders.orders.length;
+  server.lieOnce('/newOrder', lost);
+  await expect(account.newOrder({ dnsNames })).rejects.toEqual(isUnreachable);
+  expect(server.orders.orders).toHaveLength(before + 1);
+  const { url } = await account.newOrder({ dnsNames });
+  expect((await drive(url, { account, csr, publish })).kind).toBe('issued');
+  const finalizations = server.orders.orders.slice(before).map((order) => order.finalizations);
+  expect(finalizations).toEqual([0, 1]);
+});
+
+it('finalize, carried out but its answer lost: the order is resumed from its URL', async () => {
+  const { url } = await account.newOrder({ dnsNames });
+  const number = url.split('/').at(-1);
+  server.lieOnce(`/finalize/${number}`, lost);
+  await expect(drive(url, { account, csr, publish })).rejects.toEqual(isUnreachable);
+  expect((await drive(url, { account, csr, publish })).kind).toBe('issued');
+  expect(server.orders.orders[Number(number)]?.finalizations).toBe(1);
+});
+
+it('finalize, not carried out: it is asked for again', async () => {
+  const order = await account.newOrder({ dnsNames });
+  const number = Number(order.url.split('/').at(-1));
+  const stored = server.orders.orders[number] as { status: string; finalizations: number };
+  server.lieOnce(`/finalize/${number}`, (truth, socket) => {
+    Object.assign(stored, { status: 'ready', finalizations: 0 });
+    return lost(truth, socket);
+  });
+  await expect(account.finalize(order, csr)).rejects.toEqual(isUnreachable);
+  expect((await drive(order.url, { account, csr, publish })).kind).toBe('issued');
+  expect(stored.finalizations).toBe(1);
+});
+
+it('finalize of an order that is finalized already answers how far it is', async () => {
+  const order = await account.newOrder({ dnsNames });
+  expect((await account.finalize(order, csr)).status).toBe('valid');
+  expect((await account.finalize(order, csr)).status).toBe('valid');
+});
+
+it('a certificate whose download was cut is downloaded again', async () => {
+  const { url } = await account.newOrder({ dnsNames });
+  server.lieOnce(`/certificate/${url.split('/').at(-1)}`, cutAfter(500));
+  await expect(drive(url, { account, csr, publish })).rejects.toEqual(isUnreachable);
+  expect((await drive(url, { account, csr, publish })).kind).toBe('issued');
+});
+
+it('an order that stays in processing is waited for, as long as the CA says', async () => {
+  const { url } = await account.newOrder({ dnsNames });
+  const path = new URL(url).pathname;
+  server.lie(path, (truth, socket) => {
+    const processing = withMembers({ status: 'processing' })(truth, socket) ?? truth;
+    return { ...processing, headers: { ...processing.headers, 'retry-after': '600' } };
+  });
+  const before = Date.now();
+  const order = await account.order(url);
+  expect(order.status).toBe('processing');
+  expect((order.retryAt?.getTime() ?? 0) - before).toBeGreaterThan(590_000);
+});
+
+describe('a chain', () => {
+  const chainOf = () => server.orders.chain;
+  const blocks = () => chainOf().split(/(?<=-----END CERTIFICATE-----\n)/);
+  const name = '/certificate/7';
+
+  it.each<[string, (pem: string) => string]>([
+    ['nothing', () => ''],
+    ['text', () => 'no certificate at all'],
+    ['a certificate cut short', (pem) => pem.slice(0, pem.length - 40)],
+    ['text between the certificates', () => blocks().join('Bag Attributes\n')],
+    ['a private key', (pem) => `${pem}-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n`],
+    [
+      'octets that are no certificate',
+      () => '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+    ],
+    ['the wrong order', () => blocks().reverse().join('')],
+    ['eleven certificates', (pem) => pem + (blocks()[1] ?? '').repeat(9)],
+  ])('of %s is not taken', async (_, change) => {
+    server.lie(
+      name,
+      but(({ body }) => ({ body: change(body) })),
+    );
+    const fault = await account.certificate(server.url(name)).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(AcmeFault);
+    expect(fault).toMatchObject({
+      kind: 'not_acme',
+      message: expect.stringMatching(/chain .*cannot be used/),
+    });
+  });
+
+  it('without its length is not taken, for one that was cut after the leaf would look whole', async () => {
+    server.lie(name, (truth, socket) => {
+      const leafEnds = octetsOf(truth, false).indexOf('-----END CERTIFICATE-----\n') + 26;
+      return cutAfter(leafEnds, false)(truth, socket);
+    });
+    const fault = await account.certificate(server.url(name)).catch((error: unknown) => error);
+    expect(fault).toMatchObject({ kind: expect.stringMatching(/not_acme|unreachable/) });
+  });
+
+  it('under another type, or too long, is not taken', async () => {
+    server.lie(name, but({ headers: { 'content-type': 'application/octet-stream' } }));
+    await expect(account.certificate(server.url(name))).rejects.toMatchObject({ kind: 'not_acme' });
+    server.lie(
+      name,
+      but(({ body }) => ({ body: body.repeat(100) })),
+    );
+    await expect(account.certificate(server.url(name))).rejects.toMatchObject({ kind: 'not_acme' });
+  });
+});

@@ -1,0 +1,208 @@
+import type { AcmeProblem, AcmeProblemType } from '../acme-problem';
+import type { AcmeAuthorization, AcmeChallenge } from '../resources/authorization';
+import type { AcmeOrder } from '../resources/order';
+import { adviceOn } from './advice';
+import { nextAcmeMove, type StoredProgress } from './next-acme-move';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const inS = (seconds: number) => new Date(now.getTime() + seconds * 1_000);
+const base = 'https://ca.example.com';
+
+const order = (members: Partial<AcmeOrder> = {}): AcmeOrder =>
+  ({
+    url: `${base}/order/1`,
+    status: 'pending',
+    dnsNames: ['a.example.com', '*.b.example.com'],
+    expires: inS(3_600),
+    authorizationUrls: [`${base}/authorization/a`, `${base}/authorization/b`],
+    finalizeUrl: `${base}/finalize/1`,
+    certificateUrl: null,
+    problem: null,
+    profile: null,
+    retryAt: null,
+    ...members,
+  }) as AcmeOrder;
+
+const challenge = (name: string, members: Partial<AcmeChallenge> = {}): AcmeChallenge => ({
+  url: `${base}/challenge/${name}/${members.type ?? 'dns-01'}`,
+  type: 'dns-01',
+  status: 'pending',
+  token: `token-${name}`,
+  issuerDomainNames: [],
+  problem: null,
+  ...members,
+});
+
+const authorization = (name: 'a' | 'b', members: Partial<AcmeAuthorization> = {}): AcmeAuthorization => ({
+  url: `${base}/authorization/${name}`,
+  dnsName: `${name}.example.com`,
+  isWildcard: name === 'b',
+  status: 'pending',
+  expires: null,
+  challenges: [challenge(name, { type: 'http-01' }), challenge(name)],
+  retryAt: null,
+  ...members,
+});
+
+const stored = (members: Partial<StoredProgress> = {}): StoredProgress => ({
+  methods: new Map([
+    ['a.example.com', ['http-01', 'dns-01']],
+    ['*.b.example.com', ['dns-01']],
+  ]),
+  responded: new Map(),
+  waits: 0,
+  now,
+  ...members,
+});
+
+const problem = (type: AcmeProblemType, detail: string, dnsName: string | null = null): AcmeProblem => ({
+  type,
+  status: 403,
+  detail,
+  instance: null,
+  dnsName,
+  subproblems: [],
+});
+
+const both = [authorization('a'), authorization('b')];
+const valid = [authorization('a', { status: 'valid' }), authorization('b', { status: 'valid' })];
+
+it('reads the authorizations that are not known yet', () => {
+  expect(nextAcmeMove(order(), [], stored())).toEqual({
+    kind: 'read_authorizations',
+    urls: order().authorizationUrls,
+  });
+  expect(nextAcmeMove(order(), [authorization('a')], stored())).toMatchObject({
+    urls: [`${base}/authorization/b`],
+  });
+});
+
+it('responds with the first method by preference that the CA offers for the name', () => {
+  expect(nextAcmeMove(order(), both, stored())).toMatchObject({
+    kind: 'respond',
+    challenges: [
+      { dnsName: 'a.example.com', isWildcard: false, type: 'http-01', token: 'token-a' },
+      { dnsName: 'b.example.com', isWildcard: true, type: 'dns-01', token: 'token-b' },
+    ],
+  });
+});
+
+it('responds to what is not valid already, and not twice', () => {
+  const oneValid = [authorization('a', { status: 'valid' }), authorization('b')];
+  const { url } = challenge('b');
+  expect(nextAcmeMove(order(), oneValid, stored())).toMatchObject({ challenges: [{ url }] });
+  const responded = new Map([[url, inS(-5)]]);
+  expect(nextAcmeMove(order(), oneValid, stored({ responded }))).toEqual({
+    kind: 'wait',
+    on: 'authorizations',
+    until: inS(1),
+  });
+});
+
+it('stays with the challenge that it responded to when the preference changed since', () => {
+  const responded = new Map([[challenge('a').url, inS(-5)]]);
+  const [first] = both;
+  const one = order({ authorizationUrls: [`${base}/authorization/a`] });
+  expect(nextAcmeMove(one, [first as AcmeAuthorization], stored({ responded })).kind).toBe('wait');
+});
+
+it('responds again to a challenge that the CA has left pending for over ten minutes', () => {
+  const responded = new Map(both.flatMap(({ challenges }) => challenges.map(({ url }) => [url, inS(-601)])));
+  expect(nextAcmeMove(order(), both, stored({ responded }))).toMatchObject({ kind: 'respond' });
+});
+
+it('waits as the CA says, as late as any authorization asks; else longer each time, up to a minute', () => {
+  const responded = new Map(both.flatMap(({ challenges }) => challenges.map(({ url }) => [url, now])));
+  const said = [authorization('a', { retryAt: inS(3) }), authorization('b', { retryAt: inS(30) })];
+  expect(nextAcmeMove(order(), said, stored({ responded }))).toMatchObject({ until: inS(30) });
+  const past = [authorization('a', { retryAt: inS(-3) }), authorization('b')];
+  expect(nextAcmeMove(order(), past, stored({ responded }))).toMatchObject({ until: inS(1) });
+  const pauses = [0, 1, 5, 6, 1_000].map((waits) =>
+    nextAcmeMove(order(), both, stored({ responded, waits })),
+  );
+  expect(pauses).toMatchObject([1, 2, 32, 60, 60].map((seconds) => ({ until: inS(seconds) })));
+});
+
+it('waits for the order when every authorization is valid and the order does not know it yet', () => {
+  expect(nextAcmeMove(order(), valid, stored())).toMatchObject({ kind: 'wait', on: 'order' });
+});
+
+it('finalizes when ready, waits while processing, downloads when valid, whatever authorizations are known', () => {
+  for (const known of [[], both, valid]) {
+    expect(nextAcmeMove(order({ status: 'ready' }), known, stored())).toMatchObject({ kind: 'finalize' });
+    const processing = order({ status: 'processing', retryAt: inS(600) });
+    const wait = { kind: 'wait', on: 'order', until: inS(600) };
+    expect(nextAcmeMove(processing, known, stored())).toEqual(wait);
+    const certificateUrl = `${base}/certificate/1`;
+    const done = order({ status: 'valid', certificateUrl });
+    expect(nextAcmeMove(done, known, stored())).toEqual({ kind: 'download', certificateUrl });
+  }
+});
+
+describe('an order that failed', () => {
+  const invalid = [
+    authorization('a', { status: 'valid' }),
+    authorization('b', {
+      status: 'invalid',
+      challenges: [challenge('b', { status: 'invalid', problem: problem('dns', 'NXDOMAIN looking up TXT') })],
+    }),
+  ];
+
+  it('reads the authorizations first, to know which name it was', () => {
+    expect(nextAcmeMove(order({ status: 'invalid' }), [], stored()).kind).toBe('read_authorizations');
+  });
+
+  it('names the name, why, and what to do', () => {
+    expect(nextAcmeMove(order({ status: 'invalid' }), invalid, stored())).toMatchObject({
+      kind: 'failed',
+      names: [
+        {
+          dnsName: '*.b.example.com',
+          type: 'dns',
+          why: `${adviceOn('dns').why} The CA says: NXDOMAIN looking up TXT`,
+          whatToDo: adviceOn('dns').whatToDo,
+        },
+      ],
+    });
+  });
+
+  it('fails as soon as one authorization has, though the order is still pending', () => {
+    expect(nextAcmeMove(order(), invalid, stored()).kind).toBe('failed');
+  });
+
+  it("takes names from the order's subproblems as well", () => {
+    const whole = {
+      ...problem('compound', 'several'),
+      subproblems: [problem('caa', 'CAA forbids it', 'a.example.com')],
+    };
+    expect(nextAcmeMove(order({ status: 'invalid', problem: whole }), valid, stored())).toMatchObject({
+      names: [{ dnsName: 'a.example.com', type: 'caa', why: expect.stringContaining('CAA forbids it') }],
+      problem: { type: 'compound' },
+    });
+  });
+
+  it('says so when the CA offers no way that is set up for the name', () => {
+    const methods = new Map([['a.example.com', ['dns-01' as const]]]);
+    expect(nextAcmeMove(order(), both, stored({ methods }))).toMatchObject({
+      kind: 'failed',
+      names: [{ dnsName: '*.b.example.com', whatToDo: expect.stringContaining('wildcards need DNS') }],
+    });
+  });
+
+  it.each(['expired', 'revoked', 'deactivated'] as const)('says so when an approval is %s', (status) => {
+    const authorizations = [authorization('a', { status }), authorization('b')];
+    expect(nextAcmeMove(order(), authorizations, stored())).toMatchObject({
+      kind: 'failed',
+      names: [{ dnsName: 'a.example.com', why: expect.stringContaining(status) }],
+    });
+  });
+
+  it.each(['pending', 'ready'] as const)('is also one that lapsed while %s', (status) => {
+    const lapsed = order({ status, expires: now });
+    expect(nextAcmeMove(lapsed, both, stored())).toMatchObject({
+      kind: 'failed',
+      names: [],
+      why: expect.stringContaining('lapsed'),
+    });
+  });
+});

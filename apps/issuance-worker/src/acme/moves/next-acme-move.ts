@@ -1,0 +1,129 @@
+import type { AcmeAuthorization, AcmeChallenge } from '../resources/authorization';
+import type { AcmeOrder } from '../resources/order';
+import { failureOf, type FailedOrder } from './failed-order';
+
+/** Ways to prove control that we can carry out. */
+export type ChallengeType = 'dns-01' | 'http-01' | 'dns-persist-01';
+
+/** What the caller knows besides what the CA says. */
+export interface StoredProgress {
+  /** In order of preference, by name (with `*.`); a name that is not there has none. */
+  readonly methods: ReadonlyMap<string, readonly ChallengeType[]>;
+  /** Challenge URLs that were responded to, and when. One that is missing is responded to again, which does no harm. */
+  readonly responded: ReadonlyMap<string, Date>;
+  /** How often in a row the order was found unchanged; 0 after each step that did something. */
+  readonly waits: number;
+  readonly now: Date;
+}
+
+/** One name's challenge that is to be answered. */
+export interface ChallengeToRespond {
+  readonly dnsName: string;
+  readonly isWildcard: boolean;
+  readonly type: ChallengeType;
+  readonly url: string;
+  /** Empty for dns-persist-01, which has none. */
+  readonly token: string;
+}
+
+/**
+ * What to do next with an order. `read_authorizations`: read these, then ask again with all of them. `respond`: put in
+ * place what each asks for, tell the CA, then read the authorizations at the time that it gives. `finalize`, `download`: as
+ * named. `wait`: read order and authorizations again then, not sooner. `failed`: nothing more can come of this order.
+ */
+export type AcmeMove =
+  | { readonly kind: 'read_authorizations'; readonly urls: readonly string[] }
+  | { readonly kind: 'respond'; readonly challenges: readonly ChallengeToRespond[] }
+  | { readonly kind: 'finalize'; readonly order: AcmeOrder }
+  | { readonly kind: 'download'; readonly certificateUrl: string }
+  | { readonly kind: 'wait'; readonly on: 'authorizations' | 'order'; readonly until: Date }
+  | ({ readonly kind: 'failed' } & FailedOrder);
+
+/** A CA that was told, and after that long still waits to be told, has lost it. */
+const respondAgainAfterMs = 10 * 60 * 1_000;
+
+/** Between looks where the CA does not say: 1 s, then twice as long each time, at most a minute. */
+const longestPauseS = 60;
+
+/** From what the CA says of an order, and of those authorizations that were read, at any state of it. Pure. */
+export function nextAcmeMove(
+  order: AcmeOrder,
+  authorizations: readonly AcmeAuthorization[],
+  stored: StoredProgress,
+): AcmeMove {
+  const unread = order.authorizationUrls.filter((url) => !authorizations.some((known) => known.url === url));
+  switch (order.status) {
+    case 'ready':
+      return isExpired(order, stored) ? failed(order, authorizations, stored) : { kind: 'finalize', order };
+    case 'processing':
+      return { kind: 'wait', on: 'order', until: nextLook([order.retryAt], stored) };
+    case 'valid':
+      return { kind: 'download', certificateUrl: order.certificateUrl };
+    case 'pending':
+    case 'invalid':
+      if (unread.length > 0) return { kind: 'read_authorizations', urls: unread };
+      return order.status === 'invalid' || isExpired(order, stored)
+        ? failed(order, authorizations, stored)
+        : approve(order, authorizations, stored);
+  }
+}
+
+function approve(
+  order: AcmeOrder,
+  authorizations: readonly AcmeAuthorization[],
+  stored: StoredProgress,
+): AcmeMove {
+  const open = authorizations.filter(({ status }) => status !== 'valid');
+  const choices = open.map((authorization) => ({ authorization, challenge: chosen(authorization, stored) }));
+  const isHopeless = choices.some(({ authorization, challenge }) => {
+    return authorization.status !== 'pending' || challenge === null || challenge.status === 'invalid';
+  });
+  if (isHopeless) return failed(order, authorizations, stored);
+  const challenges = choices.flatMap(({ authorization: { dnsName, isWildcard }, challenge }) => {
+    if (challenge === null || !awaitsResponse(challenge, stored)) return [];
+    const { type, url, token } = challenge;
+    return [{ dnsName, isWildcard, type: type as ChallengeType, url, token: token ?? '' }];
+  });
+  if (challenges.length > 0) return { kind: 'respond', challenges };
+  const said = open.length === 0 ? [order.retryAt] : open.map(({ retryAt }) => retryAt);
+  const until = nextLook(said, stored);
+  return { kind: 'wait', on: open.length === 0 ? 'order' : 'authorizations', until };
+}
+
+/** The challenge that was responded to already, else the first by preference that the CA offers. */
+function chosen(authorization: AcmeAuthorization, stored: StoredProgress): AcmeChallenge | null {
+  const name = authorization.isWildcard ? `*.${authorization.dnsName}` : authorization.dnsName;
+  const methods = stored.methods.get(name) ?? [];
+  const offered = methods.flatMap((method) => {
+    return authorization.challenges.filter(({ type, token }) => {
+      return type === method && (token !== null || method === 'dns-persist-01');
+    });
+  });
+  return offered.find(({ url }) => stored.responded.has(url)) ?? offered[0] ?? null;
+}
+
+/** Some CAs show a challenge as pending while they work on it, so what was responded to is left alone for a while. */
+function awaitsResponse({ status, url }: AcmeChallenge, { responded, now }: StoredProgress): boolean {
+  const at = responded.get(url);
+  return status === 'pending' && (at === undefined || now.getTime() - at.getTime() > respondAgainAfterMs);
+}
+
+/** As late as any of them asks for. */
+function nextLook(said: readonly (Date | null)[], { waits, now }: StoredProgress): Date {
+  const times = said.flatMap((time) => (time === null ? [] : [time.getTime()]));
+  const pauseMs = Math.min(2 ** Math.min(waits, 16), longestPauseS) * 1_000;
+  return new Date(times.length > 0 ? Math.max(...times, now.getTime() + 1_000) : now.getTime() + pauseMs);
+}
+
+function isExpired({ expires }: AcmeOrder, { now }: StoredProgress): boolean {
+  return expires !== null && expires <= now;
+}
+
+function failed(
+  order: AcmeOrder,
+  authorizations: readonly AcmeAuthorization[],
+  stored: StoredProgress,
+): AcmeMove {
+  const offers = (authorization: AcmeAuthorization) => chosen(authorization, stored) !== null;
+  return { kind: 'failed', ...failureOf(order, authorizations, offers, stored.now) };
+}

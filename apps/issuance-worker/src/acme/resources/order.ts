@@ -1,0 +1,69 @@
+import { type AcmeProblem, readProblem } from '../acme-problem';
+import { notAcme } from '../acme-fault';
+import type { UrlPolicy } from '../connection/url-policy';
+import { MemberReader } from '../members';
+
+const orderStatuses = ['pending', 'ready', 'processing', 'valid', 'invalid'] as const;
+
+/** RFC 8555, section 7.1.3. URLs have passed the policy; names are in lower case. */
+export type AcmeOrder = OrderMembers & (ValidOrder | OtherOrder);
+
+interface ValidOrder {
+  readonly status: 'valid';
+  readonly certificateUrl: string;
+}
+
+interface OtherOrder {
+  readonly status: Exclude<(typeof orderStatuses)[number], 'valid'>;
+  readonly certificateUrl: null;
+}
+
+interface OrderMembers {
+  /** What resumes the order at any state: stored before anything is spent. */
+  readonly url: string;
+  /** With their `*.`. */
+  readonly dnsNames: readonly string[];
+  readonly expires: Date | null;
+  readonly authorizationUrls: readonly string[];
+  readonly finalizeUrl: string;
+  /** Why it is invalid, where the CA says so. */
+  readonly problem: AcmeProblem | null;
+  /** As the CA chose it; null when it has no profiles. */
+  readonly profile: string | null;
+  /** When the CA wants to be asked again; null when it did not say. */
+  readonly retryAt: Date | null;
+}
+
+/** A certificate has at most a hundred names with us; a CA may need no more authorizations than that. */
+const mostNames = 200;
+
+/** @throws AcmeFault `not_acme`, `refused_url` */
+export function readOrder(value: unknown, url: string, policy: UrlPolicy, retryAt: Date | null): AcmeOrder {
+  const reader = MemberReader.of(value, 'the order');
+  const pinned = (what: string, target: string) => policy.pinned(`The order's ${what}`, target);
+  const status = reader.oneOf('status', orderStatuses);
+  return {
+    ...(status === 'valid'
+      ? { status, certificateUrl: pinned('certificate', reader.text('certificate')) }
+      : { status, certificateUrl: null }),
+    url,
+    dnsNames: reader.list('identifiers', mostNames).map((entry) => reader.dnsName(entry, 'an identifier')),
+    expires: reader.optionalTime('expires'),
+    authorizationUrls: reader
+      .list('authorizations', mostNames)
+      .map((entry) => pinned('authorization', typeof entry === 'string' ? entry : '')),
+    finalizeUrl: pinned('finalize', reader.text('finalize')),
+    problem: readProblem(reader.members['error'], null),
+    profile: reader.optionalText('profile', 100),
+    retryAt,
+  };
+}
+
+/** @throws AcmeFault `not_acme` when the order is for other names than were asked */
+export function assertNames(order: AcmeOrder, asked: readonly string[]): AcmeOrder {
+  const text = (names: readonly string[]) =>
+    [...new Set(names.map((name) => name.toLowerCase()))].sort().join(' ');
+  if (text(order.dnsNames) !== text(asked))
+    throw notAcme('The ACME server opened an order for other names than were asked.');
+  return order;
+}

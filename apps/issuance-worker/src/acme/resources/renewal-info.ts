@@ -1,0 +1,61 @@
+import type { Certificate } from '@certwright/pki';
+import { MemberReader } from '../members';
+import { notAcme } from '../acme-fault';
+
+/** RFC 9773, section 4.2. */
+export interface RenewalInfo {
+  /** To renew at a random point of it; wholly in the past: at once. */
+  readonly window: { readonly start: Date; readonly end: Date };
+  /** A page for a person, why the window is as it is; never asked by us. */
+  readonly explanationUrl: string | null;
+  /** When to look again. */
+  readonly retryAt: Date;
+}
+
+const minuteMs = 60 * 1_000;
+const hourMs = 60 * minuteMs;
+
+/** RFC 9773, section 4.3: sooner counts as one minute, later as one day. */
+const pollingMs = { soonest: minuteMs, latest: 24 * hourMs };
+/** Section 4.3.3: where the server says nothing, or what it says cannot be used. */
+const defaultPollingMs = 6 * hourMs;
+
+/**
+ * The certificate's name at its CA (section 4.1): base64url of the authority key identifier, a dot, base64url of the
+ * serial number's DER content, which keeps the leading zero octet of a number whose first bit is set.
+ *
+ * @returns null for a certificate without the extension, or with a serial number that no CA gives
+ */
+export function renewalIdOf({
+  authorityKeyId,
+  serialNumber,
+}: Pick<Certificate, 'authorityKeyId' | 'serialNumber'>): string | null {
+  if (authorityKeyId === undefined || serialNumber.startsWith('-')) return null;
+  const serial = Buffer.from(serialNumber, 'hex');
+  const content = ((serial[0] ?? 0) & 0x80) === 0 ? serial : Buffer.concat([Buffer.of(0), serial]);
+  return `${Buffer.from(authorityKeyId, 'hex').toString('base64url')}.${content.toString('base64url')}`;
+}
+
+/** @throws AcmeFault `not_acme`, with the time when to look again */
+export function readRenewalInfo(value: unknown, saidRetryAt: Date | null, now: Date): RenewalInfo {
+  const retryAt = renewalInfoRetryAt(saidRetryAt, now);
+  const reader = MemberReader.of(value, 'the renewal information');
+  const window = MemberReader.of(reader.members['suggestedWindow'], 'the renewal window');
+  const start = window.optionalTime('start') ?? window.refuse('start');
+  const end = window.optionalTime('end') ?? window.refuse('end');
+  // Section 4.2: a window that is none is an error of the server.
+  if (end <= start) throw notAcme("The ACME server's renewal window ends before it starts.", { retryAt });
+  return { window: { start, end }, explanationUrl: pageOf(reader.optionalText('explanationURL')), retryAt };
+}
+
+export function renewalInfoRetryAt(said: Date | null, now: Date): Date {
+  const askedMs = said === null ? defaultPollingMs : said.getTime() - now.getTime();
+  return new Date(now.getTime() + Math.min(Math.max(askedMs, pollingMs.soonest), pollingMs.latest));
+}
+
+/** It is shown to a person, perhaps as a link. */
+function pageOf(text: string | null): string | null {
+  if (text === null || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : null;
+}

@@ -1,0 +1,64 @@
+import type { LookUp } from '../dns-lookup/answer';
+import { ZoneNetwork } from '../testing/zone-network';
+import { DnsApprover } from './dns-approver';
+import { parentDelegation } from './parent-delegation';
+
+const approvalZone = 'approval.test';
+const recordName = '_acme-challenge.www.example.com';
+const question = {
+  accountId: '1',
+  planId: '2',
+  dnsName: 'www.example.com',
+  delegationLabel: 'ours',
+  record: null,
+  approverEmail: null,
+  now: new Date(),
+};
+
+let network: ZoneNetwork;
+beforeAll(async () => {
+  network = await ZoneNetwork.open(['example.com']);
+});
+afterAll(async () => await network.close());
+beforeEach(() => network.publish(recordName, null));
+
+/** Shows the child's side of the zone cut, as a resolver that recurses does, whoever's label led there. */
+const recursing: LookUp = async (name, type, options) => {
+  if (name !== recordName) return await network.lookUp(name, type, options);
+  const from = '127.0.0.1:53';
+  if (type !== 'NS') return { from, kind: 'nodata' };
+  const record = { name, type: 'NS', ttl: 1, data: `ns1.${approvalZone}` } as const;
+  return { from, kind: 'records', answers: [record], authority: [] };
+};
+
+const check = async (dnsName = question.dnsName) => {
+  const doubt = async () => await Promise.resolve();
+  const approver = new DnsApprover(
+    recursing,
+    approvalZone,
+    doubt,
+    parentDelegation(recursing, network.nameServers),
+  );
+  return await approver.check({ ...question, dnsName }, AbortSignal.timeout(5_000));
+};
+
+describe('a name that is delegated (NS), seen through a resolver that recurses', () => {
+  it('is approved when every server of the zone above refers to the label of the tenant', async () => {
+    network.publish(recordName, `ours.${approvalZone}`, undefined, 'NS');
+    expect(await check()).toEqual({ approved: true });
+    expect(await check('*.www.example.com')).toEqual({ approved: true });
+  });
+
+  it('is not approved by the label of another tenant, though the child answers the same', async () => {
+    network.publish(recordName, `theirs.${approvalZone}`, undefined, 'NS');
+    expect(await check()).toMatchObject({
+      approved: false,
+      problem: expect.stringContaining(`a delegation (NS) to theirs.${approvalZone} instead`) as unknown,
+    });
+  });
+
+  it('is not approved while one server of the zone above does not refer there', async () => {
+    network.publish(recordName, `ours.${approvalZone}`, ['127.0.0.2'], 'NS');
+    expect(await check()).toMatchObject({ approved: false });
+  });
+});

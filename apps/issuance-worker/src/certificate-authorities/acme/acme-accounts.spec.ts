@@ -1,0 +1,221 @@
+import { CaAccounts, CertificateAuthorities } from '@certwright/persistence';
+import { installedPebbles } from '../../acme/testing/pebble';
+import { AcmeIssuing } from '../../testing/acme-issuing';
+import { CuttingProxy } from '../../testing/cutting-proxy';
+import { FaultyDatabase } from '../../testing/faulty-database';
+import { opensslCsr } from '../../testing/opened-issuance';
+import { changeAccountKeys, keepContacts } from './keep-accounts';
+
+const dnsNames = ['a.example.com'];
+const csr = opensslCsr(dnsNames);
+
+let acme: AcmeIssuing;
+let proxy: CuttingProxy;
+const keyFaults: unknown[] = [];
+const contactFaults: string[] = [];
+beforeAll(async () => {
+  acme = await AcmeIssuing.open();
+  const pebble = await acme.pebble('pebble');
+  proxy = await CuttingProxy.start(pebble.directoryUrl, pebble.tlsRoot);
+  await acme.database.query(`UPDATE certificate_authority SET directory_url = $1, tls_roots = $2`, [
+    proxy.directoryUrl,
+    proxy.tlsRoot,
+  ]);
+  await acme.authoritiesAre('pebble');
+}, 30_000);
+afterAll(async () => {
+  await proxy.stop();
+  await acme.close();
+});
+
+const describeWithPebble = installedPebbles.length > 0 ? describe : describe.skip;
+
+const authority = async () => {
+  const found = (await new CertificateAuthorities(acme.database).byName()).get('pebble');
+  if (found === undefined) throw new Error('no row');
+  return found;
+};
+const accountRows = async () =>
+  await acme.database.query<
+    {
+      id: string;
+      state: string;
+      account_url: string | null;
+      key_sealed: Buffer;
+      next_key_sealed: Buffer | null;
+    }[]
+  >(`SELECT * FROM ca_account ORDER BY id`);
+
+/** The CA's count of accounts, by their URLs. */
+const endAccounts = async () => await acme.database.query(`UPDATE ca_account SET state = 'ended'`);
+
+function keeping(source = acme.database) {
+  const sessions = acme.accounts(source);
+  return {
+    accounts: new CaAccounts(source),
+    authorities: new CertificateAuthorities(source),
+    sessions,
+    servers: acme.servers,
+    events: {
+      keyChanged: () => undefined,
+      keyNotChanged: (_: string, error: unknown) => keyFaults.push(error),
+      contactsNotTold: (name: string) => contactFaults.push(name),
+    },
+  };
+}
+
+describeWithPebble('our account at a CA', () => {
+  it('is the same for workers that begin at the same time, and its key is sealed', async () => {
+    const row = await authority();
+    const sessions = await Promise.all([1, 2, 3, 4].map(async () => await acme.accounts().at(row)));
+    expect(new Set(sessions.map(({ account }) => account.url)).size).toBe(1);
+    const [stored, ...more] = await accountRows();
+    expect(more).toEqual([]);
+    expect(stored?.key_sealed.toString('latin1')).not.toMatch(/PRIVATE KEY/);
+  });
+
+  it.each(['before', 'after'] as const)(
+    'is made once when the answer is lost, cut %s the CA heard it',
+    async (when) => {
+      await endAccounts();
+      const row = await authority();
+      const before = (await accountRows()).length;
+      // A directory and a nonce are known: the next exchange is the account.
+      proxy.cut(1, when);
+      await expect(acme.accounts().at(row)).rejects.toMatchObject({ kind: 'unreachable' });
+      proxy.passAll();
+      const session = await acme.accounts().at(row);
+      const made = (await accountRows()).slice(before);
+      expect(made).toMatchObject([{ state: 'valid', account_url: session.account.url }]);
+    },
+  );
+
+  it.each(['before', 'after'] as const)(
+    'is made once when the database fails %s a statement',
+    async (when) => {
+      for (let nth = 1; ; nth += 1) {
+        await endAccounts();
+        const row = await authority();
+        const before = (await accountRows()).length;
+        const faulty = new FaultyDatabase(acme.database, nth, when);
+        await acme
+          .accounts(faulty.source)
+          .at(row)
+          .catch(() => undefined);
+        await acme.accounts().at(row);
+        expect((await accountRows()).slice(before)).toMatchObject([{ state: 'valid' }]);
+        if (!faulty.struck) break;
+        expect(nth).toBeLessThan(10);
+      }
+    },
+  );
+
+  it('that the CA has forgotten is made anew, and the order goes on later', async () => {
+    await acme.advance(await acme.order(dnsNames, csr));
+    const [last] = (await accountRows()).slice(-1);
+    await acme.database.query(
+      `UPDATE ca_account SET account_url = account_url || '0', created_at = now() - interval '2 hours' WHERE id = $1`,
+      [last?.id],
+    );
+    const opened = await acme.order(dnsNames, csr);
+    expect(await acme.advance(opened)).toMatchObject({ failures: 1, last_error: { code: 'ca_unavailable' } });
+    expect(acme.alarms).toContain('account lost at pebble');
+    await acme.timePasses();
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued' });
+  });
+});
+
+describeWithPebble('the key of our account', () => {
+  it('is changed when it is asked for, and orders go on with the new one', async () => {
+    const [before] = (await accountRows()).slice(-1);
+    await new CaAccounts(acme.database).requestRollover('pebble');
+    await changeAccountKeys(keeping())();
+    const [after] = (await accountRows()).slice(-1);
+    expect(after?.key_sealed.equals(before?.key_sealed ?? Buffer.of())).toBe(false);
+    expect(after).toMatchObject({ account_url: before?.account_url, next_key_sealed: null });
+    expect(keyFaults).toEqual([]);
+    expect(await acme.advance(await acme.order(dnsNames, csr))).toMatchObject({
+      state: 'issued',
+      failures: 0,
+    });
+  });
+
+  it.each(['before', 'after'] as const)(
+    'is changed once, wherever an exchange is cut %s it was heard',
+    async (when) => {
+      for (let nth = 1; ; nth += 1) {
+        await new CaAccounts(acme.database).requestRollover('pebble');
+        proxy.cut(nth, when);
+        await changeAccountKeys(keeping())();
+        const { struck } = proxy;
+        proxy.passAll();
+        await acme.database.query(
+          `UPDATE ca_account SET rollover_due_at = now() WHERE next_key_sealed IS NOT NULL`,
+        );
+        await changeAccountKeys(keeping())();
+        expect((await accountRows()).slice(-1)).toMatchObject([{ next_key_sealed: null }]);
+        const opened = await acme.order(dnsNames, csr);
+        expect({ nth, state: (await acme.advance(opened)).state }).toEqual({ nth, state: 'issued' });
+        if (!struck) break;
+        expect(nth).toBeLessThan(12);
+      }
+    },
+    60_000,
+  );
+
+  it('being changed, an order that is refused for it waits and has not failed', async () => {
+    const opened = await acme.order(dnsNames, csr);
+    const sessions = acme.accounts();
+    const { account, row, key } = await sessions.at(await authority());
+    const nextSealed = await new CaAccounts(acme.database).beginRollover(
+      row.id,
+      sessions.newSealedKey('pebble'),
+    );
+    await account.changeKey(sessions.openKey('pebble', nextSealed));
+    await acme.worker().run(opened.issuanceId);
+    expect(await acme.state(opened.issuanceId)).toMatchObject({
+      state: 'open',
+      failures: 0,
+      last_error: null,
+    });
+    expect(key).toBeDefined();
+    await acme.database.query(
+      `UPDATE ca_account SET rollover_due_at = now() WHERE next_key_sealed IS NOT NULL`,
+    );
+    await changeAccountKeys(keeping())();
+    await acme.timePasses();
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+  });
+});
+
+describeWithPebble('the contacts of our account', () => {
+  it('follow the operator’s, and the CA is told once', async () => {
+    await acme.database.query(`UPDATE certificate_authority SET contacts = '{mailto:pki@example.com}'`);
+    const round = keepContacts(keeping());
+    await round();
+    const { account } = await acme.accounts().at(await authority());
+    expect((await account.read()).contacts).toEqual(['mailto:pki@example.com']);
+    const asked = proxy.exchanges.length;
+    await round();
+    expect(proxy.exchanges.length).toBe(asked);
+  });
+
+  it('keeps nobody waiting for a CA that is away, and asks that one again in its turn', async () => {
+    await acme.authority({
+      name: 'away',
+      directoryUrl: 'https://localhost:1/',
+      tlsRoots: null,
+      trustedRoots: [],
+    });
+    const sealed = acme.accounts().newSealedKey('away');
+    await acme.database.query(
+      `INSERT INTO ca_account (authority, state, account_url, key_sealed) VALUES ('away', 'valid', 'https://localhost:1/a', $1)`,
+      [sealed],
+    );
+    await acme.database.query(`UPDATE certificate_authority SET contacts = '{mailto:ca@example.com}'`);
+    expect(await keepContacts(keeping())()).toBeGreaterThanOrEqual(60_000);
+    expect(contactFaults).toEqual(['away']);
+    const { account } = await acme.accounts().at(await authority());
+    expect((await account.read()).contacts).toEqual(['mailto:ca@example.com']);
+  });
+});

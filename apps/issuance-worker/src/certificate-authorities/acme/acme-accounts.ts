@@ -1,0 +1,147 @@
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import type {
+  CaAccountEntity,
+  CaAccounts,
+  CertificateAuthorities,
+  CertificateAuthorityEntity,
+} from '@certwright/persistence';
+import type { SealingKeys } from '@certwright/sealing';
+import { AccountKey, type AcmeAccount, type AcmeServer, type ExternalAccount, readHmacKey } from '../../acme';
+import type { AcmeServers } from './acme-servers';
+
+/** One CA, and our account there. */
+export interface AcmeSession {
+  readonly authority: CertificateAuthorityEntity;
+  readonly row: CaAccountEntity;
+  readonly key: AccountKey;
+  readonly server: AcmeServer;
+  readonly account: AcmeAccount;
+}
+
+export interface AccountEvents {
+  accountMade(authority: string, accountUrl: string): void;
+  /** The CA does not know our account any more; the next order makes another one. */
+  accountLost(authority: string, accountUrl: string | null): void;
+}
+
+export interface AccountPorts {
+  readonly authorities: Pick<CertificateAuthorities, 'byName'>;
+  readonly accounts: CaAccounts;
+  readonly servers: AcmeServers;
+  /** Open what only the worker may know. */
+  readonly keys: SealingKeys;
+  readonly events: AccountEvents;
+}
+
+/** An account that is lost sooner than this was not lost by the CA alone: another one would be lost as well, ms. */
+const leastLifeMs = 60 * 60 * 1_000;
+
+const keyContext = (authority: string) => `ca-account:${authority}`;
+const externalContext = (authority: string) => `ca-eab:${authority}`;
+const nonceOctets = 12;
+
+/** Our accounts at CAs. A key is stored, sealed, before the CA hears of it. */
+export class AcmeAccounts {
+  /** Keys that were opened, by the id of their row: unsealing and deriving cost as much as a signature. */
+  private readonly opened = new Map<string, { readonly sealed: Buffer; readonly key: AccountKey }>();
+
+  constructor(private readonly ports: AccountPorts) {}
+
+  /**
+   * The account at the CA; made when there is none. Workers that begin at the same time end with the same one.
+   *
+   * @param beforeExchange called when the CA itself is going to be asked
+   * @throws AcmeFault
+   */
+  async at(
+    authority: CertificateAuthorityEntity,
+    beforeExchange: () => Promise<void> = async () => undefined,
+  ): Promise<AcmeSession> {
+    const { accounts, servers } = this.ports;
+    const server = servers.of(authority);
+    const standing = await accounts.ofAuthority(authority.name);
+    if (standing?.state === 'valid') return this.session(authority, standing);
+    const row = standing ?? (await accounts.begin(authority.name, this.newSealedKey(authority.name)));
+    await beforeExchange();
+    const { url, isNew } = await server.newAccount(this.keyOf(row), {
+      contacts: authority.contacts,
+      termsOfServiceAgreed: true,
+      externalAccount: this.externalAccountOf(authority),
+    });
+    await accounts.opened(row.id, url);
+    if (isNew) this.ports.events.accountMade(authority.name, url);
+    return this.session(authority, { ...row, state: 'valid', accountUrl: url });
+  }
+
+  /** The account by which something was ordered, ended or not. */
+  async byId(id: string): Promise<AcmeSession> {
+    const row = await this.ports.accounts.byId(id);
+    const authority = row === null ? undefined : (await this.ports.authorities.byName()).get(row.authority);
+    if (row === null || authority === undefined)
+      throw new Error(`the CA of account ${id} is not known any more`);
+    return this.session(authority, row);
+  }
+
+  /**
+   * The account by which something was ordered; when that has ended, the one in its place, which a CA takes as well where
+   * it holds authorizations for all names. @throws AcmeFault
+   */
+  async standingFor(id: string): Promise<AcmeSession> {
+    const session = await this.byId(id);
+    return session.row.state === 'ended' ? await this.at(session.authority) : session;
+  }
+
+  /** Whether the account's key is being changed, or was since the session began: the CA may know another one by now. */
+  async keyChanges({ row }: AcmeSession): Promise<boolean> {
+    const now = await this.ports.accounts.byId(row.id);
+    return now !== null && (now.nextKeySealed !== null || !now.keySealed.equals(row.keySealed));
+  }
+
+  /**
+   * The CA says that it does not know the account.
+   *
+   * @returns whether the next order makes another one
+   */
+  async lost({ row, authority }: AcmeSession, now: Date): Promise<boolean> {
+    if (now.getTime() - row.createdAt.getTime() < leastLifeMs) return false;
+    await this.ports.accounts.end(row.id);
+    this.ports.events.accountLost(authority.name, row.accountUrl);
+    return true;
+  }
+
+  newSealedKey(authority: string): Buffer {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return this.ports.keys.seal(pem, keyContext(authority), randomBytes(nonceOctets));
+  }
+
+  openKey(authority: string, sealed: Uint8Array): AccountKey {
+    return new AccountKey(createPrivateKey(this.ports.keys.open(sealed, keyContext(authority))));
+  }
+
+  private session(authority: CertificateAuthorityEntity, row: CaAccountEntity): AcmeSession {
+    if (row.accountUrl === null) throw new Error(`the account ${row.id} at ${row.authority} is not open yet`);
+    const server = this.ports.servers.of(authority);
+    const key = this.keyOf(row);
+    return { authority, row, key, server, account: server.account(key, row.accountUrl) };
+  }
+
+  private keyOf({ id, authority, keySealed }: CaAccountEntity): AccountKey {
+    const known = this.opened.get(id);
+    if (known?.sealed.equals(keySealed) === true) return known.key;
+    const key = this.openKey(authority, keySealed);
+    this.opened.set(id, { sealed: keySealed, key });
+    return key;
+  }
+
+  private externalAccountOf({
+    name,
+    eabKeyId,
+    eabHmacSealed,
+  }: CertificateAuthorityEntity): ExternalAccount | null {
+    if (eabKeyId === null || eabHmacSealed === null) return null;
+    const hmacKey = readHmacKey(this.ports.keys.open(eabHmacSealed, externalContext(name)));
+    if (hmacKey === null) throw new Error(`the external account key of ${name} is not base64url`);
+    return { keyId: eabKeyId, hmacKey };
+  }
+}

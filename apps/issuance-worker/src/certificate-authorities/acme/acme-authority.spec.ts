@@ -1,0 +1,244 @@
+import { X509Certificate } from 'node:crypto';
+import { PendingRevocations, Revocations, Transactions } from '@certwright/persistence';
+import { installedPebbles } from '../../acme/testing/pebble';
+import { revokeCertificate } from '../../revocations/revoke-certificate';
+import { AcmeIssuing } from '../../testing/acme-issuing';
+import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
+
+let acme: AcmeIssuing;
+beforeAll(async () => void (acme = await AcmeIssuing.open()), 30_000);
+afterAll(async () => await acme.close());
+afterEach(() => (acme.methods = () => 'dns'));
+
+const parsed = (leaf: Buffer | undefined) => new X509Certificate(leaf ?? Buffer.of());
+const sansOf = (leaf: Buffer | undefined) => parsed(leaf).subjectAltName?.split(', ').sort();
+
+async function order(...dnsNames: readonly string[]): Promise<OpenedIssuance> {
+  return await acme.order(dnsNames, opensslCsr(dnsNames));
+}
+
+async function expectIssued(opened: OpenedIssuance) {
+  expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0, last_error: null });
+  const [certificate, ...more] = await acme.certificates(opened);
+  expect(more).toEqual([]);
+  expect(acme.stumbles).toEqual([]);
+  return certificate;
+}
+
+describe.each(installedPebbles)('the %s pebble', (release) => {
+  beforeAll(async () => {
+    const pebble = await acme.pebble(release, {}, {}, release);
+    await acme.serveFiles(pebble.httpPort);
+    await acme.authoritiesAre(release);
+  });
+
+  it('issues for a name and its wildcard, once, and what was published goes', async () => {
+    const opened = await order('one.example.com', '*.one.example.com');
+    const certificate = await expectIssued(opened);
+    expect(certificate?.is_current).toBe(true);
+    expect(sansOf(certificate?.leaf)).toEqual(['DNS:*.one.example.com', 'DNS:one.example.com']);
+    expect(certificate?.ca_reference).toMatch(/^acme:\d+$/);
+    expect(await acme.orders(opened)).toMatchObject([{ state: 'issued', authority: release }]);
+    expect(await acme.published('one.example.com')).toBe(0);
+  });
+
+  it('shows names that were approved by the web server rule by http-01, and others by dns-01', async () => {
+    acme.methods = (name) => (name.startsWith('web.') ? 'http' : 'dns');
+    const opened = await order('web.example.com', 'dns.example.com');
+    await expectIssued(opened);
+    const [row] = await acme.database.query<[{ challenges: { dnsName: string; type: string }[] }]>(
+      `SELECT challenges FROM acme_order WHERE issuance_id = $1`,
+      [opened.issuanceId],
+    );
+    expect(Object.fromEntries(row.challenges.map(({ dnsName, type }) => [dnsName, type]))).toEqual({
+      'web.example.com': 'http-01',
+      'dns.example.com': 'dns-01',
+    });
+    expect(await acme.published('web.example.com', 'dns.example.com')).toBe(0);
+  });
+
+  it('is not asked for a name that was approved by email alone, and the order says what to do', async () => {
+    acme.methods = (name) => (name.startsWith('mail.') ? 'email' : 'dns');
+    const opened = await order('mail.example.com', 'other.example.com');
+    const { last_error: error, state } = await acme.advance(opened);
+    expect({ state, code: error?.code }).toEqual({ state: 'open', code: 'authorization_failed' });
+    expect(error?.message).toMatch(/email does not show it: mail\.example\.com\. Set up the DNS record/);
+    expect(await acme.orders(opened)).toEqual([]);
+  });
+
+  it('leads to its root, and keeps no root that is not in use', async () => {
+    const certificate = await expectIssued(await order('rooted.example.com'));
+    expect(certificate?.chain).toHaveLength(1);
+    const [intermediate] = certificate?.chain ?? [];
+    expect(parsed(intermediate).checkIssued(parsed(certificate?.root))).toBe(true);
+  });
+
+  it('revokes by the account that ordered, and takes "already" for done', async () => {
+    const opened = await order('revoked.example.com');
+    const certificate = await expectIssued(opened);
+    const certificateId = certificate?.id ?? '';
+    const { database } = acme;
+    await new Transactions(database).run(
+      async (tx) =>
+        await new Revocations().request(tx, {
+          planId: opened.planId,
+          certificateId,
+          reason: 4,
+          requestedBy: 'subscriber',
+        }),
+    );
+    const pending = new PendingRevocations(database);
+    await revokeCertificate({ pending, issuers: acme.issuers(), revoked: () => undefined }, certificateId);
+    expect(await pending.find(certificateId)).toBeNull();
+    const order4 = { serialNumber: '', leaf: certificate?.leaf ?? Buffer.of(), reason: 4 };
+    await acme.issuers().revoke(certificate?.ca_reference ?? '', order4);
+  });
+});
+
+const itWithNewer = installedPebbles.includes('newer') ? it : it.skip;
+
+describe('the newer pebble', () => {
+  itWithNewer(
+    'issues without a failure while it refuses every second nonce',
+    async () => {
+      await acme.pebble('nonces', { nonceReject: 50 });
+      await acme.authoritiesAre('nonces');
+      const opened = await Promise.all([1, 2, 3, 4, 5, 6].map(async (n) => await order(`n${n}.example.com`)));
+      await Promise.all(opened.map(async (each) => await acme.advance(each)));
+      for (const each of opened)
+        expect(await acme.state(each.issuanceId)).toMatchObject({ state: 'issued', failures: 0 });
+    },
+    60_000,
+  );
+
+  itWithNewer('uses external account binding, whose secret only the worker can open', async () => {
+    await acme.pebble('bound', { eab: true });
+    await acme.authoritiesAre('bound');
+    await expectIssued(await order('bound.example.com'));
+    await acme.pebble('unbound', { eab: true }, { externalAccount: null });
+    await acme.authoritiesAre('unbound');
+    const { last_error: error } = await acme.advance(await order('unbound.example.com'));
+    expect(error?.code).toBe('ca_unavailable');
+    expect(error?.message).toMatch(/wants its account bound to a customer's.* operator of this platform/);
+  });
+
+  itWithNewer('issues by the profile that the product names', async () => {
+    const dayS = 86_400;
+    const profiles = {
+      classic: { description: '90 days', validityPeriod: 90 * dayS },
+      shortlived: { description: '6 days', validityPeriod: 6 * dayS },
+    };
+    await acme.pebble('profiles', { profiles });
+    await acme.authoritiesAre({ name: 'profiles', profile: 'shortlived' });
+    const certificate = await expectIssued(await order('short.example.com'));
+    const { validFromDate, validToDate } = parsed(certificate?.leaf);
+    expect(Math.round((validToDate.getTime() - validFromDate.getTime()) / 86_400_000)).toBe(6);
+    await acme.authoritiesAre({ name: 'profiles', profile: 'none' });
+    const { last_error: error } = await acme.advance(await order('none.example.com'));
+    expect(error).toMatchObject({
+      code: 'ca_rejected',
+      message: expect.stringContaining('does not have the profile'),
+    });
+  });
+
+  itWithNewer('takes the chain that leads to the preferred root', async () => {
+    const pebble = await acme.pebble('chains', { alternateRoots: 1 });
+    await acme.authoritiesAre('chains');
+    const first = await expectIssued(await order('first.example.com'));
+    const other = await acme.root(pebble, 1);
+    const name = /CN=(.*)/.exec(parsed(other).subject)?.[1] ?? '';
+    await acme.database.query(
+      `UPDATE certificate_authority SET preferred_root = $1, trusted_roots = trusted_roots || $2::bytea WHERE name = 'chains'`,
+      [name, other],
+    );
+    const second = await expectIssued(await order('second.example.com'));
+    expect(parsed(second?.root).subject).toContain(name);
+    expect(parsed(first?.root).subject).not.toContain(name);
+  });
+
+  itWithNewer(
+    'is shown nothing new where it uses an authorization again, and our own approval is asked first',
+    async () => {
+      await acme.pebble('reusing', { authzReuse: 100 });
+      await acme.authoritiesAre('reusing');
+      await expectIssued(await order('reused.example.com'));
+      const again = await order('reused.example.com');
+      await expectIssued(again);
+      const [row] = await acme.database.query<[{ challenges: unknown[] }]>(
+        `SELECT challenges FROM acme_order WHERE issuance_id = $1`,
+        [again.issuanceId],
+      );
+      expect(row.challenges).toEqual([]);
+      // Another tenant, whose own record does not stand: the CA would issue at once, and is not asked.
+      acme.approves = () => false;
+      const dnsNames = ['reused.example.com'];
+      const stranger = await acme.order(dnsNames, opensslCsr(dnsNames), '1000000000002');
+      await acme.worker().run(stranger.issuanceId);
+      expect(await acme.orders(stranger)).toEqual([]);
+      acme.approves = () => true;
+    },
+  );
+
+  itWithNewer('which rejects a name leads to a final failure in its own words', async () => {
+    await acme.pebble('blocking', { blocked: ['blocked.example.com'] });
+    await acme.authoritiesAre('blocking');
+    const state = await acme.advance(await order('fine.example.com', 'blocked.example.com'));
+    expect(state).toMatchObject({ state: 'failed', last_error: { code: 'ca_rejected' } });
+    expect(state.last_error?.message).toMatch(/blocked\.example\.com/);
+    expect(state.last_error?.message).toMatch(/Take the name out of the order/);
+  });
+});
+
+describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value', (release) => {
+  it('fails the order, says which name and why, and counts as a failed authorization', async () => {
+    const limits = { failedAuthorizations: { count: 1, perS: 3_600 }, perNameSet: { count: 5, perS: 3_600 } };
+    await acme.pebble('looking', {}, { limits }, release);
+    await acme.authoritiesAre('looking');
+    const opened = await order('lost.example.com', 'found.example.com');
+    acme.hidden.add('lost.example.com');
+    const first = await acme.advance(opened);
+    expect(first).toMatchObject({ state: 'open', failures: 1, last_error: { code: 'authorization_failed' } });
+    expect(first.last_error?.message).toMatch(/lost\.example\.com: The CA did not find the proof/);
+    expect(first.last_error?.message).not.toMatch(/found\.example\.com: /);
+    expect(first.waits_s).toBeGreaterThan(30);
+    expect(await acme.orders(opened)).toMatchObject([{ state: 'failed' }]);
+    expect(await acme.published('lost.example.com', 'found.example.com')).toBe(0);
+    await acme.timePasses();
+    await acme.worker().run(opened.issuanceId);
+    const second = await acme.state(opened.issuanceId);
+    expect(second).toMatchObject({ state: 'open', failures: 1, last_error: { code: 'rate_limited' } });
+    expect(second.waits_s).toBeGreaterThan(600);
+    acme.hidden.clear();
+  });
+
+  it('is not told to look before our own name servers answer with the value', async () => {
+    acme.silent = true;
+    await acme.pebble('waiting', {}, {}, release);
+    await acme.authoritiesAre('waiting');
+    const opened = await order('silent.example.com');
+    const state = await acme.advance(opened);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
+    expect(state.last_error?.message).toMatch(/^The value that the CA looks for is not seen yet: /);
+    acme.silent = false;
+    await acme.timePasses();
+    expect((await acme.advance(opened)).state).toBe('issued');
+  });
+
+  it('is not told to look while others have their turn at the integration, and no worker waits for it', async () => {
+    await acme.pebble('taking turns', {}, { name: 'turns' }, release);
+    await acme.authoritiesAre('turns');
+    const opened = await order('turns.example.com');
+    const challenges = {
+      publish: async () => await Promise.resolve({ problem: null, pauseMs: 2_000 }),
+      unseen: async () => await Promise.reject(new Error('nothing is published')),
+      withdraw: async () => await Promise.resolve(),
+    };
+    await acme.worker(acme.database, { challenges }).run(opened.issuanceId);
+    const state = await acme.state(opened.issuanceId);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: null });
+    expect(state.waits_s).toBeGreaterThan(0);
+    expect(state.waits_s).toBeLessThanOrEqual(2);
+    await acme.timePasses();
+    expect((await acme.advance(opened)).state).toBe('issued');
+  });
+});

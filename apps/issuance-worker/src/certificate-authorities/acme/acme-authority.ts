@@ -1,0 +1,205 @@
+import type { IssuanceErrorCode } from '@certwright/issuance';
+import {
+  acmeReference,
+  type AcmeOrderEntity,
+  type CaLimitBuckets,
+  type CertificateAuthorities,
+  type CertificateAuthorityEntity,
+  type Lease,
+} from '@certwright/persistence';
+import { AcmeFault, isProblem } from '../../acme';
+import { authorizationNeeds } from '../../preflight/limit-needs';
+import type { PreflightQuestion, PreflightVerdict } from '../../preflight/preflight';
+import type { CertificateRequest, Collected, RevocationOrder, Submitted } from '../certificate-authority';
+import type { AcmeAccounts, AcmeSession } from './acme-accounts';
+import { exchangeMs } from './acme-servers';
+import { judgeFault } from './judge-fault';
+import { namesToProve } from './order-challenges';
+import { givenUp, mismatch, OrderFaults } from './order-faults';
+import { errorOfOrder, wordsOfFault } from './order-words';
+import { OrderWalk, type WalkPorts } from './order-walk';
+
+export interface AcmePorts extends WalkPorts {
+  readonly accounts: AcmeAccounts;
+  readonly stored: Pick<CertificateAuthorities, 'markDown' | 'markUp'>;
+  readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack' | 'drain'>;
+  readonly preflight: (question: PreflightQuestion) => Promise<PreflightVerdict>;
+}
+
+/** A CA of a product, and its own name for what is wanted of it. */
+export interface Candidate {
+  readonly authority: CertificateAuthorityEntity;
+  readonly profile: string | null;
+}
+
+/** A CA that gives us no account has to be looked at by an operator; each new order would ask again, ms. */
+const accountRestMs = 10 * 60_000;
+
+/** For the look at CAA records and limits, ms. */
+const preflightMs = 10_000;
+
+/** CAs that speak ACME, each with our one account there. */
+export class AcmeAuthority {
+  private readonly faults: OrderFaults;
+
+  constructor(private readonly ports: AcmePorts) {
+    this.faults = new OrderFaults(ports);
+  }
+
+  /** The reference of an order that was begun for the issuance and has not failed; null: none. */
+  async begun({ issuanceId }: Lease): Promise<string | null> {
+    const standing = await this.ports.orders.standing(issuanceId);
+    return standing === null ? null : acmeReference(standing.id);
+  }
+
+  /** Nothing is asked of the CA yet, but an account where there is none: that the order is wanted is stored first. */
+  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<Submitted> {
+    let session: AcmeSession;
+    try {
+      session = await this.ports.accounts.at(authority, async () => await request.hold(exchangeMs));
+    } catch (error) {
+      if (!(error instanceof AcmeFault)) throw error;
+      return await this.withoutAccount(authority, error, request);
+    }
+    const { accountId, lease, product } = request;
+    await request.hold(preflightMs);
+    const { names, unprovable } = await this.namesToProve(session, request);
+    if (unprovable.length > 0) return no('authorization_failed', notProvable(authority.name, unprovable));
+    const replaces = await this.replacedAt(session, lease);
+    await request.hold(preflightMs);
+    const verdict = await this.ports.preflight({
+      authority,
+      profile,
+      accountId,
+      caAccountId: session.row.id,
+      accountUri: session.account.url,
+      product,
+      names,
+      replaces: replaces !== null,
+    });
+    if (verdict.kind === 'wait')
+      return { kind: 'refused', error: verdict.error, until: verdict.until, final: false };
+    if (verdict.kind === 'refused') {
+      const final = verdict.error.code === 'names_not_allowed';
+      return { kind: 'refused', error: verdict.error, until: null, final };
+    }
+    const wanted = { authority: authority.name, caAccountId: session.row.id, profile, replaces };
+    const order = await this.ports.orders.begin(lease, wanted);
+    return { kind: 'submitted', reference: acmeReference(order.id) };
+  }
+
+  private async namesToProve(
+    { account, authority }: AcmeSession,
+    { dnsNames, approvals }: CertificateRequest,
+  ) {
+    const { persistent } = this.ports;
+    const granted = await persistent?.granted(dnsNames, account.url, authority.caaDomains);
+    return namesToProve(approvals, granted ?? new Set());
+  }
+
+  async collect(reference: string, request: CertificateRequest): Promise<Collected> {
+    const stored = await this.ports.orders.ofReference(reference);
+    if (stored === null || stored.issuanceId !== request.lease.issuanceId)
+      throw new Error(`no order of issuance ${request.lease.issuanceId} is stored under ${reference}`);
+    if (stored.state === 'failed') return overBefore(stored);
+    const session = await this.ports.accounts.byId(stored.caAccountId);
+    const walk = new OrderWalk(this.ports, session, stored, request);
+    try {
+      return await this.run(walk, session, stored, request);
+    } catch (error) {
+      if (!(error instanceof AcmeFault)) throw error;
+      return await this.faults.settle(error, walk, { session, stored, request });
+    }
+  }
+
+  /** By the account that ordered it, or the one that took its place (RFC 8555, section 7.6). A reason that the CA does not take is left open. */
+  async revoke(reference: string, { leaf, reason }: RevocationOrder): Promise<void> {
+    const order = await this.ports.orders.ofReference(reference);
+    if (order === null) throw new Error(`no order is stored under ${reference}`);
+    const { account } = await this.ports.accounts.standingFor(order.caAccountId);
+    try {
+      await account.revoke(leaf, reason);
+    } catch (error) {
+      if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
+      await account.revoke(leaf, 0);
+    }
+  }
+
+  private async run(
+    walk: OrderWalk,
+    session: AcmeSession,
+    stored: AcmeOrderEntity,
+    request: CertificateRequest,
+  ): Promise<Collected> {
+    const end = await walk.run();
+    const { authority } = session;
+    if (authority.downUntil !== null) await this.ports.stored.markUp(authority.name);
+    switch (end.kind) {
+      case 'pending':
+        return end;
+      case 'issued':
+        await walk.withdraw();
+        return end;
+      case 'rootless': {
+        await walk.withdraw();
+        return mismatch(`its chain leads to ${end.topmost}, which is no root that is trusted here.`);
+      }
+      case 'failed': {
+        const { error, final } = errorOfOrder(authority.name, end.failed);
+        await this.ports.orders.failed(request.lease, stored.id, error.message);
+        await walk.withdraw();
+        // What its limit takes is taken here as well, so that the CA need not say so.
+        for (const need of authorizationNeeds(
+          end.failed.names.map(({ dnsName }) => dnsName),
+          authority.limits,
+        ))
+          await this.ports.buckets.take(session.row.id, [need], request.accountId);
+        if (error.code === 'caa_forbids') return givenUp(authority.name, error, null, false);
+        return { kind: 'rejected', error, until: null, final };
+      }
+    }
+  }
+
+  private async withoutAccount(
+    authority: CertificateAuthorityEntity,
+    fault: AcmeFault,
+    request: CertificateRequest,
+  ): Promise<Submitted> {
+    const facts = {
+      operation: 'newOrder',
+      stage: 'wanted',
+      failures: 0,
+      hasOthers: false,
+      now: request.clock(),
+    } as const;
+    const verdict = judgeFault(fault, facts);
+    const until = verdict.kind === 'elsewhere' ? (verdict.until ?? verdict.down) : null;
+    const down = until ?? new Date(facts.now.getTime() + accountRestMs);
+    await this.ports.stored.markDown(authority.name, down, fault.message);
+    return no('ca_unavailable', wordsOfFault(authority.name, fault));
+  }
+
+  /** Sent only where the CA knows renewal information, and by the account that ordered what is replaced (RFC 9773, section 5). */
+  private async replacedAt({ authority, row }: AcmeSession, { issuanceId }: Lease): Promise<string | null> {
+    const replaced = await this.ports.orders.replacedBy(issuanceId);
+    const isSame = replaced?.authority === authority.name && replaced.caAccountId === row.id;
+    return isSame ? replaced.ariId : null;
+  }
+}
+
+function no(code: IssuanceErrorCode, message: string): Submitted {
+  return { kind: 'refused', error: { code, message }, until: null, final: false };
+}
+
+function notProvable(authority: string, names: readonly string[]): string {
+  return (
+    `The CA ${authority} has to see for itself that a name is yours, and an email does not show it: ${names.join(', ')}. ` +
+    'Set up the DNS record or, but for wildcards, the web server rule that the order shows.'
+  );
+}
+
+/** The order ended, and a crash kept that from the issuance. */
+function overBefore({ problem, authority }: AcmeOrderEntity): Collected {
+  const message = problem ?? `The order at the CA ${authority} came to nothing.`;
+  return { kind: 'rejected', error: { code: 'ca_rejected', message }, until: null, final: false };
+}

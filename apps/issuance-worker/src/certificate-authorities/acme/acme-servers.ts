@@ -1,0 +1,56 @@
+import type { CertificateAuthorityEntity } from '@certwright/persistence';
+import { type AcmeObserver, AcmeServer } from '../../acme';
+
+/** Milliseconds: until connected with TLS; until the header, and between parts of the body; for an operation in all. */
+const timeouts = { connectMs: 5_000, headersMs: 10_000, wholeMs: 30_000 };
+
+/** How long one operation at a CA can take at most, ms, and what it leaves for our own note of it. */
+export const exchangeMs = timeouts.wholeMs + 5_000;
+
+/** Octets: an order of a hundred names with a problem each; a leaf with all its names and four issuers. */
+const maxBytes = { json: 262_144, chain: 65_536 };
+
+interface OpenServer {
+  readonly settings: string;
+  readonly server: AcmeServer;
+}
+
+/** One client for each CA: it keeps connections, nonces and the directory. */
+export class AcmeServers {
+  private readonly open = new Map<string, OpenServer>();
+
+  /**
+   * @param userAgent RFC 8555, section 6.1
+   * @param observerOf told of every exchange with the CA of that name
+   */
+  constructor(
+    private readonly userAgent: string,
+    private readonly observerOf: (authority: string) => AcmeObserver,
+    private readonly now: () => Date = () => new Date(),
+  ) {}
+
+  /** An operator's change of the row is seen at once. @throws AcmeFault `refused_url` for a row that makes no sense */
+  of({ name, directoryUrl, tlsRoots, allowedHosts }: CertificateAuthorityEntity): AcmeServer {
+    const settings = JSON.stringify([directoryUrl, tlsRoots, allowedHosts]);
+    const known = this.open.get(name);
+    if (known?.settings === settings) return known.server;
+    const server = AcmeServer.open({
+      directoryUrl,
+      extraRoots: tlsRoots === null ? [] : [tlsRoots],
+      allowedHosts,
+      timeouts,
+      maxBytes,
+      userAgent: this.userAgent,
+      now: this.now,
+      observer: this.observerOf(name),
+    });
+    this.open.set(name, { settings, server });
+    // What is under way there ends as unreachable, and is resumed.
+    if (known !== undefined) void known.server.close();
+    return server;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.open.values()].map(async ({ server }) => await server.close()));
+  }
+}

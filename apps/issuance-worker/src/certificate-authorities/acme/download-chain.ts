@@ -1,0 +1,76 @@
+import { AcmeFault, chooseChain, type DownloadedChain, printable, renewalIdOf } from '../../acme';
+import type { IssuedChain } from '../certificate-authority';
+import type { AcmeSession } from './acme-accounts';
+import { completeChain, rootsOf } from './roots';
+
+export type DownloadedCertificate =
+  | { readonly kind: 'issued'; readonly issued: IssuedChain }
+  /** The chain leads to no root that is known here. */
+  | { readonly kind: 'rootless'; readonly topmost: string };
+
+/** Of alternate chains nobody offers more than a few. */
+const mostAlternates = 5;
+/** RFC 5280, appendix A: ub-common-name; what is longer, or cannot be printed, the CA chose. */
+const longestNameShown = 64;
+
+/**
+ * The certificate with the chain that the operator prefers, completed by its root.
+ *
+ * @param beforeExchange called before each request
+ * @throws AcmeFault
+ */
+export async function downloadChain(
+  session: AcmeSession,
+  certificateUrl: string,
+  beforeExchange: () => Promise<void>,
+): Promise<DownloadedCertificate> {
+  const { account, authority, server } = session;
+  const { preferredRoot, trustedRoots } = authority;
+  const roots = rootsOf(trustedRoots);
+  await beforeExchange();
+  const first = await account.certificate(certificateUrl);
+  const others = preferredRoot === null ? [] : await alternates(session, first, beforeExchange);
+  const preferred = preferredRoot === null ? null : { commonName: preferredRoot };
+  const chosen = chooseChain([first, ...others], preferred, roots);
+  const complete = completeChain(chosen, roots) ?? completeChain(first, roots);
+  if (complete === null) return { kind: 'rootless', topmost: nameOfIssuer(first) };
+  const ariId = renewalIdOf(first.leaf);
+  const tellsRenewals = ariId !== null && (await server.directory()).renewalInfo !== null;
+  const issued: IssuedChain = {
+    leaf: first.leaf.der,
+    chain: complete.chain.map(({ der }) => der),
+    root: complete.root.der,
+    ...(tellsRenewals ? { renewalInfo: { authority: authority.name, ariId } } : {}),
+  };
+  return { kind: 'issued', issued };
+}
+
+/** Chains for the same leaf: one that is not for it is none. */
+async function alternates(
+  { account }: AcmeSession,
+  first: DownloadedChain,
+  beforeExchange: () => Promise<void>,
+): Promise<readonly DownloadedChain[]> {
+  const read: DownloadedChain[] = [];
+  for (const url of first.alternateUrls.slice(0, mostAlternates)) {
+    await beforeExchange();
+    const chain = await usable(account.certificate(url));
+    if (chain?.leaf.sha256 === first.leaf.sha256) read.push(chain);
+  }
+  return read;
+}
+
+/** One that cannot be used must not keep the certificate back: there is the first. @throws AcmeFault of any other kind */
+async function usable(download: Promise<DownloadedChain>): Promise<DownloadedChain | null> {
+  try {
+    return await download;
+  } catch (error) {
+    if (error instanceof AcmeFault && error.lasting) return null;
+    throw error;
+  }
+}
+
+function nameOfIssuer({ leaf, issuers }: DownloadedChain): string {
+  const name = printable((issuers.at(-1) ?? leaf).issuer.commonNames[0] ?? '', longestNameShown);
+  return name === '' ? 'a nameless issuer' : name;
+}

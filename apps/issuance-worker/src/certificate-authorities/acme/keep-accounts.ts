@@ -1,0 +1,106 @@
+import type {
+  CaAccountEntity,
+  CaAccounts,
+  CertificateAuthorities,
+  CertificateAuthorityEntity,
+} from '@certwright/persistence';
+import { AcmeFault } from '../../acme';
+import type { AcmeAccounts } from './acme-accounts';
+import type { AcmeServers } from './acme-servers';
+
+export interface RolloverEvents {
+  keyChanged(authority: string): void;
+  /** It is tried again. */
+  keyNotChanged(authority: string, error: unknown): void;
+  /** It is tried again. */
+  contactsNotTold(authority: string, error: unknown): void;
+}
+
+export interface KeepAccountsPorts {
+  readonly accounts: Pick<CaAccounts, 'takeRollover' | 'beginRollover' | 'finishRollover' | 'ofAuthority'>;
+  readonly authorities: Pick<CertificateAuthorities, 'byName'>;
+  readonly sessions: Pick<AcmeAccounts, 'newSealedKey' | 'openKey' | 'byId'>;
+  readonly servers: Pick<AcmeServers, 'of'>;
+  readonly events: RolloverEvents;
+}
+
+/** An operator asks for it and watches. */
+const restMs = 5_000;
+/** While one worker changes a key the others leave it alone: longer than all its exchanges together, ms. */
+const takenMs = 3 * 60_000;
+
+/**
+ * Changes the keys of accounts where it was asked for (RFC 8555, section 7.3.5). The next key is stored before the CA hears
+ * of it, and the CA itself says which one it has: wherever this stops, the next round goes on.
+ *
+ * @returns a round; it returns how long to rest, ms
+ */
+export function changeAccountKeys(ports: KeepAccountsPorts): () => Promise<number> {
+  return async () => {
+    const account = await ports.accounts.takeRollover(takenMs);
+    if (account === null) return restMs;
+    try {
+      await changeKey(ports, account);
+      ports.events.keyChanged(account.authority);
+    } catch (error) {
+      ports.events.keyNotChanged(account.authority, error);
+    }
+    return 0;
+  };
+}
+
+async function changeKey(
+  { accounts, sessions, servers, authorities }: KeepAccountsPorts,
+  { id, authority, accountUrl, keySealed }: CaAccountEntity,
+): Promise<void> {
+  const row = (await authorities.byName()).get(authority);
+  if (row === undefined || accountUrl === null)
+    throw new Error(`the account ${id} at ${authority} is not open`);
+  const nextSealed = await accounts.beginRollover(id, sessions.newSealedKey(authority));
+  const [former, next] = [sessions.openKey(authority, keySealed), sessions.openKey(authority, nextSealed)];
+  const server = servers.of(row);
+  const held = await server.keyOfAccount(accountUrl, [next, former]);
+  if (held === null) throw new Error(`${authority} knows neither key of its account`);
+  if (held === former) await server.account(former, accountUrl).changeKey(next);
+  await accounts.finishRollover(id, nextSealed, 'next');
+}
+
+const contactsRestMs = 60_000;
+
+/**
+ * Tells CAs when an operator has changed the contacts, and once after each start. One that is away keeps back no other.
+ *
+ * @returns a round; it returns how long to rest, ms
+ */
+export function keepContacts(ports: KeepAccountsPorts): () => Promise<number> {
+  const told = new Map<string, string>();
+  return async () => {
+    for (const authority of (await ports.authorities.byName()).values()) {
+      const { name, enabled } = authority;
+      const wanted = JSON.stringify(authority.contacts);
+      if (!enabled || told.get(name) === wanted) continue;
+      try {
+        if (await tellContacts(ports, authority)) told.set(name, wanted);
+      } catch (error) {
+        if (!(error instanceof AcmeFault)) throw error;
+        ports.events.contactsNotTold(name, error);
+      }
+    }
+    return contactsRestMs;
+  };
+}
+
+/** @returns false without an account there */
+async function tellContacts(
+  { accounts, sessions }: KeepAccountsPorts,
+  { name, contacts }: CertificateAuthorityEntity,
+): Promise<boolean> {
+  const account = await accounts.ofAuthority(name);
+  if (account?.state !== 'valid') return false;
+  const session = await sessions.byId(account.id);
+  // Some CAs keep no contacts, and repeat none.
+  const { contacts: known } = await session.account.read();
+  if (JSON.stringify([...known].sort()) !== JSON.stringify([...contacts].sort()))
+    await session.account.updateContacts(contacts);
+  return true;
+}

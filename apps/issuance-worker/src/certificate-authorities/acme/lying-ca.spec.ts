@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process';
+import { decodePem } from '@certwright/pki';
+import { but, LyingServer, withMembers } from '../../acme/testing/lying-server';
+import { AcmeIssuing } from '../../testing/acme-issuing';
+import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
+import type { CertificateRequest } from '../certificate-authority';
+
+const dnsNames = ['one.example.com'];
+const csr = opensslCsr(dnsNames);
+
+let acme: AcmeIssuing;
+let server: LyingServer;
+beforeAll(async () => {
+  acme = await AcmeIssuing.open();
+  server = await LyingServer.start();
+  const root = decodePem(server.tlsRoot, 1);
+  const trustedRoots = root.ok ? root.blocks.map(({ der }) => Buffer.from(der)) : [];
+  const { directoryUrl, tlsRoot: tlsRoots } = server;
+  await acme.authority({ name: 'lying', directoryUrl, tlsRoots, trustedRoots });
+  await acme.authoritiesAre('lying');
+}, 30_000);
+afterAll(async () => {
+  await server.stop();
+  await acme.close();
+});
+beforeEach(async () => {
+  server.tellTheTruth();
+  acme.approves = () => true;
+  acme.stumbles.splice(0);
+  await acme.database.query(`UPDATE certificate_authority SET down_until = NULL, problem = NULL`);
+});
+
+const order = async () => await acme.order(dnsNames, csr);
+const run = async ({ issuanceId }: OpenedIssuance) => {
+  await acme.timePasses();
+  await acme.database.query(`UPDATE certificate_authority SET down_until = NULL`);
+  await acme.worker().run(issuanceId);
+  return await acme.state(issuanceId);
+};
+/** The path of what the next order is about. */
+const next = (resource: string) => `/${resource}/${server.orders.orders.length}`;
+const overloaded = but({
+  status: 500,
+  headers: { 'content-type': 'application/problem+json' },
+  body: JSON.stringify({ type: 'urn:ietf:params:acme:error:serverInternal', detail: 'busy' }),
+});
+
+describe('a CA that says something else than it does', () => {
+  it('and stays ready after it was told to issue is told again later, not at once', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server.lie(finalize, withMembers({ status: 'ready' })).lie(read, withMembers({ status: 'ready' }));
+    const opened = await order();
+    expect(await run(opened)).toMatchObject({ state: 'open', failures: 0, last_error: null });
+    expect(server.asked(finalize)).toBe(1);
+    expect((await run(opened)).waits_s).toBeGreaterThanOrEqual(0);
+    expect(server.asked(finalize)).toBe(2);
+  });
+
+  it('and gives one order out to two issuances issues by it for the first alone', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server.lie(finalize, overloaded);
+    const [first, second] = [await order(), await order()];
+    expect(await run(first)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
+    const [{ order_url: url } = { order_url: null }] = await acme.orders(first);
+    expect(url).toBe(server.url(read));
+    server.lieOnce('/newOrder', (truth) => {
+      return { ...truth, headers: { ...truth.headers, location: url ?? '' } };
+    });
+    const state = await run(second);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
+    expect(state.last_error?.message).toMatch(/^Another order for the same names is under way at the CA\./);
+    expect(state.waits_s).toBeGreaterThanOrEqual(4);
+    expect(await acme.orders(second)).toMatchObject([{ state: 'wanted', order_url: null }]);
+    expect(server.asked(finalize)).toBe(1);
+    // With an order of its own it goes on.
+    const own = next('order');
+    await run(second);
+    expect(await acme.orders(second)).toMatchObject([{ order_url: server.url(own) }]);
+  });
+
+  it('and shows an order of other names under the URL of ours is not told to issue', async () => {
+    const [finalize, read] = [next('finalize'), next('order')];
+    server.lieOnce(finalize, overloaded);
+    const opened = await order();
+    await run(opened);
+    server.lie(
+      read,
+      withMembers({ status: 'ready', identifiers: [{ type: 'dns', value: 'other.example.com' }] }),
+    );
+    expect(await run(opened)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
+    expect(server.asked(finalize)).toBe(1);
+  });
+
+  it('and offers another chain that is none hands out the certificate with its first', async () => {
+    const certificate = next('certificate');
+    const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
+    server.lie(
+      certificate,
+      but(({ headers }) => ({ headers: { ...headers, link } })),
+    );
+    server.lie('/certificate/other', but({ body: 'no chain' }));
+    await acme.database.query(`UPDATE certificate_authority SET preferred_root = 'Some other root'`);
+    const state = await run(await order());
+    expect(server.asked('/certificate/other')).toBe(1);
+    // It is for another key, and looked at.
+    expect(state.last_error?.message).toMatch(/for another key than the request/);
+    await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
+  });
+
+  it('and names its root as it likes is repeated in bounded, printable words', async () => {
+    const subject = `/CN=evil\u0001${'x'.repeat(50)}`;
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
+    const pem = execFileSync('openssl', ['req', '-x509', ...key, '-subj', subject], { stdio: 'pipe' });
+    server.lie(next('certificate'), but({ body: pem.toString() }));
+    const state = await run(await order());
+    expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
+    expect(state.last_error?.message).toMatch(/leads to evil x+, which is no root/);
+  });
+});
+
+describe('before every order', () => {
+  it('a record that stood when the name was approved and was taken away since is looked for anew', async () => {
+    const limited = JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'new orders' });
+    server.lieOnce('/newOrder', (truth) => ({ ...truth, status: 429, body: limited }));
+    const opened = await order();
+    expect(await run(opened)).toMatchObject({ last_error: { code: 'rate_limited' } });
+    const asked = server.asked('/newOrder');
+    // As old as after the shortest back-off; by age alone it would count for months.
+    const minuteAgo = `${new Date(Date.now() - 60_000).toISOString().slice(0, 19)}Z`;
+    await acme.database.query(
+      `UPDATE issuance SET approvals = jsonb_set(approvals, '{0,checkedAt}', to_jsonb($2::text)) WHERE id = $1`,
+      [opened.issuanceId, minuteAgo],
+    );
+    acme.approves = () => false;
+    expect((await run(opened)).state).toBe('open');
+    expect(server.asked('/newOrder')).toBe(asked);
+    const [row] = await acme.database.query<[{ approvals: object[] }]>(
+      `SELECT approvals FROM issuance WHERE id = $1`,
+      [opened.issuanceId],
+    );
+    expect(row.approvals).toMatchObject([{ status: 'pending' }]);
+    acme.approves = () => true;
+    await run(opened);
+    expect(server.asked('/newOrder')).toBe(asked + 1);
+  });
+});
+
+describe('an order', () => {
+  it('is collected for its own issuance alone', async () => {
+    const opened = await order();
+    server.lie(next('finalize'), overloaded);
+    const { ca_reference: reference } = await run(opened);
+    const stranger = { lease: { issuanceId: '999999', token: '1' } } as CertificateRequest;
+    await expect(acme.acme().collect(reference ?? '', stranger)).rejects.toThrow(
+      'no order of issuance 999999',
+    );
+  });
+
+  it.each([
+    ['the same account ordered it', true],
+    ['another account ordered it', false],
+  ])('says what it replaces where %s: %s', async (_, isSame) => {
+    await run(await order());
+    const [account] = await acme.database.query<[{ id: string }]>(
+      `SELECT id FROM ca_account WHERE authority = 'lying' AND state = 'valid'`,
+    );
+    const orders = acme.orderRepository();
+    const ariId = 'YWJj.ZGVm';
+    const replacedBy = async () =>
+      await Promise.resolve({ authority: 'lying', caAccountId: isSame ? account.id : '999999', ariId });
+    const replacing = Object.assign(Object.create(orders) as typeof orders, { replacedBy });
+    const opened = await order();
+    await acme.timePasses();
+    await acme.worker(acme.database, { orders: replacing }).run(opened.issuanceId);
+    const asked = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
+    const payload = JSON.parse(Buffer.from(asked?.jws?.payload ?? '', 'base64url').toString()) as object;
+    expect(payload).toEqual({
+      identifiers: [{ type: 'dns', value: 'one.example.com' }],
+      ...(isSame ? { replaces: ariId } : {}),
+    });
+  });
+
+  it('is revoked by the account in the place of the one that has ended', async () => {
+    server.lie(next('finalize'), overloaded);
+    const { ca_reference: reference } = await run(await order());
+    await acme.database.query(`UPDATE ca_account SET state = 'ended'`);
+    const location = server.url('/account/2');
+    server.lie('/newAccount', (truth) => ({ ...truth, headers: { ...truth.headers, location } }));
+    await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
+    const asked = server.requests.filter(({ path }) => path === '/revokeCert').at(-1);
+    const header = Buffer.from(asked?.jws?.protected ?? '', 'base64url').toString();
+    expect(JSON.parse(header)).toMatchObject({ kid: location });
+  });
+});

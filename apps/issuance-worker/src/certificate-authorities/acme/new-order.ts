@@ -1,0 +1,32 @@
+import type { AcmeOrderEntity } from '@certwright/persistence';
+import { type AcmeOrder, isProblem } from '../../acme';
+import type { AcmeSession } from './acme-accounts';
+
+/** Where the CA says so, what `replaces` says is left out, and the order is opened without (RFC 9773, section 5). */
+const replacesRefusals = ['alreadyReplaced', 'malformed', 'unauthorized'] as const;
+
+/** Opens an order, and where the CA does not like what it replaces, opens it without. @throws AcmeFault, LeaseLost */
+export async function newOrder(
+  account: AcmeSession['account'],
+  {
+    dnsNames,
+    profile,
+    replaces,
+  }: Pick<AcmeOrderEntity, 'profile' | 'replaces'> & { readonly dnsNames: readonly string[] },
+  before: {
+    /** Called before each exchange. */
+    readonly asking: () => Promise<void>;
+    /** Stores that nothing is replaced. */
+    readonly withoutReplaces: () => Promise<void>;
+  },
+): Promise<AcmeOrder> {
+  await before.asking();
+  try {
+    return await account.newOrder({ dnsNames, profile, replaces });
+  } catch (error) {
+    if (replaces === null || !replacesRefusals.some((type) => isProblem(error, type))) throw error;
+    await before.withoutReplaces();
+    await before.asking();
+    return await account.newOrder({ dnsNames, profile });
+  }
+}

@@ -1,0 +1,58 @@
+import type { RunningProcess } from '@certwright/service';
+import { Counter, Histogram } from 'prom-client';
+import type { AcmeObserver } from '../../acme';
+import type { PreflightPorts } from '../../preflight/preflight';
+import type { AccountEvents } from './acme-accounts';
+import type { RolloverEvents } from './keep-accounts';
+
+/** From a nonce on the same site to a CA that is at its limits. */
+const exchangeBucketsS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export interface AcmeEvents extends AccountEvents, RolloverEvents {
+  observerOf(authority: string): AcmeObserver;
+  readonly onVerdict: NonNullable<PreflightPorts['onVerdict']>;
+}
+
+/** Log lines and metrics of what happens between us and CAs. */
+export function observeAcme({ log, metrics: { registry } }: RunningProcess): AcmeEvents {
+  const registers = [registry];
+  const exchanges = new Counter({
+    name: 'certwright_acme_exchanges_total',
+    help: 'Requests to CAs, by what came of them: a status, or why there is none',
+    labelNames: ['authority', 'operation', 'outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'certwright_acme_exchange_seconds',
+    help: 'From a request to a CA to its whole answer',
+    labelNames: ['authority', 'operation'],
+    buckets: exchangeBucketsS,
+    registers,
+  });
+  const verdicts = new Counter({
+    name: 'certwright_preflight_total',
+    help: 'Orders that were looked at before a CA is asked, by verdict',
+    labelNames: ['authority', 'verdict'],
+    registers,
+  });
+  return {
+    observerOf:
+      (authority) =>
+      ({ operation, status, fault, durationMs }) => {
+        exchanges.inc({ authority, operation, outcome: fault ?? String(status) });
+        seconds.observe({ authority, operation }, durationMs / 1_000);
+      },
+    onVerdict: (authority, verdict) => verdicts.inc({ authority, verdict }),
+    accountMade: (authority, accountUrl) => log.info({ authority, accountUrl }, 'account made at a CA'),
+    accountLost: (authority, accountUrl) => {
+      log.error({ authority, accountUrl }, 'ALARM: a CA does not know our account; another one is made');
+    },
+    keyChanged: (authority) => log.info({ authority }, 'the key of the account at a CA was changed'),
+    contactsNotTold: (authority, error) => {
+      log.warn({ authority, err: error }, 'a CA could not be told our contacts; it is told again');
+    },
+    keyNotChanged: (authority, error) => {
+      log.warn({ authority, err: error }, 'the key of the account at a CA could not be changed');
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { IssuanceError, IssuanceErrorCode } from '@certwright/issuance';
+import type {
+  AcmeOrderEntity,
+  AcmeOrders,
+  CaLimitBuckets,
+  CertificateAuthorities,
+} from '@certwright/persistence';
+import { type AcmeFault, isProblem } from '../../acme';
+import { limitNeeds } from '../../preflight/limit-needs';
+import type { CertificateRequest, Collected } from '../certificate-authority';
+import type { AcmeAccounts, AcmeSession } from './acme-accounts';
+import { type FaultVerdict, judgeFault } from './judge-fault';
+import { limitReachedBy } from './limit-reached';
+import { wordsOfFault } from './order-words';
+import type { OrderWalk } from './order-walk';
+
+export interface FaultPorts {
+  readonly orders: Pick<AcmeOrders, 'failed'>;
+  readonly accounts: Pick<AcmeAccounts, 'keyChanges' | 'lost'>;
+  readonly stored: Pick<CertificateAuthorities, 'markDown'>;
+  readonly buckets: Pick<CaLimitBuckets, 'giveBack' | 'drain'>;
+}
+
+export interface AboutOrder {
+  readonly session: AcmeSession;
+  readonly stored: AcmeOrderEntity;
+  readonly request: CertificateRequest;
+}
+
+/** While the account's key is being changed, requests may be signed with the wrong one, ms. */
+const keyChangeRestMs = 5_000;
+
+/** What becomes of an order when an exchange about it went wrong: stored, counted, and told. */
+export class OrderFaults {
+  constructor(private readonly ports: FaultPorts) {}
+
+  /** @throws LeaseLost */
+  async settle(fault: AcmeFault, walk: OrderWalk, about: AboutOrder): Promise<Collected> {
+    const { session, stored, request } = about;
+    const now = request.clock();
+    const ours = await this.faultOfAccount(fault, session, now);
+    if (ours === 'key_changes')
+      return { kind: 'pending', until: new Date(now.getTime() + keyChangeRestMs), error: null };
+    if (ours === 'lost') {
+      const error = errorOf('ca_unavailable', session, fault);
+      await this.ports.orders.failed(request.lease, stored.id, error.message);
+      return { kind: 'rejected', error, until: null, final: false };
+    }
+    const hasOthers = request.product.authorities.length > 1;
+    const verdict = judgeFault(fault, { ...walk.doing, failures: request.failures, hasOthers, now });
+    if ('down' in verdict && verdict.down !== null)
+      await this.ports.stored.markDown(session.authority.name, verdict.down, fault.message);
+    return await this.carryOut(verdict, fault, walk, about);
+  }
+
+  private async carryOut(
+    verdict: FaultVerdict,
+    fault: AcmeFault,
+    walk: OrderWalk,
+    { session, stored, request }: AboutOrder,
+  ): Promise<Collected> {
+    const { authority } = session;
+    switch (verdict.kind) {
+      case 'wait':
+        return { kind: 'pending', until: verdict.until, error: errorOf('rate_limited', session, fault) };
+      case 'resume':
+        return { kind: 'unavailable', error: errorOf('ca_unavailable', session, fault) };
+      case 'unusable':
+        return mismatch(fault.message);
+      case 'over': {
+        const error = errorOf(verdict.code, session, fault);
+        await this.ports.orders.failed(request.lease, stored.id, error.message);
+        await walk.withdraw();
+        return { kind: 'rejected', error, until: null, final: verdict.final };
+      }
+      case 'elsewhere': {
+        const error = errorOf(verdict.code, session, fault);
+        await this.ports.orders.failed(request.lease, stored.id, error.message);
+        await this.settleLimits(verdict, fault, walk, { session, stored, request });
+        await walk.withdraw();
+        return givenUp(authority.name, error, verdict.until, verdict.final);
+      }
+    }
+  }
+
+  /** The CA counts what it was asked, not what we thought of asking. */
+  private async settleLimits(
+    { until }: Extract<FaultVerdict, { readonly kind: 'elsewhere' }>,
+    { problem }: AcmeFault,
+    { doing }: OrderWalk,
+    { session, stored, request }: AboutOrder,
+  ): Promise<void> {
+    const { authority, row } = session;
+    const { buckets } = this.ports;
+    if (until !== null) {
+      const need = limitReachedBy(problem?.detail ?? '', request.dnsNames, authority.limits);
+      if (need !== null) await buckets.drain(row.id, need, until);
+    } else if (problem !== null && doing.stage === 'wanted') {
+      const taken = limitNeeds(request.dnsNames, authority.limits, { replaces: stored.replaces !== null });
+      await buckets.giveBack(row.id, taken, request.accountId);
+    }
+  }
+
+  /** Whether it is our account, or its key, that the CA does not like. */
+  private async faultOfAccount(
+    fault: AcmeFault,
+    session: AcmeSession,
+    now: Date,
+  ): Promise<'key_changes' | 'lost' | null> {
+    const isLost = isProblem(fault, 'accountDoesNotExist');
+    const isSuspect = isLost || isProblem(fault, 'unauthorized') || isProblem(fault, 'malformed');
+    if (isSuspect && (await this.ports.accounts.keyChanges(session))) return 'key_changes';
+    return isLost && (await this.ports.accounts.lost(session, now)) ? 'lost' : null;
+  }
+}
+
+function errorOf(code: IssuanceErrorCode, { authority }: AcmeSession, fault: AcmeFault): IssuanceError {
+  return { code, message: wordsOfFault(authority.name, fault) };
+}
+
+export function givenUp(
+  authority: string,
+  error: IssuanceError,
+  until: Date | null,
+  final: boolean,
+): Collected {
+  return { kind: 'given_up', refusal: { authority, error, until, final } };
+}
+
+/** What the CA has issued is attached to nothing: somebody has to look at it. */
+export function mismatch(why: string): Collected {
+  const message = `The CA returned something that does not match what was asked for: ${why}`;
+  return { kind: 'rejected', error: { code: 'certificate_mismatch', message }, until: null, final: true };
+}

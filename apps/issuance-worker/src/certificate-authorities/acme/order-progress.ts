@@ -1,0 +1,86 @@
+import type { IssuanceError } from '@certwright/issuance';
+import type { AcmeOrderEntity } from '@certwright/persistence';
+import {
+  type AcmeAuthorization,
+  type AcmeMove,
+  type AcmeOrder,
+  type ChallengeToRespond,
+  type ChallengeType,
+  nextAcmeMove,
+} from '../../acme';
+import type { NotYet } from '../../challenges/challenge-publisher';
+import type { OrderStage } from './judge-fault';
+import { waitsSince } from './order-challenges';
+
+/** What to do next about an order, from what the CA says and what is stored here. @param methods by name, wildcards with `*.` */
+export function nextMove(
+  { challenges, createdAt, finalizedAt }: Pick<AcmeOrderEntity, 'challenges' | 'createdAt' | 'finalizedAt'>,
+  order: AcmeOrder,
+  authorizations: readonly AcmeAuthorization[],
+  methods: ReadonlyMap<string, readonly ChallengeType[]>,
+  now: Date,
+): AcmeMove {
+  const responded = new Map(
+    challenges.flatMap(({ challengeUrl, respondedAt }) => {
+      return respondedAt === null ? [] : [[challengeUrl, new Date(respondedAt)] as const];
+    }),
+  );
+  const times = [createdAt, ...responded.values(), ...(finalizedAt === null ? [] : [finalizedAt])];
+  const last = new Date(Math.max(...times.map((time) => time.getTime())));
+  return nextAcmeMove(order, authorizations, { methods, responded, waits: waitsSince(last, now), now });
+}
+
+export interface Pending {
+  readonly kind: 'pending';
+  readonly until: Date;
+  /** What it waits for, when that is worth saying. */
+  readonly error: IssuanceError | null;
+}
+
+/** At most about a minute between looks at our own name servers. */
+const longestPauseDoublings = 6;
+
+/** Until what a CA looks for is in place. */
+export function waitFor(
+  { problem, pauseMs }: NotYet,
+  { createdAt }: Pick<AcmeOrderEntity, 'createdAt'>,
+  now: Date,
+): Pending {
+  const usualMs = 1_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
+  const error = problem === null ? null : ({ code: 'ca_unavailable', message: problem } as const);
+  return { kind: 'pending', until: new Date(now.getTime() + (pauseMs ?? usualMs)), error };
+}
+
+/** Until another issuance for the same names is done with the order: the CA is asked for one again, ever more rarely. */
+export function waitForOther({ createdAt }: Pick<AcmeOrderEntity, 'createdAt'>, now: Date): Pending {
+  const pauseMs = 5_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
+  const message =
+    'Another order for the same names is under way at the CA. This one goes on by itself once that is done.';
+  return {
+    kind: 'pending',
+    until: new Date(now.getTime() + pauseMs),
+    error: { code: 'ca_unavailable', message },
+  };
+}
+
+/** Until a CA that was told to issue does so. */
+export function waitForOrder(
+  { retryAt }: Pick<AcmeOrder, 'retryAt'>,
+  { createdAt, finalizedAt }: Pick<AcmeOrderEntity, 'createdAt' | 'finalizedAt'>,
+  now: Date,
+): Pending {
+  const usualMs = 1_000 * 2 ** Math.min(waitsSince(finalizedAt ?? createdAt, now), longestPauseDoublings);
+  const askedMs = retryAt === null ? usualMs : Math.max(1_000, retryAt.getTime() - now.getTime());
+  return { kind: 'pending', until: new Date(now.getTime() + askedMs), error: null };
+}
+
+export function stageOf({ state, finalizedAt }: AcmeOrderEntity): OrderStage {
+  if (state === 'issued') return 'issued';
+  if (state === 'wanted') return 'wanted';
+  return finalizedAt === null ? 'open' : 'finalized';
+}
+
+export function urlOf(authorizations: readonly AcmeAuthorization[], { url }: ChallengeToRespond): string {
+  const holds = ({ challenges }: AcmeAuthorization) => challenges.some((challenge) => challenge.url === url);
+  return authorizations.find(holds)?.url ?? '';
+}

@@ -1,0 +1,216 @@
+import { type AcmeOrderEntity, type AcmeOrders, OrderTaken } from '@certwright/persistence';
+import {
+  type AcmeAuthorization,
+  AcmeFault,
+  type AcmeOrder,
+  assertNames,
+  type ChallengeToRespond,
+  type ChallengeType,
+  type FailedOrder,
+} from '../../acme';
+import { sideBySide } from '../../approvals/side-by-side';
+import type { ChallengePublisher, NotYet } from '../../challenges/challenge-publisher';
+import type { CertificateRequest } from '../certificate-authority';
+import type { AcmeSession } from './acme-accounts';
+import { exchangeMs } from './acme-servers';
+import { type DownloadedCertificate, downloadChain } from './download-chain';
+import type { FaultFacts, OrderStage } from './judge-fault';
+import { newOrder } from './new-order';
+import { challengeOf, publishedFor, withResponses } from './order-challenges';
+import {
+  nextMove,
+  type Pending,
+  stageOf,
+  urlOf,
+  waitFor,
+  waitForOrder,
+  waitForOther,
+} from './order-progress';
+import type { PersistentRecords } from './persistent-records';
+
+export interface WalkPorts {
+  readonly orders: AcmeOrders;
+  readonly challenges: ChallengePublisher;
+  /** Null: dns-persist-01 is not used. */
+  readonly persistent: PersistentRecords | null;
+}
+
+export type WalkEnd =
+  DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
+
+/** Requests at a time about one order. */
+const requestsAtOnce = 8;
+
+/** One order at one CA, taken as far as it goes. Each exchange is made under the lease, and its outcome stored before the next. */
+export class OrderWalk {
+  /** What was asked last, and how far the order had come then: for whoever judges a fault. */
+  doing: Pick<FaultFacts, 'operation' | 'stage'>;
+
+  constructor(
+    private readonly ports: WalkPorts,
+    private readonly session: AcmeSession,
+    private stored: AcmeOrderEntity,
+    private readonly request: CertificateRequest,
+  ) {
+    this.doing = { operation: 'order', stage: stageOf(stored) };
+  }
+
+  /** @throws AcmeFault, LeaseLost */
+  async run(): Promise<WalkEnd> {
+    if (this.stored.state === 'issued' && this.stored.certificateUrl !== null)
+      return await this.download(this.stored.certificateUrl);
+    const found = await this.order();
+    if (found === null) return waitForOther(this.stored, this.request.clock());
+    let order = found;
+    let authorizations: readonly AcmeAuthorization[] = [];
+    for (;;) {
+      const methods = await this.methods(authorizations);
+      const move = nextMove(this.stored, order, authorizations, methods, this.request.clock());
+      switch (move.kind) {
+        case 'read_authorizations':
+          authorizations = [...authorizations, ...(await this.authorizations(move.urls))];
+          break;
+        case 'respond': {
+          const notYet = await this.respond(move.challenges, authorizations);
+          if (notYet !== null) return waitFor(notYet, this.stored, this.request.clock());
+          break;
+        }
+        case 'finalize':
+          order = await this.finalize(order);
+          // Told to issue, and as ready as before: it is told again later, not at once and without end.
+          if (order.status === 'ready') return waitForOrder(order, this.stored, this.request.clock());
+          break;
+        case 'download':
+          return await this.download(move.certificateUrl);
+        case 'wait':
+          return { kind: 'pending', until: move.until, error: null };
+        case 'failed':
+          return { kind: 'failed', failed: move };
+      }
+    }
+  }
+
+  /** What this order has published goes; what could not be told apart goes by itself within a day. */
+  async withdraw(): Promise<void> {
+    await this.ports.challenges.withdraw(
+      publishedFor(this.stored.challenges, this.session.key, this.request),
+    );
+  }
+
+  private async methods(
+    authorizations: readonly AcmeAuthorization[],
+  ): Promise<ReadonlyMap<string, readonly ChallengeType[]>> {
+    const { session, request, ports } = this;
+    const standing = (await ports.persistent?.standing(authorizations, session.account.url)) ?? new Set();
+    return new Map(
+      request.approvals.map((approval) => {
+        const challenge = challengeOf(approval);
+        const persistent: ChallengeType[] = standing.has(approval.dnsName) ? ['dns-persist-01'] : [];
+        return [approval.dnsName, challenge === null ? persistent : [...persistent, challenge]];
+      }),
+    );
+  }
+
+  /** @returns null while the order that the CA answers with is another issuance's */
+  private async order(): Promise<AcmeOrder | null> {
+    const { orderUrl } = this.stored;
+    if (orderUrl === null) return await this.open();
+    await this.about('order');
+    return assertNames(await this.session.account.order(orderUrl), this.request.dnsNames);
+  }
+
+  private async open(): Promise<AcmeOrder | null> {
+    const { id } = this.stored;
+    const { dnsNames, lease } = this.request;
+    const { account } = this.session;
+    const order = await newOrder(
+      account,
+      { ...this.stored, dnsNames },
+      {
+        asking: async () => await this.about('newOrder'),
+        withoutReplaces: async () => {
+          await this.ports.orders.withoutReplaces(lease, id);
+          this.stored.replaces = null;
+        },
+      },
+    );
+    try {
+      await this.ports.orders.opened(lease, id, order.url);
+    } catch (error) {
+      if (error instanceof OrderTaken) return null;
+      throw error;
+    }
+    this.keep({ state: 'open', orderUrl: order.url }, 'open');
+    return order;
+  }
+
+  private async authorizations(urls: readonly string[]): Promise<readonly AcmeAuthorization[]> {
+    const read: AcmeAuthorization[] = [];
+    await sideBySide(requestsAtOnce, urls, async (url) => {
+      await this.about('authorization');
+      read.push(await this.session.account.authorization(url));
+    });
+    return read;
+  }
+
+  /** @returns why the CA was not told to look yet; null: it was */
+  private async respond(
+    challenges: readonly ChallengeToRespond[],
+    authorizations: readonly AcmeAuthorization[],
+  ): Promise<NotYet | null> {
+    const { request, ports, session } = this;
+    const published = publishedFor(challenges, session.key, request);
+    await request.hold(exchangeMs);
+    const notYet = await ports.challenges.publish(published);
+    if (notYet !== null) return notYet;
+    await request.hold(exchangeMs);
+    const unseen = await ports.challenges.unseen(published);
+    if (unseen !== null) return { problem: unseen, pauseMs: null };
+    await sideBySide(requestsAtOnce, challenges, async ({ url }) => {
+      await this.about('respond');
+      try {
+        await session.account.respond(url);
+      } catch (error) {
+        // It was decided meanwhile, or is being looked at: what is read next tells.
+        if (!(error instanceof AcmeFault && error.kind === 'problem' && (error.status ?? 500) < 500))
+          throw error;
+      }
+    });
+    const responded = challenges.map((challenge) => {
+      return { ...challenge, authorizationUrl: urlOf(authorizations, challenge) };
+    });
+    const after = withResponses(this.stored.challenges, responded, request.clock());
+    await ports.orders.challenged(request.lease, this.stored.id, after);
+    this.stored.challenges = [...after];
+    return null;
+  }
+
+  private async finalize(order: AcmeOrder): Promise<AcmeOrder> {
+    const { lease, csr, clock } = this.request;
+    await this.about('finalize');
+    await this.ports.orders.finalizing(lease, this.stored.id);
+    this.keep({ finalizedAt: this.stored.finalizedAt ?? clock() }, 'finalized');
+    return await this.session.account.finalize(order, csr);
+  }
+
+  private async download(certificateUrl: string): Promise<WalkEnd> {
+    const downloaded = await downloadChain(
+      this.session,
+      certificateUrl,
+      async () => await this.about('certificate'),
+    );
+    await this.ports.orders.issued(this.request.lease, this.stored.id, certificateUrl);
+    this.keep({ state: 'issued', certificateUrl }, 'issued');
+    return downloaded;
+  }
+
+  private async about(operation: FaultFacts['operation']): Promise<void> {
+    this.doing = { ...this.doing, operation };
+    await this.request.hold(exchangeMs);
+  }
+
+  private keep(change: Partial<AcmeOrderEntity>, stage: OrderStage): void {
+    this.stored = { ...this.stored, ...change };
+    this.doing = { ...this.doing, stage };
+  }
+}

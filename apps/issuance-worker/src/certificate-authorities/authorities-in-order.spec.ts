@@ -1,0 +1,211 @@
+import { freePort } from '@certwright/testing';
+import { but, LyingServer, type Lie } from '../acme/testing/lying-server';
+import { installedPebbles } from '../acme/testing/pebble';
+import { AcmeIssuing, type StoredAuthority } from '../testing/acme-issuing';
+import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
+
+let acme: AcmeIssuing;
+let lying: LyingServer;
+let count = 0;
+const stopping: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  acme = await AcmeIssuing.open();
+  lying = await LyingServer.start();
+  stopping.push(async () => await lying.stop());
+  await acme.pebble('second');
+}, 30_000);
+afterAll(async () => {
+  for (const stop of stopping) await stop();
+  await acme.close();
+});
+afterEach(() => lying.tellTheTruth());
+
+const itWithPebble = installedPebbles.length > 0 ? it : it.skip;
+
+/** A CA of the product's own that says what a spec wants, before `second`. */
+async function first(also: Partial<StoredAuthority> = {}): Promise<string> {
+  const name = `first-${(count += 1)}`;
+  const { directoryUrl, tlsRoot: tlsRoots } = lying;
+  await acme.authority({ name, directoryUrl, tlsRoots, trustedRoots: [], ...also });
+  await acme.authoritiesAre(name, 'second');
+  return name;
+}
+
+async function order(...dnsNames: readonly string[]): Promise<OpenedIssuance> {
+  return await acme.order(dnsNames, opensslCsr(dnsNames));
+}
+
+async function downOf(name: string): Promise<{ down_s: number | null; problem: string | null }> {
+  const [row] = await acme.database.query<[{ down_s: number | null; problem: string | null }]>(
+    `SELECT extract(epoch FROM down_until - now())::int AS down_s, problem FROM certificate_authority WHERE name = $1`,
+    [name],
+  );
+  return row;
+}
+
+const says = (status: number, type: string, headers: Record<string, string> = {}, detail = 'said'): Lie =>
+  but((truth) => ({
+    status,
+    headers: { ...truth.headers, ...headers, 'content-type': 'application/problem+json' },
+    body: JSON.stringify({ type: `urn:ietf:params:acme:error:${type}`, detail }),
+  }));
+
+describe('a product with two CAs, of which the first', () => {
+  itWithPebble('does not answer at all: the second issues at once, and the first is left alone', async () => {
+    const name = await first({ directoryUrl: `https://localhost:${await freePort()}/dir` });
+    const opened = await order('down.example.com');
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    expect(await acme.orders(opened)).toMatchObject([{ authority: 'second', state: 'issued' }]);
+    expect((await downOf(name)).down_s).toBeGreaterThan(30);
+  });
+
+  itWithPebble.each<[string, Lie, number | null]>([
+    ['has a fault of its own', says(500, 'serverInternal'), 60],
+    ['is overloaded', says(503, 'serverInternal', { 'retry-after': '300' }), 300],
+    ['has reached a limit', says(429, 'rateLimited', { 'retry-after': '3600' }), null],
+    ['is forbidden by CAA', says(403, 'caa'), null],
+    ['rejects a name', says(400, 'rejectedIdentifier'), null],
+  ])('%s: the second issues in the same walk', async (_, lie, down) => {
+    const name = await first();
+    lying.lie('/newOrder', lie);
+    const opened = await order('refused.example.com');
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    expect(await acme.orders(opened)).toMatchObject([
+      { authority: name, state: 'failed', finalized_at: null },
+      { authority: 'second', state: 'issued' },
+    ]);
+    const { down_s: downS } = await downOf(name);
+    if (down === null) expect(downS).toBeNull();
+    else expect(Math.abs((downS ?? 0) - down)).toBeLessThan(10);
+  });
+});
+
+describe('a product with one CA', () => {
+  const alone = async (also: Partial<StoredAuthority> = {}) => {
+    const name = await first(also);
+    await acme.authoritiesAre(name);
+    return name;
+  };
+
+  it('waits without a failure for the limit that the CA speaks of, and others go on', async () => {
+    const limits = { newOrders: { count: 300, perS: 10_800 }, perNameSet: { count: 5, perS: 604_800 } };
+    await alone({ limits });
+    const words =
+      'too many certificates (5) already issued for this exact set of identifiers in the last 168h0m0s';
+    lying.lieOnce('/newOrder', says(429, 'rateLimited', { 'retry-after': '7200' }, words));
+    const names = ['limited.example.com'];
+    const opened = await acme.order(names, opensslCsr(names));
+    const state = await acme.advance(opened);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'rate_limited' } });
+    expect(state.last_error?.message).toContain(words);
+    expect(Math.abs(state.waits_s - 7_200)).toBeLessThan(30);
+    // The same names in another order wait without the CA being asked; other names do not.
+    const asked = lying.asked('/newOrder');
+    const same = await acme.advance(await acme.order(names, opensslCsr(names)));
+    expect(same).toMatchObject({ failures: 0, last_error: { code: 'rate_limited' } });
+    expect(lying.asked('/newOrder')).toBe(asked);
+    await acme.worker().run((await order('one.example.com')).issuanceId);
+    expect(lying.asked('/newOrder')).toBe(asked + 1);
+  });
+
+  it('backs off while the CA is away, and tells who said what', async () => {
+    const name = await alone();
+    lying.lie('/newOrder', says(500, 'serverInternal'));
+    const state = await acme.advance(await order('away.example.com'));
+    expect(state).toMatchObject({ state: 'open', failures: 1, last_error: { code: 'ca_unavailable' } });
+    expect(state.last_error?.message).toContain(name);
+  });
+
+  it('that nobody entered is not available', async () => {
+    await acme.authoritiesAre('nobody');
+    const state = await acme.advance(await order('nobody.example.com'));
+    expect(state).toMatchObject({ failures: 1, last_error: { code: 'product_unavailable' } });
+  });
+});
+
+describe('an order that was finalized', () => {
+  const trusting = async () => {
+    const trusted = Buffer.from(lying.tlsRoot.replace(/-----[^-]+-----|\s/g, ''), 'base64');
+    const name = await first({ trustedRoots: [trusted] });
+    return name;
+  };
+  const pathOfOrder = () => `/order/${lying.orders.orders.length - 1}`;
+
+  it('is never bought again elsewhere, however long the CA works at it', async () => {
+    const name = await trusting();
+    const opened = await order('one.example.com');
+    let asked = 0;
+    const processing: Lie = but(({ body, headers }) => {
+      asked += 1;
+      const { certificate: _, ...rest } = JSON.parse(body) as Record<string, unknown>;
+      return {
+        headers: { ...headers, 'retry-after': '600' },
+        body: JSON.stringify({ ...rest, status: 'processing' }),
+      };
+    });
+    const number = lying.orders.orders.length;
+    lying.lie(`/finalize/${number}`, processing).lie(`/order/${number}`, processing);
+    await acme.worker().run(opened.issuanceId);
+    const state = await acme.state(opened.issuanceId);
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: null });
+    expect(state.waits_s).toBeGreaterThan(590);
+    for (let look = 0; look < 3; look += 1) {
+      await acme.timePasses();
+      await acme.worker().run(opened.issuanceId);
+    }
+    expect(asked).toBe(4);
+    lying.lie(`/order/${number}`, says(500, 'serverInternal'));
+    for (let look = 0; look < 2; look += 1) {
+      await acme.timePasses();
+      await acme.worker().run(opened.issuanceId);
+    }
+    expect(await acme.orders(opened)).toMatchObject([{ authority: name, state: 'open' }]);
+    expect(lying.orders.orders[number]?.finalizations).toBe(1);
+  });
+
+  it.each<[string, Lie | null, RegExp]>([
+    ['another key and other names', null, /another key than the request.*localhost/],
+    ['a chain that cannot be read', but({ body: 'no chain at all' }), /cannot be used/],
+  ])('and answered with %s is attached to nothing, for good, and somebody is told', async (_, lie, why) => {
+    await trusting();
+    const opened = await order('one.example.com');
+    if (lie !== null) lying.lie(`/certificate/${lying.orders.orders.length}`, lie);
+    const state = await acme.advance(opened);
+    expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
+    expect(state.last_error?.message).toMatch(why);
+    expect(await acme.certificates(opened)).toEqual([]);
+    expect(acme.alarms).toContain(`${opened.issuanceId} certificate_mismatch`);
+    expect(pathOfOrder()).toMatch(/order/);
+  });
+
+  it('and answered with a chain to nobody’s root is attached to nothing', async () => {
+    await first();
+    const opened = await order('one.example.com');
+    const state = await acme.advance(opened);
+    expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
+    expect(state.last_error?.message).toContain('Lying root');
+    expect(await acme.certificates(opened)).toEqual([]);
+  });
+
+  it('whose URL the CA denies is asked for again, and begun anew once it was denied for hours', async () => {
+    const name = await trusting();
+    const opened = await order('one.example.com');
+    lying.lie(`/finalize/${lying.orders.orders.length}`, says(500, 'serverInternal'));
+    await acme.worker().run(opened.issuanceId);
+    lying.lie(pathOfOrder(), says(404, 'malformed'));
+    for (const failures of [2, 3]) {
+      await acme.timePasses();
+      await acme.worker().run(opened.issuanceId);
+      expect(await acme.state(opened.issuanceId)).toMatchObject({ state: 'open', failures });
+      expect(await acme.orders(opened)).toMatchObject([{ authority: name, state: 'open' }]);
+    }
+    await acme.timePasses();
+    await acme.worker().run(opened.issuanceId);
+    expect(await acme.state(opened.issuanceId)).toMatchObject({
+      state: 'open',
+      ca_reference: null,
+      failures: 4,
+    });
+    expect(await acme.orders(opened)).toMatchObject([{ authority: name, state: 'failed' }]);
+  });
+});

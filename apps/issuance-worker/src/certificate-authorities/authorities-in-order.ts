@@ -1,0 +1,111 @@
+import type { Product, ProductAuthority } from '@certwright/issuance';
+import type { CertificateAuthorities, CertificateAuthorityEntity } from '@certwright/persistence';
+import type { AcmeAuthority } from './acme/acme-authority';
+import type {
+  CertificateAuthority,
+  CertificateRequest,
+  Collected,
+  Refusal,
+  RevocationOrder,
+  Submitted,
+} from './certificate-authority';
+import { joinRefusals } from './join-refusals';
+
+/** Whoever issues in this deployment, as the walk of an issuance sees it. */
+export interface Issuers extends CertificateAuthority {
+  /** Whether anybody here issues the product, be it now or later. */
+  serves(product: Product): Promise<boolean>;
+}
+
+export interface AuthoritiesPorts {
+  /** Null: this deployment has none. */
+  readonly builtIn: CertificateAuthority | null;
+  /** Null: this deployment has no keys for accounts at CAs. */
+  readonly acme: AcmeAuthority | null;
+  readonly stored: Pick<CertificateAuthorities, 'byName'>;
+  /** A sandbox: the built-in CA issues every product, whatever the product says. */
+  readonly builtInAlone: boolean;
+}
+
+const builtInName = 'built-in';
+const acmeReference = /^acme:/;
+
+/**
+ * The CAs of a product in its order: the first that is enabled, answers, has not reached a limit and may issue. What was
+ * begun at one is collected and revoked there, whatever the product says by then.
+ */
+export class AuthoritiesInOrder implements Issuers {
+  constructor(private readonly ports: AuthoritiesPorts) {}
+
+  async serves(product: Product): Promise<boolean> {
+    const candidates = this.candidates(product);
+    if (candidates.some(({ name }) => name === builtInName) && this.ports.builtIn !== null) return true;
+    if (this.ports.acme === null || candidates.every(({ name }) => name === builtInName)) return false;
+    const others = candidates.map(({ name }) => name).filter((name) => name !== builtInName);
+    const stored = await this.ports.stored.byName(others);
+    return candidates.some(({ name }) => stored.get(name)?.enabled === true);
+  }
+
+  async submit(request: CertificateRequest): Promise<Submitted> {
+    const { acme } = this.ports;
+    const candidates = this.candidates(request.product);
+    const asksOthers = candidates.some(({ name }) => name !== builtInName);
+    const begun = acme !== null && asksOthers ? await acme.begun(request.lease) : null;
+    if (begun !== null) return { kind: 'submitted', reference: begun };
+    const refusals: Refusal[] = [...request.refusals];
+    for (const candidate of candidates) {
+      if (refusals.some(({ authority }) => authority === candidate.name)) continue;
+      const submitted = await this.ask(candidate, request);
+      if (submitted.kind === 'submitted') return submitted;
+      const { error, until, final } = submitted;
+      refusals.push({ authority: candidate.name, error, until, final });
+    }
+    return joinRefusals(refusals);
+  }
+
+  async collect(reference: string, request: CertificateRequest): Promise<Collected> {
+    return await this.holderOf(reference).collect(reference, request);
+  }
+
+  async revoke(reference: string, order: RevocationOrder): Promise<void> {
+    await this.holderOf(reference).revoke(reference, order);
+  }
+
+  private candidates(product: Product): readonly ProductAuthority[] {
+    if (this.ports.builtInAlone) return [{ name: builtInName, profile: null }];
+    const { authorities, certificateAuthority: name } = product;
+    return authorities.length > 0 ? authorities : [{ name, profile: null }];
+  }
+
+  private async ask(candidate: ProductAuthority, request: CertificateRequest): Promise<Submitted> {
+    const { builtIn, acme, stored } = this.ports;
+    if (candidate.name === builtInName) {
+      return builtIn === null ? unknown(candidate.name) : await builtIn.submit(request);
+    }
+    const authority = (await stored.byName([candidate.name])).get(candidate.name);
+    if (acme === null || authority === undefined || !authority.enabled) return unknown(candidate.name);
+    if (isDown(authority, request.clock())) return away(authority);
+    return await acme.submit({ authority, profile: candidate.profile }, request);
+  }
+
+  private holderOf(reference: string): CertificateAuthority | AcmeAuthority {
+    const holder = acmeReference.test(reference) ? this.ports.acme : this.ports.builtIn;
+    if (holder === null) throw new Error(`nobody here can go on with the reference ${reference}`);
+    return holder;
+  }
+}
+
+function isDown({ downUntil }: CertificateAuthorityEntity, now: Date): boolean {
+  return downUntil !== null && downUntil.getTime() > now.getTime();
+}
+
+function away({ name, problem }: CertificateAuthorityEntity): Submitted {
+  const why = problem === null ? '' : ` ${problem}`;
+  const message = `The CA ${name} could not be asked a moment ago, and is left alone for a while.${why}`;
+  return { kind: 'refused', error: { code: 'ca_unavailable', message }, until: null, final: false };
+}
+
+function unknown(name: string): Submitted {
+  const message = `The CA ${name} is not in use here at present.`;
+  return { kind: 'refused', error: { code: 'product_unavailable', message }, until: null, final: false };
+}

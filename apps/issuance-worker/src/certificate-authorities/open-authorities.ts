@@ -1,0 +1,111 @@
+import {
+  AcmeOrders,
+  CaAccounts,
+  CaLimitBuckets,
+  CertificateAuthorities,
+  Challenges,
+  RenewalInfos,
+} from '@certwright/persistence';
+import type { RunningProcess } from '@certwright/service';
+import type { INestApplicationContext } from '@nestjs/common';
+import { type ChallengeSurroundings, openChallenges } from '../challenges/open-challenges';
+import type { Config } from '../config';
+import { preflight } from '../preflight/preflight';
+import { askRenewalInfos } from '../renewals/ask-renewal-infos';
+import { AcmeAccounts } from './acme/acme-accounts';
+import { AcmeAuthority } from './acme/acme-authority';
+import { AcmeServers } from './acme/acme-servers';
+import { changeAccountKeys, keepContacts } from './acme/keep-accounts';
+import { observeAcme } from './acme/observe-acme';
+import { PersistentRecords } from './acme/persistent-records';
+import { AuthoritiesInOrder, type Issuers } from './authorities-in-order';
+import type { CertificateAuthority } from './certificate-authority';
+
+export interface AuthoritySurroundings extends ChallengeSurroundings {
+  readonly builtInCa: CertificateAuthority | null;
+}
+
+export interface OpenAuthorities {
+  readonly issuers: Issuers;
+  /** What is to be done about CAs by itself; each returns how long to rest, ms. */
+  readonly rounds: Readonly<Record<string, () => Promise<number>>>;
+}
+
+/** Rows of challenges and limits that say nothing any more go so often, ms. */
+const forgettingRestMs = 10 * 60_000;
+
+/** The CAs of this deployment, put together: the built-in one, and those that speak ACME where there are keys for accounts. */
+export function openAuthorities(
+  config: Config,
+  running: RunningProcess,
+  context: INestApplicationContext,
+  surroundings: AuthoritySurroundings,
+): OpenAuthorities {
+  const { builtInCa: builtIn } = surroundings;
+  const stored = context.get(CertificateAuthorities);
+  const builtInAlone = config.CERTWRIGHT_MODE === 'sandbox' && !config.SANDBOX_AUTHORITIES;
+  const keys = config.CA_ACCOUNT_KEYS;
+  if (keys === null || builtInAlone)
+    return { issuers: new AuthoritiesInOrder({ builtIn, acme: null, stored, builtInAlone }), rounds: {} };
+  const events = observeAcme(running);
+  const servers = new AcmeServers(config.ACME_USER_AGENT, (authority) => events.observerOf(authority));
+  running.opened('certificate authorities', async () => await servers.close());
+  const accounts = context.get(CaAccounts);
+  const sessions = new AcmeAccounts({ authorities: stored, accounts, servers, keys, events });
+  const buckets = context.get(CaLimitBuckets);
+  const { lookUp } = surroundings;
+  const { onVerdict } = events;
+  const challenges = openChallenges(config, running, context, surroundings);
+  const acme = new AcmeAuthority({
+    orders: context.get(AcmeOrders),
+    challenges: challenges.publisher,
+    persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
+    accounts: sessions,
+    stored,
+    buckets,
+    preflight: async (question) => await preflight(question, { lookUp, buckets, onVerdict }),
+  });
+  const keeping = { accounts, authorities: stored, sessions, servers, events };
+  return {
+    issuers: new AuthoritiesInOrder({ builtIn, acme, stored, builtInAlone }),
+    rounds: {
+      ...challenges.rounds,
+      accountKeys: changeAccountKeys(keeping),
+      accountContacts: keepContacts(keeping),
+      renewalInfos: askRenewalInfos({
+        infos: context.get(RenewalInfos),
+        authorities: stored,
+        servers,
+        random: () => Math.random(),
+        events: renewalEvents(running),
+      }),
+      challenges: async () => {
+        await context.get(Challenges).forgetExpired();
+        await buckets.forgetFull();
+        return forgettingRestMs;
+      },
+    },
+  };
+}
+
+function renewalEvents({ log }: RunningProcess): Parameters<typeof askRenewalInfos>[0]['events'] {
+  return {
+    windowMoved: ({ certificateId, planId, authority }, { window, explanationUrl }, renewAt) => {
+      const members = {
+        certificate: certificateId,
+        plan: planId,
+        authority,
+        ...window,
+        explanationUrl,
+        renewAt,
+      };
+      log.info(members, 'a CA would have a certificate replaced at another time than before');
+    },
+    failed: ({ certificateId, authority }, error) => {
+      log.warn(
+        { certificate: certificateId, authority, err: error },
+        'no renewal information; it is asked again',
+      );
+    },
+  };
+}

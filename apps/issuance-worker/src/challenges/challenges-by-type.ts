@@ -1,0 +1,23 @@
+import type { ChallengePublisher, NotYet, PublishedChallenge } from './challenge-publisher';
+import { ofType } from './challenge-publisher';
+
+/** Each type of challenge in its own place. */
+export class ChallengesByType implements ChallengePublisher {
+  constructor(private readonly places: Readonly<Record<PublishedChallenge['type'], ChallengePublisher>>) {}
+
+  async publish(challenges: readonly PublishedChallenge[]): Promise<NotYet | null> {
+    const files = await this.places['http-01'].publish(ofType(challenges, 'http-01'));
+    const records = await this.places['dns-01'].publish(ofType(challenges, 'dns-01'));
+    return records ?? files;
+  }
+
+  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<string | null> {
+    const records = await this.places['dns-01'].unseen(ofType(challenges, 'dns-01'), signal);
+    return records ?? (await this.places['http-01'].unseen(ofType(challenges, 'http-01'), signal));
+  }
+
+  async withdraw(challenges: readonly PublishedChallenge[]): Promise<void> {
+    await this.places['dns-01'].withdraw(ofType(challenges, 'dns-01'));
+    await this.places['http-01'].withdraw(ofType(challenges, 'http-01'));
+  }
+}

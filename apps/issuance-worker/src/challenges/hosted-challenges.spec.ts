@@ -1,0 +1,259 @@
+import { GatewayFault } from '@certwright/gateway-client';
+import {
+  Challenges,
+  HostedChallengeRecords,
+  LeasedIntegrations,
+  Transactions,
+} from '@certwright/persistence';
+import type { DataSource } from 'typeorm';
+import { FaultyDatabase } from '../testing/faulty-database';
+import { Keeping } from '../testing/keeping';
+import { TextGateway } from '../testing/text-gateway';
+import type { PublishedChallenge } from './challenge-publisher';
+import { clearHosted } from './clear-hosted';
+import { HostedChallenges } from './hosted-challenges';
+import { HostedRecords } from './hosted-records';
+import { HostedValuesSeen } from './hosted-values-seen';
+
+const approvalZone = 'approval.test';
+const accountId = '3000001';
+const operator = '3000002';
+const dnsName = 'www.example.com';
+const label = 'l'.repeat(32);
+const target = `${label}.${approvalZone}`;
+
+let keeping: Keeping;
+let gateway: TextGateway;
+let integration: string;
+const told: string[] = [];
+
+beforeAll(async () => {
+  keeping = await Keeping.open([approvalZone]);
+  const { transactions, delegations } = keeping.issuing.repositories;
+  await keeping.integration(accountId, []);
+  await transactions.run(async (tx) => await delegations.ensure(tx, accountId, [dnsName], () => label));
+}, 30_000);
+afterAll(async () => await keeping.close());
+beforeEach(async () => {
+  await keeping.database.query(`DELETE FROM challenge_record`);
+  keeping.network.publishTexts(target, []);
+  gateway = new TextGateway(keeping.network);
+  integration = await keeping.integration(operator, [approvalZone]);
+  told.splice(0);
+});
+
+const challenge = (letter: string): PublishedChallenge => {
+  return { type: 'dns-01', accountId, dnsName, label, value: letter.repeat(43) };
+};
+const both = [challenge('a'), challenge('b')];
+const standing = (...letters: readonly string[]) => letters.map((letter) => `${target} ${letter.repeat(43)}`);
+
+function hosting(source: DataSource = keeping.database, integrationId = integration) {
+  const rows = new HostedChallengeRecords(source);
+  const events = {
+    gone: () => void told.push('gone'),
+    addFailed: (_: string, __: object, { code }: GatewayFault) => void told.push(`add ${code}`),
+    removeFailed: (_: string, __: object, { code }: GatewayFault) => void told.push(`remove ${code}`),
+    leaseLost: () => void told.push('lease lost'),
+  };
+  const integrations = new LeasedIntegrations(source, new Transactions(source));
+  const records = new HostedRecords({ approvalZone, gateway, integrations, records: rows, events });
+  const { lookUp, nameServers } = keeping.network;
+  const challenges = new Challenges(source);
+  const publisher = new HostedChallenges({
+    ...{ integrationId, stored: challenges, rows, records, events },
+    seen: new HostedValuesSeen(approvalZone, lookUp, nameServers),
+  });
+  return { publisher, challenges, clear: clearHosted(rows, records) };
+}
+
+const atProvider = () => [...gateway.records].sort();
+const rows = async () =>
+  await keeping.database.query<{ value: string; attempted: boolean; handle: string | null }[]>(
+    `SELECT value, attempted_at IS NOT NULL AS attempted, record_handle AS handle FROM challenge_record ORDER BY value`,
+  );
+const setTime = async (table: string, column: string) =>
+  await keeping.database.query(`UPDATE ${table} SET ${column} = now() - interval '1 s'`);
+const free = async () => await setTime('dns_integration', 'leased_until');
+const expire = async () => await setTime('challenge_record', 'expires_at');
+
+/** The one rule: nothing stands at the provider that no row knows of. */
+async function expectKnown(nth = 0): Promise<void> {
+  const known = (await rows()).flatMap(({ value, attempted }) => (attempted ? [`${target} ${value}`] : []));
+  expect({ nth, unknown: atProvider().filter((record) => !known.includes(record)) }).toEqual({
+    nth,
+    unknown: [],
+  });
+}
+
+/** Others go on. */
+async function goOn(): Promise<void> {
+  gateway.strike = null;
+  await free();
+}
+
+it('values stand beside each other once published, are seen, and go when they are withdrawn', async () => {
+  const { publisher, clear } = hosting();
+  expect(await publisher.unseen(both)).toMatch(/^The value that the CA looks for is not seen yet/);
+  expect(await publisher.publish(both)).toBeNull();
+  expect(atProvider()).toEqual(standing('a', 'b'));
+  expect(await publisher.unseen(both)).toBeNull();
+  expect(await publisher.publish(both)).toBeNull();
+  expect(gateway.asked).toHaveLength(2);
+  await publisher.withdraw([challenge('a')]);
+  await clear();
+  expect(atProvider()).toEqual(standing('b'));
+  await publisher.withdraw(both);
+  await clear();
+  expect([atProvider(), await rows()]).toEqual([[], []]);
+  expect(told).toEqual([]);
+});
+
+it('a value that one server of the zone lacks is not seen, and the server is named', async () => {
+  gateway.reaches = ['127.0.0.2'];
+  const { publisher } = hosting();
+  await publisher.publish(both);
+  expect(await publisher.unseen(both)).toBe(
+    `The value that the CA looks for is not seen yet: ${target} at ns3.dns.test.`,
+  );
+});
+
+it('while somebody else has the integration, the issuance waits two seconds and nothing is asked', async () => {
+  const integrations = new LeasedIntegrations(keeping.database, new Transactions(keeping.database));
+  const held = await integrations.lease(integration, 60_000);
+  const { publisher } = hosting();
+  expect(await publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
+  expect(gateway.asked).toEqual([]);
+  if (held !== null) await integrations.release(held.lease);
+  expect(await publisher.publish(both)).toBeNull();
+});
+
+it('what has expired is not forgotten before it is removed', async () => {
+  const { publisher, challenges, clear } = hosting();
+  await publisher.publish(both);
+  await expire();
+  await challenges.forgetExpired();
+  expect(await rows()).toHaveLength(2);
+  await clear();
+  expect([atProvider(), await rows()]).toEqual([[], []]);
+});
+
+it('what is withdrawn and published again is added anew', async () => {
+  const { publisher, clear } = hosting();
+  await publisher.publish(both);
+  await publisher.withdraw(both);
+  expect(await publisher.publish(both)).toBeNull();
+  await clear();
+  expect(atProvider()).toEqual(standing('a', 'b'));
+  expect(gateway.asked).toHaveLength(4);
+});
+
+it('another integration takes over once the first one has none of it any more', async () => {
+  await hosting().publisher.publish(both);
+  const first = gateway.asked.length;
+  const second = hosting(keeping.database, await keeping.integration(operator, [approvalZone]));
+  expect(await second.publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
+  expect(gateway.asked).toHaveLength(first);
+  await second.clear();
+  expect(atProvider()).toEqual([]);
+  expect(await second.publisher.publish(both)).toBeNull();
+  expect(atProvider()).toEqual(standing('a', 'b'));
+});
+
+it('a deleted integration is an alarm, and its rows go with its handle', async () => {
+  const { publisher, clear } = hosting();
+  await publisher.publish(both);
+  await keeping.database.query(`UPDATE dns_integration SET deleted_at = now(), handle = NULL WHERE id = $1`, [
+    integration,
+  ]);
+  await publisher.withdraw(both);
+  expect(await publisher.publish([challenge('c')])).toMatchObject({ pauseMs: null });
+  expect(told).toEqual(['gone']);
+  await clear();
+  expect((await rows()).map(({ value }) => value[0])).toEqual(['c']);
+});
+
+describe.each(['before', 'after'] as const)('the gateway fails %s it did what it was asked', (when) => {
+  it('when adding: the record is known, and published with the next attempt', async () => {
+    const { publisher, clear } = hosting();
+    gateway.strike = { endpoint: 'add', when };
+    expect(await publisher.publish(both)).toMatchObject({ pauseMs: null });
+    expect(told).toEqual(['add unreachable']);
+    await expectKnown();
+    expect(await publisher.publish(both)).toBeNull();
+    await publisher.withdraw(both);
+    await clear();
+    expect([atProvider(), await rows()]).toEqual([[], []]);
+  });
+
+  it('when adding, and nobody asks again: it is removed nevertheless', async () => {
+    const { publisher, clear } = hosting();
+    gateway.strike = { endpoint: 'add', when };
+    await publisher.publish(both);
+    await expire();
+    await clear();
+    await hosting().challenges.forgetExpired();
+    expect([atProvider(), await rows()]).toEqual([[], []]);
+  });
+
+  it('when removing: it is tried again', async () => {
+    const { publisher, clear } = hosting();
+    await publisher.publish(both);
+    await publisher.withdraw(both);
+    gateway.strike = { endpoint: 'remove', when };
+    expect(await clear()).toBe(60_000);
+    await expectKnown();
+    await clear();
+    expect([atProvider(), await rows()]).toEqual([[], []]);
+  });
+});
+
+it('what the gateway refuses to add was not added, and needs no removal', async () => {
+  const { publisher, challenges } = hosting();
+  const fault = new GatewayFault('policy_violation', 'Not allowed.', { retryAfterS: 7 });
+  gateway.strike = { endpoint: 'add', when: 'before', fault };
+  expect(await publisher.publish([challenge('a')])).toMatchObject({ pauseMs: 7_000 });
+  expect(await rows()).toMatchObject([{ attempted: false }]);
+  await expire();
+  await challenges.forgetExpired();
+  expect(await rows()).toEqual([]);
+});
+
+it('a handle that is worth nothing is replaced by another', async () => {
+  const { publisher, clear } = hosting();
+  await publisher.publish([challenge('a')]);
+  await publisher.withdraw([challenge('a')]);
+  const fault = new GatewayFault('bad_handle', 'The handle is not valid.');
+  gateway.strike = { endpoint: 'remove', when: 'before', fault };
+  await clear();
+  await clear();
+  expect([atProvider(), await rows()]).toEqual([[], []]);
+});
+
+describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
+  it('nothing stands that is not known, and all of it is published and removed in the end', async () => {
+    for (let nth = 1; ; nth += 1) {
+      const faulty = new FaultyDatabase(keeping.database, nth, when);
+      const struck = hosting(faulty.source);
+      try {
+        await struck.publisher.publish(both);
+        await struck.publisher.withdraw([challenge('a')]);
+        await struck.clear();
+      } catch {
+        expect(faulty.struck).toBe(true);
+      }
+      await expectKnown(nth);
+      await goOn();
+      const { publisher, clear } = hosting();
+      expect({ nth, notYet: await publisher.publish(both) }).toEqual({ nth, notYet: null });
+      expect(atProvider()).toEqual(standing('a', 'b'));
+      await publisher.withdraw(both);
+      await clear();
+      expect({ nth, left: [atProvider(), await rows()] }).toEqual({ nth, left: [[], []] });
+      if (!faulty.struck) {
+        expect(nth).toBeGreaterThan(15);
+        break;
+      }
+    }
+  }, 60_000);
+});

@@ -1,0 +1,56 @@
+import { sideBySide } from '../approvals/side-by-side';
+import type { Answer, LookUp } from '../dns-lookup/answer';
+import { zoneOf } from '../dns-lookup/zone-of';
+import type { ServerAnswers } from '../name-servers/judge-name-servers';
+import type { NameServers } from '../name-servers/name-servers';
+import { unseenSentence, type ValueAtTarget, valuesOf } from './values-seen';
+
+/** Targets looked at at a time: each is asked for at every server of the zone. */
+const targetsAtOnce = 4;
+/** For the whole look, ms. */
+const lookMs = 10_000;
+
+/** Whether every authoritative server of the zone answers with the values: a CA asks any of them, from anywhere. */
+export class HostedValuesSeen {
+  constructor(
+    private readonly approvalZone: string,
+    private readonly lookUp: LookUp,
+    private readonly nameServers: Pick<NameServers, 'serversOf' | 'ask'>,
+  ) {}
+
+  /** @returns where a value is missing, as a sentence; null: nowhere */
+  async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<string | null> {
+    if (values.length === 0) return null;
+    const within = AbortSignal.timeout(lookMs);
+    const bounded = signal === undefined ? within : AbortSignal.any([signal, within]);
+    const zoneName = await zoneOf(this.lookUp, this.approvalZone, { signal: bounded });
+    const servers = zoneName === null ? [] : await this.nameServers.serversOf(zoneName, bounded);
+    if (servers.length === 0) return `The name servers of ${this.approvalZone} are not known.`;
+    const missing: string[] = [];
+    const byLabel = Map.groupBy(values, ({ label }) => label);
+    await sideBySide(targetsAtOnce, [...byLabel], async ([label, wanted]) => {
+      const target = `${label}.${this.approvalZone}`;
+      const answers = await Promise.all(
+        servers.map(async (server) => await this.nameServers.ask(server, target, 'TXT', bounded)),
+      );
+      const expected = wanted.map(({ value }) => value);
+      for (const answer of answers.filter((each) => !hasAll(each, expected)))
+        missing.push(`${target} at ${answer.server}`);
+    });
+    return unseenSentence(missing);
+  }
+}
+
+/** Every address that answers has to; one that is silent beside another counts for nothing (a family out of reach). */
+function hasAll({ answers }: ServerAnswers, expected: readonly string[]): boolean {
+  const spoken = answers.filter(speaks);
+  return (
+    spoken.length > 0 &&
+    spoken.every((answer) => {
+      const found = valuesOf(answer);
+      return expected.every((value) => found.includes(value));
+    })
+  );
+}
+
+const speaks = (answer: Answer) => answer.kind !== 'failure' && answer.notAuthoritative !== true;

@@ -1,0 +1,84 @@
+import { Challenges, HostedChallengeRecords, LeasedIntegrations } from '@certwright/persistence';
+import type { GatewayClient } from '@certwright/gateway-client';
+import { ChallengeValues, connectRedis } from '@certwright/redis';
+import { type RunningProcess, SettingsError } from '@certwright/service';
+import type { INestApplicationContext } from '@nestjs/common';
+import type { Config } from '../config';
+import type { LookUp } from '../dns-lookup/answer';
+import { DnsClient } from '../dns-lookup/dns-client';
+import type { NameServers } from '../name-servers/name-servers';
+import type { ChallengePublisher } from './challenge-publisher';
+import { ChallengesByType } from './challenges-by-type';
+import { clearHosted } from './clear-hosted';
+import { HostedChallenges } from './hosted-challenges';
+import { HostedRecords } from './hosted-records';
+import { HostedValuesSeen } from './hosted-values-seen';
+import { observeHosting } from './observe-hosting';
+import { StoredChallenges } from './stored-challenges';
+import { ValuesSeen } from './values-seen';
+
+export interface ChallengeSurroundings {
+  /** The resolver. */
+  readonly lookUp: LookUp;
+  /** Addresses of the copies of approval-responder; empty: the resolver is asked in their place. */
+  readonly responders: readonly { readonly host: string; readonly port: number }[];
+  /** Null: none is set up. */
+  readonly gateway: GatewayClient | null;
+  readonly nameServers: NameServers;
+}
+
+export interface OpenChallenges {
+  readonly publisher: ChallengePublisher;
+  /** Each returns how long to rest, ms. */
+  readonly rounds: Readonly<Record<string, () => Promise<number>>>;
+}
+
+/** Where CAs find what they look for: at approval-responder, or in a zone that an integration reaches. */
+export function openChallenges(
+  config: Config,
+  running: RunningProcess,
+  context: INestApplicationContext,
+  surroundings: ChallengeSurroundings,
+): OpenChallenges {
+  const { APPROVAL_ZONE: approvalZone, APPROVAL_ZONE_INTEGRATION: integrationId } = config;
+  const { gateway, nameServers, lookUp } = surroundings;
+  const answered = storedChallenges(config, running, context, surroundings);
+  if (gateway === null) {
+    if (integrationId === null) return { publisher: answered, rounds: {} };
+    const fault = 'is empty, and APPROVAL_ZONE_INTEGRATION is set';
+    throw new SettingsError([{ name: 'GATEWAY_URL', fault }]);
+  }
+  const rows = context.get(HostedChallengeRecords);
+  const events = observeHosting(running);
+  const integrations = context.get(LeasedIntegrations);
+  const records = new HostedRecords({ approvalZone, gateway, integrations, records: rows, events });
+  // Also where nothing is hosted any more: what was must go.
+  const rounds = { hostedChallenges: clearHosted(rows, records) };
+  if (integrationId === null) return { publisher: answered, rounds };
+  const hosted = new HostedChallenges({
+    integrationId,
+    stored: context.get(Challenges),
+    rows,
+    records,
+    seen: new HostedValuesSeen(approvalZone, lookUp, nameServers),
+    events,
+  });
+  return { publisher: new ChallengesByType({ 'dns-01': hosted, 'http-01': answered }), rounds };
+}
+
+function storedChallenges(
+  { REDIS_URL, APPROVAL_ZONE }: Config,
+  { log, opened }: RunningProcess,
+  context: INestApplicationContext,
+  { lookUp, responders }: Pick<ChallengeSurroundings, 'lookUp' | 'responders'>,
+): StoredChallenges {
+  const redis = connectRedis(REDIS_URL, { name: 'issuance-worker-challenges', log });
+  opened('challenges', async () => await redis.close());
+  const clients = responders.map((server) => new DnsClient({ server, recursion: false }));
+  opened('responders', () => {
+    for (const client of clients) client.close();
+  });
+  const lookUps = clients.length === 0 ? [lookUp] : clients.map((client) => client.lookUp);
+  const seen = new ValuesSeen(APPROVAL_ZONE, lookUps);
+  return new StoredChallenges(context.get(Challenges), new ChallengeValues(redis.client), seen);
+}

@@ -1,0 +1,49 @@
+import type { Challenges } from '@certwright/persistence';
+import type { ChallengePlace, ChallengeValues } from '@certwright/redis';
+import {
+  type ChallengePublisher,
+  type DnsChallenge,
+  ofType,
+  type PublishedChallenge,
+} from './challenge-publisher';
+import type { ValuesSeen } from './values-seen';
+
+/** Challenges that approval-responder answers: rows, of which Redis is told when they change. */
+export class StoredChallenges implements ChallengePublisher {
+  constructor(
+    private readonly stored: Pick<
+      Challenges,
+      'publishRecords' | 'publishFiles' | 'withdrawRecords' | 'withdrawFiles'
+    >,
+    private readonly remembered: Pick<ChallengeValues, 'changed'>,
+    private readonly seen: ValuesSeen,
+  ) {}
+
+  async publish(challenges: readonly PublishedChallenge[]): Promise<null> {
+    const records = ofType(challenges, 'dns-01');
+    await this.stored.publishRecords(records);
+    await this.stored.publishFiles(ofType(challenges, 'http-01'));
+    await this.tell(records);
+    return null;
+  }
+
+  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<string | null> {
+    return await this.seen.unseen(ofType(challenges, 'dns-01'), signal);
+  }
+
+  async withdraw(challenges: readonly PublishedChallenge[]): Promise<void> {
+    const records = ofType(challenges, 'dns-01');
+    await this.stored.withdrawRecords(records);
+    await this.stored.withdrawFiles(ofType(challenges, 'http-01'));
+    await this.tell(records);
+  }
+
+  /** What Redis was not told, because it is away, is seen nonetheless after half a minute at most. */
+  private async tell(records: readonly DnsChallenge[]): Promise<void> {
+    if (records.length === 0) return;
+    const places = records.flatMap(({ label, dnsName }): ChallengePlace[] => {
+      return [`target:${label}`, `name:${dnsName}`];
+    });
+    await this.remembered.changed([...new Set(places)]).catch(() => undefined);
+  }
+}

@@ -1,0 +1,99 @@
+import { type Gateway, GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
+import type { MaybeResealed, WantedRecord, Zone } from '@certwright/gateway-contract';
+import type { IntegrationProgress, LeasedIntegration, LeasedIntegrations } from '@certwright/persistence';
+
+/** Longer than the longest message takes (30 s), so that a lease is lost by accident only. */
+export const leaseMs = 60_000;
+
+/** Whatever else is asked now will be answered in the same way, or not at all. */
+const lastingCodes: readonly GatewayFaultCode[] = [
+  'provider_auth_failed',
+  'provider_rate_limited',
+  'provider_unavailable',
+  'rate_limited',
+  'service_outage',
+  'timeout',
+  'unreachable',
+];
+
+/** Nothing was asked, because what was asked just before failed in a way that lasts. */
+export class NotAsked extends GatewayFault {
+  constructor({ code, message, retryAfterS }: GatewayFault) {
+    super(code, message, { retryAfterS });
+  }
+}
+
+/**
+ * What is said to the gateway about one integration, under its lease. One message at a time: each answer, an error too,
+ * may bring the only handle that is still good, and it is stored before anything else happens.
+ */
+export class GatewaySession {
+  private turn: Promise<unknown> = Promise.resolve();
+  private lasting: GatewayFault | null = null;
+  private integration: LeasedIntegration['integration'];
+
+  constructor(
+    private readonly gateway: Pick<Gateway, 'getZones' | 'addRecord' | 'removeRecord'>,
+    private readonly integrations: Pick<LeasedIntegrations, 'extend' | 'save'>,
+    private readonly held: LeasedIntegration,
+  ) {
+    this.integration = held.integration;
+  }
+
+  /** @throws GatewayFault, IntegrationLeaseLost */
+  async zones(): Promise<readonly Zone[]> {
+    return (await this.say(async (about) => await this.gateway.getZones(about))).zones;
+  }
+
+  /** @returns what removes it @throws GatewayFault, IntegrationLeaseLost */
+  async add(record: WantedRecord): Promise<string> {
+    const answer = await this.say(async (about) => await this.gateway.addRecord({ ...about, record }));
+    return answer.record_handle;
+  }
+
+  /** @throws GatewayFault, IntegrationLeaseLost */
+  async remove(recordHandle: string): Promise<void> {
+    await this.say(
+      async (about) => await this.gateway.removeRecord({ ...about, record_handle: recordHandle }),
+    );
+  }
+
+  private async say<A extends MaybeResealed>(message: (about: About) => Promise<A>): Promise<A> {
+    const said = this.turn.then(async () => await this.sayNow(message));
+    this.turn = said.catch(() => undefined);
+    return await said;
+  }
+
+  private async sayNow<A extends MaybeResealed>(message: (about: About) => Promise<A>): Promise<A> {
+    if (this.lasting !== null) throw new NotAsked(this.lasting);
+    await this.integrations.extend(this.held.lease, leaseMs);
+    try {
+      const answer = await message(aboutOf(this.integration));
+      const mended = this.integration.state === 'failing' || this.integration.problem !== null;
+      await this.learn(answer.integration, mended ? { state: 'ok', problem: null } : {});
+      return answer;
+    } catch (error) {
+      if (!(error instanceof GatewayFault)) throw error;
+      if (lastingCodes.includes(error.code)) this.lasting = error;
+      const isLockedOut = error.code === 'provider_auth_failed';
+      await this.learn(error.integration, isLockedOut ? { state: 'failing', problem: error.message } : {});
+      throw error;
+    }
+  }
+
+  private async learn(
+    handle: string | undefined,
+    also: Pick<IntegrationProgress, 'state' | 'problem'>,
+  ): Promise<void> {
+    const progress = { ...(handle === undefined ? {} : { handle }), ...also };
+    if (Object.keys(progress).length === 0) return;
+    await this.integrations.save(this.held.lease, progress, { keepForMs: leaseMs });
+    this.integration = { ...this.integration, ...progress };
+  }
+}
+
+type About = ReturnType<typeof aboutOf>;
+
+function aboutOf({ id, accountId, provider, handle }: LeasedIntegration['integration']) {
+  return { account: accountId, integration_id: id, provider, integration: handle };
+}

@@ -1,0 +1,15 @@
+import type { GatewayFault } from '@certwright/gateway-client';
+import type { IntegrationLeaseLost, LeasedIntegration, LeasedRecord } from '@certwright/persistence';
+
+/** What an operator wants to know of integrations and their records: log lines and counters. */
+export interface IntegrationEvents {
+  added(record: LeasedRecord): void;
+  /** Every authoritative server answers with it. */
+  stands(record: LeasedRecord): void;
+  removed(record: LeasedRecord): void;
+  /** Of one record; it is tried again. */
+  recordFailed(record: LeasedRecord, fault: GatewayFault): void;
+  zonesFailed(integration: LeasedIntegration['integration'], fault: GatewayFault): void;
+  /** Another worker has it; nothing was written. */
+  leaseLost(integration: LeasedIntegration['integration'], error: IntegrationLeaseLost): void;
+}

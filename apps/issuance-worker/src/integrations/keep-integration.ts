@@ -1,0 +1,99 @@
+import { type Gateway, GatewayFault } from '@certwright/gateway-client';
+import {
+  type DnsIntegrations,
+  IntegrationLeaseLost,
+  type Issuances,
+  type LeasedIntegration,
+  type LeasedIntegrations,
+  type LeasedRecords,
+  nextZonesAt,
+} from '@certwright/persistence';
+import { sideBySide } from '../approvals/side-by-side';
+import { GatewaySession, leaseMs } from './gateway-session';
+import { KeepRecord, type RecordPorts } from './keep-record';
+
+export interface KeepPorts extends RecordPorts {
+  readonly gateway: Pick<Gateway, 'getZones' | 'addRecord' | 'removeRecord'>;
+  readonly integrations: Pick<LeasedIntegrations, 'lease' | 'extend' | 'save' | 'release'>;
+  readonly zones: Pick<DnsIntegrations, 'zonesOf'>;
+  readonly records: Pick<LeasedRecords, 'due' | 'save'>;
+  readonly issuances: Pick<Issuances, 'hastenUnapproved'>;
+  /** The process stops: nothing new is begun. */
+  readonly stopping: AbortSignal;
+}
+
+/** Records read at once, and those looked for side by side; the gateway is told one thing at a time. */
+const batch = 32;
+const lookedAtOnce = 8;
+
+/** After that nothing new is begun: others have their turn, and the sweep brings back what is left, ms. */
+const runMs = 40_000;
+
+type Walk = LeasedIntegration & { readonly session: GatewaySession; readonly clock: () => Date };
+
+/** Does what is due at one integration, until nothing is or its time is over. */
+export class KeepIntegration {
+  constructor(private readonly ports: KeepPorts) {}
+
+  async run(integrationId: string): Promise<void> {
+    const held = await this.ports.integrations.lease(integrationId, leaseMs);
+    if (held === null) return;
+    const startedMs = performance.now();
+    const clock = () => new Date(held.now.getTime() + performance.now() - startedMs);
+    const session = new GatewaySession(this.ports.gateway, this.ports.integrations, held);
+    const walk = { ...held, session, clock };
+    try {
+      const { deletedAt, zonesDueAt } = held.integration;
+      if (deletedAt === null && zonesDueAt.getTime() <= held.now.getTime()) await this.listZones(walk);
+      await this.keepRecords(walk, startedMs + runMs);
+    } catch (error) {
+      if (!(error instanceof IntegrationLeaseLost)) throw error;
+      return this.ports.events.leaseLost(held.integration, error);
+    }
+    // Not after what was not foreseen: the lease runs out by itself, and until then nothing spins.
+    await this.ports.integrations.release(held.lease);
+  }
+
+  private async keepRecords({ lease, session, clock }: Walk, endsMs: number): Promise<void> {
+    const isTimeLeft = () => performance.now() < endsMs && !this.ports.stopping.aborted;
+    const keeper = new KeepRecord(this.ports, lease, session, clock, isTimeLeft);
+    while (isTimeLeft()) {
+      const due = await this.ports.records.due(lease, batch);
+      if (due.length === 0) return;
+      await this.ports.integrations.extend(lease, leaseMs);
+      await sideBySide(lookedAtOnce, due, async (record) => {
+        if (isTimeLeft()) await keeper.run(record);
+      });
+    }
+  }
+
+  /** A fault is told where the integration is listed, and tried again. */
+  private async listZones({ lease, integration, session, clock }: Walk): Promise<void> {
+    const { id, accountId } = integration;
+    try {
+      const zones = await session.zones();
+      const known = (await this.ports.zones.zonesOf(accountId, [id])).get(id) ?? [];
+      const checkedAt = clock();
+      const progress = {
+        zones,
+        checkedAt,
+        failures: 0,
+        zonesDueAt: nextZonesAt(checkedAt, 0),
+        problem: null,
+      };
+      await this.ports.integrations.save(lease, progress, { keepForMs: leaseMs });
+      const names = new Set(known.map(({ name }) => name));
+      if (zones.some(({ name }) => !names.has(name))) await this.ports.issuances.hastenUnapproved(accountId);
+    } catch (error) {
+      if (!(error instanceof GatewayFault)) throw error;
+      this.ports.events.zonesFailed(integration, error);
+      const failures = integration.failures + 1;
+      const backoffEnds = nextZonesAt(clock(), failures).getTime();
+      const zonesDueAt = new Date(
+        Math.max(backoffEnds, clock().getTime() + (error.retryAfterS ?? 0) * 1_000),
+      );
+      const progress = { failures, zonesDueAt, problem: error.message };
+      await this.ports.integrations.save(lease, progress, { keepForMs: leaseMs });
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { LeasedWork } from '@certwright/persistence';
+import type { CertificateRequest, Refusal } from '../certificate-authorities/certificate-authority';
+import type { HeldLease } from './held-lease';
+
+/** An issuance whose names are approved, and who has refused it in this walk. */
+export interface RequestedWork extends LeasedWork {
+  readonly held: HeldLease;
+  readonly clock: () => Date;
+  readonly refusals: readonly Refusal[];
+}
+
+export function certificateRequest(work: RequestedWork): CertificateRequest {
+  const { lease, terms, product, issuance, delegationLabels, held, clock, refusals } = work;
+  const { dnsNames, keyType, csr } = terms;
+  const { lifetimeDays, subjectCommonName } = product;
+  const { accountId, approvals, failures } = issuance;
+  return {
+    ...{ lease, accountId, product, dnsNames, keyType, csr, lifetimeDays, subjectCommonName },
+    ...{ approvals, delegationLabels, failures, refusals, clock },
+    now: clock(),
+    hold: held.hold,
+  };
+}

@@ -1,0 +1,62 @@
+import { type IssuanceError, nextAttempt } from '@certwright/issuance';
+import {
+  databaseProblem,
+  type IssuanceProgress,
+  type LeasedIssuances,
+  type LeasedWork,
+  LeaseLost,
+} from '@certwright/persistence';
+import type { IssuanceEvents } from './issuance-events';
+
+/** How the walk of an issuance ends for now: stored, told, and the lease given back. */
+export class WalkEnds {
+  constructor(
+    private readonly issuances: Pick<LeasedIssuances, 'save'>,
+    private readonly events: IssuanceEvents,
+  ) {}
+
+  async fail(
+    walk: LeasedWork,
+    error: IssuanceError,
+    final: boolean,
+    now: Date,
+    also: IssuanceProgress = {},
+  ): Promise<null> {
+    this.events.failed(walk.issuance, error, final);
+    if (final) return await this.end(walk, { ...also, state: 'failed', lastError: error });
+    const failures = walk.issuance.failures + 1;
+    const dueAt = nextAttempt(failures, now, walk.validUntil);
+    return await this.end(walk, { ...also, failures, lastError: error, dueAt });
+  }
+
+  /** Waits for something that is nobody's failure. */
+  async rest(
+    walk: LeasedWork,
+    error: IssuanceError,
+    until: Date,
+    also: IssuanceProgress = {},
+  ): Promise<null> {
+    this.events.resting(walk.issuance, error, until);
+    return await this.end(walk, { ...also, lastError: error, dueAt: until });
+  }
+
+  /** Stores what a step changed and gives the lease back: somebody goes on when it is due. */
+  async end(walk: LeasedWork, progress: IssuanceProgress): Promise<null> {
+    await this.issuances.save(walk.lease, progress, 'release');
+    return null;
+  }
+
+  /** Not known what happened: the row says where to go on; back off, so that a lasting fault does not spin. */
+  async stumbled(work: LeasedWork, error: unknown, now: Date): Promise<void> {
+    if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
+    this.events.stumbled(work.issuance, error);
+    // The database was away: no fault of the CA, and nothing could be stored. The lease runs out and the sweep goes on.
+    if (databaseProblem(error) !== undefined) return;
+    const lastError: IssuanceError = {
+      code: 'ca_unavailable',
+      message:
+        'The certificate authority could not be reached, or did not answer as expected. It will be tried again.',
+    };
+    await this.fail(work, lastError, false, now);
+  }
+}

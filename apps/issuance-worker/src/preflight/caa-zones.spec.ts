@@ -1,0 +1,122 @@
+import { DnsClient } from '../dns-lookup/dns-client';
+import { preflight } from './preflight';
+import { plain } from './testing/asked';
+import { missingPrograms, type ResolvedZones, startZones } from './testing/resolved-zones';
+
+const account = plain.accountUri;
+const zones = [
+  {
+    name: 'example.com',
+    records: [
+      '@ IN CAA 0 issue "ca.example"',
+      '@ IN CAA 0 iodef "mailto:hostmaster@example.com"',
+      'other IN CAA 0 issue "other.example"',
+      'nobody IN CAA 0 issue ";"',
+      'wild IN CAA 0 issue "ca.example"',
+      'wild IN CAA 0 issuewild ";"',
+      'critical IN CAA 0 issue "ca.example"',
+      'critical IN CAA 128 tbs "Unknown"',
+      'noncritical IN CAA 0 issue "ca.example"',
+      'noncritical IN CAA 0 tbs "Unknown"',
+      'malformed IN CAA 0 issue "%%%%%"',
+      `ours IN CAA 0 issue "ca.example; accounturi=${account}"`,
+      'theirs IN CAA 0 issue "ca.example; accounturi=https://ca.example/acct/2"',
+      'dns IN CAA 0 issue "ca.example; validationmethods=dns-01"',
+      'http IN CAA 0 issue "ca.example; validationmethods=http-01"',
+      // RFC 8659, section 3: the alias's target counts for the name itself, and nothing above the target does.
+      'alias IN CNAME caa.example.net.',
+      'alias-to-none IN CNAME none.other.example.net.',
+      'chain IN CNAME alias',
+      'dangling IN CNAME nowhere.example.net.',
+      'deep.empty.nonterminal IN A 127.0.0.1',
+      ...Array.from({ length: 60 }, (_, n) => `many IN CAA 0 issue "ca${n}.example; long=${'x'.repeat(40)}"`),
+      'many IN CAA 0 issue "ca.example"',
+      'lame IN NS ns.lame',
+      'ns.lame IN A 127.0.0.49',
+    ],
+  },
+  {
+    name: 'example.net',
+    records: ['caa IN CAA 0 issue "other.example"', 'other IN CAA 0 issue ";"', 'none.other IN A 127.0.0.1'],
+  },
+  { name: 'net', records: ['example IN NS ns1.example', 'ns1.example IN A 127.0.0.41'] },
+];
+
+const missing = missingPrograms();
+const whole = missing.length === 0 ? describe : describe.skip;
+
+whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') || 'nothing'})`, () => {
+  let served: ResolvedZones;
+  let client: DnsClient;
+  beforeAll(async () => {
+    served = await startZones(zones);
+    client = new DnsClient({ server: served.resolver });
+  }, 60_000);
+  afterAll(async () => {
+    client.close();
+    await served.stop();
+  });
+
+  const free = {
+    take: async () => await Promise.resolve({ taken: true as const }),
+    giveBack: async () => await Promise.resolve(),
+  };
+  const judge = async (dnsName: string) =>
+    await preflight(
+      { ...plain, names: [{ dnsName, challenge: 'dns-01' }] },
+      { lookUp: client.lookUp, buckets: free },
+    );
+
+  it.each([
+    ['the name of the CA', 'example.com'],
+    ['a parent that names the CA', 'a.b.www.example.com'],
+    ['a wildcard below it', '*.www.example.com'],
+    ['a name with an issuewild against it, but no wildcard', 'wild.example.com'],
+    ['a property that is not known and not critical', 'noncritical.example.com'],
+    ['our account', 'ours.example.com'],
+    ['a method that is named', 'dns.example.com'],
+    ['an alias to a name without any, by its own parent', 'alias-to-none.example.com'],
+    ['an alias to nowhere, by its own parent', 'dangling.example.com'],
+    ['a name that is no owner of any record', 'empty.nonterminal.example.com'],
+    ['an answer that only fits TCP', 'many.example.com'],
+    ['no record up to the top', 'www.example.net'],
+  ])('let it issue: %s', async (_, dnsName) => {
+    expect(await judge(dnsName)).toEqual({ kind: 'ready', taken: [] });
+  });
+
+  it.each([
+    ['other.example.com', 'other.example.com let only other.example issue (0 issue "other.example")'],
+    ['a.nobody.example.com', 'nobody.example.com let nobody issue (0 issue ";")'],
+    ['*.wild.example.com', 'wild.example.com let nobody issue (0 issuewild ";")'],
+    [
+      'critical.example.com',
+      'critical.example.com have a critical property that no CA known here understands (128 tbs "Unknown")',
+    ],
+    ['malformed.example.com', 'malformed.example.com let nobody issue (0 issue "%%%%%")'],
+    [
+      'theirs.example.com',
+      `theirs.example.com let another account issue than ours, ${account} (0 issue "ca.example; accounturi=https://ca.example/acct/2")`,
+    ],
+    [
+      'http.example.com',
+      'http.example.com do not allow validation by dns-01 (0 issue "ca.example; validationmethods=http-01")',
+    ],
+    ['alias.example.com', 'alias.example.com let only other.example issue (0 issue "other.example")'],
+    ['chain.example.com', 'chain.example.com let only other.example issue (0 issue "other.example")'],
+    ['*.alias.example.com', 'alias.example.com let only other.example issue (0 issue "other.example")'],
+  ])('forbid it: %s', async (dnsName, words) => {
+    const verdict = await judge(dnsName);
+    expect(verdict).toMatchObject({ kind: 'refused', retryable: false, error: { code: 'caa_forbids' } });
+    const { message } = verdict.kind === 'refused' ? verdict.error : { message: '' };
+    expect(message.startsWith(`For ${dnsName}, the CAA records of ${words}. `)).toBe(true);
+  });
+
+  it('leave it unknown where the name servers do not answer, and it is tried again', async () => {
+    const verdict = await judge('www.lame.example.com');
+    expect(verdict).toMatchObject({ kind: 'refused', retryable: true, error: { code: 'caa_forbids' } });
+    const { message } = verdict.kind === 'refused' ? verdict.error : { message: '' };
+    expect(message).toMatch(
+      /^The CAA records of www\.lame\.example\.com could not be looked up at 127\.0\.0\.1:\d+ \((SERVFAIL|no answer in time)\), and nobody may issue for www\.lame\.example\.com before it is known\./,
+    );
+  });
+});

@@ -1,0 +1,119 @@
+import type { Caa } from '@certwright/dns-authority';
+import { quoteInput } from '@certwright/dns-names';
+import { type IssuerGrant, readIssuerGrant } from './caa-value';
+
+/** Who wants to issue, and how the name was validated. */
+export interface CaaQuestion {
+  readonly wildcard: boolean;
+  /** What CAA records name the CA by; one of them suffices, in whatever case. */
+  readonly issuerDomains: readonly string[];
+  /** The URL of our account at the CA (RFC 8657, section 3). */
+  readonly accountUri: string;
+  /** `dns-01`, `http-01` (RFC 8657, section 4). */
+  readonly method: string;
+}
+
+export type CaaVerdict =
+  | { readonly allowed: true }
+  | {
+      readonly allowed: false;
+      /** Which record, and who may issue instead; completes "The CAA records of example.com …". */
+      readonly reason: string;
+      /** A sentence. @param at the name that has the records */
+      readonly whatToDo: (at: string) => string;
+    };
+
+/** Registered at IANA; a critical property with another tag forbids (RFC 8659, section 4.1). */
+const knownTags: ReadonlySet<string> = new Set([
+  'issue',
+  'issuewild',
+  'issuemail',
+  'issuevmc',
+  'iodef',
+  'contactemail',
+  'contactphone',
+]);
+const criticalFlag = 0x80;
+/** Records and names that a reason repeats; a zone may have hundreds. */
+const mostNamed = 3;
+
+const allowed: CaaVerdict = { allowed: true };
+
+/** Whether a relevant record set lets the CA issue: RFC 8659, sections 4 and 5.1, with the parameters of RFC 8657. */
+export function judgeCaa(records: readonly Caa[], question: CaaQuestion): CaaVerdict {
+  const critical = records.find(
+    ({ flags, tag }) => (flags & criticalFlag) !== 0 && !knownTags.has(tag.toLowerCase()),
+  );
+  if (critical !== undefined) return unknownCritical(critical);
+  const ofTag = (wanted: string) => records.filter(({ tag }) => tag.toLowerCase() === wanted);
+  // Where there is an issuewild, issue says nothing about wildcards (section 4.3).
+  const wild = question.wildcard ? ofTag('issuewild') : [];
+  const relevant = wild.length > 0 ? wild : ofTag('issue');
+  return relevant.length === 0 ? allowed : judgeGrants(relevant, question);
+}
+
+function judgeGrants(relevant: readonly Caa[], question: CaaQuestion): CaaVerdict {
+  const issuers = question.issuerDomains.map((name) => name.toLowerCase());
+  const grants = relevant.flatMap((record) => {
+    const grant = readIssuerGrant(record.value);
+    return grant === null ? [] : [{ record, grant }];
+  });
+  const own = grants.filter(({ grant }) => issuers.includes(grant.issuerDomain));
+  const faults = own.map(({ record, grant }) => faultOfParameters(record, grant, question));
+  if (faults.includes(null)) return allowed;
+  const [fault] = faults;
+  return fault ?? noneForUs(relevant, grants, question);
+}
+
+/** Every parameter that is known has to hold; one that is not known says nothing here (RFC 8659, section 4.2). */
+function faultOfParameters(record: Caa, grant: IssuerGrant, question: CaaQuestion): CaaVerdict | null {
+  const of = (wanted: string) => grant.parameters.filter(([tag]) => tag === wanted).map(([, value]) => value);
+  const { accountUri, method } = question;
+  const accounts = of('accounturi');
+  // Two of them can never hold together (RFC 8657, section 3).
+  if (accounts.length > 1 || (accounts.length === 1 && accounts[0] !== accountUri)) {
+    const reason = `let another account issue than ours, ${accountUri} (${shown(record)})`;
+    const whatToDo = (at: string) =>
+      `Publish another CAA record of ${at} with "accounturi=${accountUri}", or take the parameter away.`;
+    return { allowed: false, reason, whatToDo };
+  }
+  const methods = of('validationmethods');
+  if (methods.length > 1 || !methods.every((list) => list.split(',').includes(method))) {
+    const reason = `do not allow validation by ${method} (${shown(record)})`;
+    const whatToDo = (at: string) =>
+      `Add ${method} to "validationmethods" of the CAA record of ${at}, or take the parameter away.`;
+    return { allowed: false, reason, whatToDo };
+  }
+  return null;
+}
+
+function noneForUs(
+  relevant: readonly Caa[],
+  grants: readonly { readonly grant: IssuerGrant }[],
+  { issuerDomains: [ours = ''] }: CaaQuestion,
+): CaaVerdict {
+  const others = new Set(grants.map(({ grant }) => grant.issuerDomain).filter((name) => name !== ''));
+  const records = relevant.slice(0, mostNamed).map(shown).join(', ');
+  const who = others.size === 0 ? 'nobody' : `only ${[...others].slice(0, mostNamed).join(', ')}`;
+  const tag = relevant[0]?.tag.toLowerCase() ?? 'issue';
+  return {
+    allowed: false,
+    reason: `let ${who} issue (${records})`,
+    whatToDo: (at) =>
+      `Publish the record ${at}. CAA 0 ${tag} "${ours}" besides, or order from a CA that it names.`,
+  };
+}
+
+function unknownCritical(record: Caa): CaaVerdict {
+  return {
+    allowed: false,
+    reason: `have a critical property that no CA known here understands (${shown(record)})`,
+    whatToDo: (at) => `Take the record of ${at} away, or its critical flag.`,
+  };
+}
+
+/** As in a zone file. The zone's owner chose tag and value, so they are quoted: bounded, nothing invisible. */
+function shown({ flags, tag, value }: Caa): string {
+  const plainTag = /^[A-Za-z0-9]{1,32}$/.test(tag) ? tag : quoteInput(tag);
+  return `${flags} ${plainTag} ${quoteInput(value)}`;
+}

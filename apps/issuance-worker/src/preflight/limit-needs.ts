@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { baseName, registeredDomain } from '@certwright/dns-names';
+import type { CaLimitNeed, CaLimits } from '@certwright/persistence';
+
+/** What one new order takes of the CA's limits. @param dnsNames wildcards with `*.` */
+export function limitNeeds(
+  dnsNames: readonly string[],
+  limits: CaLimits,
+  { replaces }: { readonly replaces: boolean },
+): readonly CaLimitNeed[] {
+  if (replaces && limits.replacementsExempt === true) return [];
+  const { newOrders, perRegisteredDomain, perNameSet } = limits;
+  const needs: CaLimitNeed[] = [];
+  if (newOrders !== undefined) needs.push({ kind: 'newOrders', key: '', limit: newOrders });
+  if (perRegisteredDomain !== undefined) {
+    // A public suffix itself, which the list may have become since, is counted as a domain of its own.
+    const domains = new Set(dnsNames.map((name) => registeredDomain(name) ?? baseName(name)));
+    for (const key of domains) {
+      needs.push({ kind: 'perRegisteredDomain', key, limit: perRegisteredDomain });
+    }
+  }
+  if (perNameSet !== undefined)
+    needs.push({ kind: 'perNameSet', key: nameSetKey(dnsNames), limit: perNameSet });
+  return needs;
+}
+
+/**
+ * What failed authorizations of these names take: `CaLimitBuckets.take` it when the CA says that they failed. A name and its
+ * wildcard are one.
+ */
+export function authorizationNeeds(
+  dnsNames: readonly string[],
+  { failedAuthorizations: limit }: CaLimits,
+): readonly CaLimitNeed[] {
+  if (limit === undefined) return [];
+  return [...new Set(dnsNames.map(baseName))].map((key) => ({ kind: 'failedAuthorizations', key, limit }));
+}
+
+/** SHA-256, in hex, of the distinct names, sorted by their octets and joined by commas. */
+function nameSetKey(dnsNames: readonly string[]): string {
+  return createHash('sha256')
+    .update([...new Set(dnsNames)].sort().join(','))
+    .digest('hex');
+}

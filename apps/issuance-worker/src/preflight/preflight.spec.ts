@@ -1,0 +1,150 @@
+import type { Caa } from '@certwright/dns-authority';
+import { preflight, type PreflightOutcome, type PreflightQuestion } from './preflight';
+import { byDns, plain, Resolver, type Said } from './testing/asked';
+
+const caa = (tag: string, value: string): Caa => ({ flags: 0, tag, value });
+const free = {
+  take: async () => await Promise.resolve({ taken: true as const }),
+  giveBack: async () => await Promise.resolve(),
+};
+
+async function judge(also: Partial<PreflightQuestion>, said: Said = {}) {
+  const resolver = new Resolver(said);
+  const outcomes: PreflightOutcome[] = [];
+  const onVerdict = (_authority: string, outcome: PreflightOutcome) => void outcomes.push(outcome);
+  const ports = { lookUp: resolver.lookUp, buckets: free, onVerdict };
+  const verdict = await preflight({ ...plain, ...also }, ports);
+  return { verdict, resolver, outcomes };
+}
+
+describe('the number of names', () => {
+  const names = byDns(...Array.from({ length: 26 }, (_, index) => `n${index}.example.com`));
+  const limited = { ...plain.authority, caaDomains: [] };
+  const tlsserver = { profileLimits: { tlsserver: { maxDnsNames: 25 } } };
+
+  it.each<[string, Partial<PreflightQuestion>, string | null]>([
+    ['is what the product takes', { product: { name: 'free_ca', maxDnsNames: 26 } }, null],
+    [
+      'is not more than the product takes',
+      { product: { name: 'free_ca', maxDnsNames: 25 } },
+      'the product free_ca takes at most 25',
+    ],
+    [
+      'is not more than the profile takes',
+      { profile: 'tlsserver', authority: { ...limited, limits: tlsserver } },
+      'the certificate authority good-ca under its profile tlsserver takes at most 25',
+    ],
+    [
+      'may be more under another profile',
+      { profile: 'classic', authority: { ...limited, limits: tlsserver } },
+      null,
+    ],
+    [
+      'is not more than the CA takes',
+      { authority: { ...limited, limits: { maxDnsNames: 10 } } },
+      'the certificate authority good-ca takes at most 10',
+    ],
+    [
+      'may be more under a profile that says so',
+      {
+        profile: 'big',
+        authority: { ...limited, limits: { maxDnsNames: 10, profileLimits: { big: { maxDnsNames: 50 } } } },
+      },
+      null,
+    ],
+    [
+      'is no business of a profile called like a property',
+      { profile: 'constructor', authority: { ...limited, limits: tlsserver } },
+      null,
+    ],
+  ])('%s', async (_, also, problem) => {
+    const { verdict, outcomes } = await judge({ authority: limited, ...also, names });
+    if (problem === null) return expect(verdict.kind).toBe('ready');
+    expect(verdict).toMatchObject({
+      kind: 'refused',
+      retryable: false,
+      error: { code: 'names_not_allowed' },
+    });
+    expect(verdict).toMatchObject({
+      error: { message: expect.stringMatching(`^The order has 26 names, but ${problem} `) },
+    });
+    expect(outcomes).toEqual(['names_not_allowed']);
+  });
+});
+
+describe('CAA', () => {
+  it('is left to a CA that no record names', async () => {
+    const authority = { ...plain.authority, caaDomains: [] };
+    const { verdict, resolver } = await judge({ authority }, { 'example.com': [caa('issue', ';')] });
+    expect(verdict).toEqual({ kind: 'ready', taken: [] });
+    expect(resolver.asked).toEqual([]);
+  });
+
+  it('refuses with the name, the record, who may, and what to do', async () => {
+    const { verdict, outcomes } = await judge({}, { 'example.com': [caa('issue', 'other.example')] });
+    const message =
+      'For www.example.com, the CAA records of example.com let only other.example issue (0 issue "other.example"). ' +
+      'Publish the record example.com. CAA 0 issue "ca.example" besides, or order from a CA that it names.';
+    expect(verdict).toEqual({ kind: 'refused', retryable: false, error: { code: 'caa_forbids', message } });
+    expect(outcomes).toEqual(['caa_forbids']);
+  });
+
+  it('is asked for every name, a wildcard by issuewild', async () => {
+    const names = byDns('example.com', '*.example.com', 'example.net');
+    const { verdict } = await judge({ names }, { 'example.com': [caa('issuewild', ';')] });
+    expect(verdict).toMatchObject({
+      kind: 'refused',
+      error: { message: expect.stringMatching(/^For \*\.example\.com, /) },
+    });
+  });
+
+  it('is asked with the challenge of each name', async () => {
+    const said = { 'example.com': [caa('issue', 'ca.example; validationmethods=http-01')] };
+    const names = [{ dnsName: 'example.com', challenge: 'http-01' as const }];
+    expect((await judge({ names }, said)).verdict.kind).toBe('ready');
+    expect((await judge({ names: byDns('example.com') }, said)).verdict.kind).toBe('refused');
+  });
+
+  it('looks at every step of the way up once, eight names at a time', async () => {
+    const names = byDns(...Array.from({ length: 40 }, (_, index) => `n${index}.a.example.com`));
+    const { verdict, resolver } = await judge({ names });
+    expect(verdict.kind).toBe('ready');
+    expect(resolver.mostAtOnce).toBe(8);
+    expect(resolver.asked).toHaveLength(43);
+    expect(new Set(resolver.asked).size).toBe(43);
+  });
+
+  it('refuses for now when it cannot be looked up', async () => {
+    const { verdict, outcomes } = await judge({}, { 'example.com': 'servfail' });
+    const message =
+      'The CAA records of example.com could not be looked up at 127.0.0.1:53 (SERVFAIL), and nobody may issue for ' +
+      "www.example.com before it is known. Make the zone's name servers answer for CAA; NODATA will do. It is tried again by itself.";
+    expect(verdict).toEqual({ kind: 'refused', retryable: true, error: { code: 'caa_forbids', message } });
+    expect(outcomes).toEqual(['caa_unknown']);
+  });
+
+  it('says what is certain before what is unknown, and how many more there are', async () => {
+    const names = byDns('a.example.com', 'b.example.com', 'example.net');
+    const said: Said = {
+      'a.example.com': 'servfail',
+      'b.example.com': [caa('issue', ';')],
+      'example.net': [caa('issue', ';')],
+    };
+    const { verdict } = await judge({ names }, said);
+    expect(verdict).toMatchObject({
+      retryable: false,
+      error: { message: expect.stringMatching(/^For b\.example\.com, .* 2 more of the names/) },
+    });
+  });
+
+  it('is given eight seconds for all names', async () => {
+    const timeUp = new AbortController();
+    const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeUp.signal);
+    const judged = judge({ names: byDns('a.example.com', 'b.example.com') }, { 'a.example.com': 'silent' });
+    expect(timeout.mock.calls).toEqual([[8_000]]);
+    timeout.mockRestore();
+    timeUp.abort();
+    const { verdict } = await judged;
+    expect(verdict).toMatchObject({ kind: 'refused', retryable: true });
+  });
+});

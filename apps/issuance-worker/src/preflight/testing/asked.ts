@@ -1,0 +1,55 @@
+import type { Caa } from '@certwright/dns-authority';
+import type { Answer, LookUp } from '../../dns-lookup/answer';
+import type { PreflightQuestion } from '../preflight';
+
+/** One name at a CA without limits that CAA records name `ca.example`. */
+export const plain: PreflightQuestion = {
+  authority: { name: 'good-ca', caaDomains: ['ca.example'], limits: {} },
+  profile: null,
+  accountId: '1',
+  caAccountId: '1',
+  accountUri: 'https://ca.example/acct/1',
+  product: { name: 'free_ca', maxDnsNames: 100 },
+  names: [{ dnsName: 'www.example.com', challenge: 'dns-01' }],
+  replaces: false,
+};
+
+export const byDns = (...dnsNames: readonly string[]) =>
+  dnsNames.map((dnsName) => ({ dnsName, challenge: 'dns-01' as const }));
+
+export type Said = Readonly<Record<string, readonly Caa[] | 'servfail' | 'silent'>>;
+
+/** A resolver that knows CAA records by name. `silent`: it answers when it is told to stop. */
+export class Resolver {
+  readonly asked: string[] = [];
+  /** Questions that wait for their answers, at most. */
+  mostAtOnce = 0;
+  private waiting = 0;
+
+  constructor(private readonly said: Said) {}
+
+  readonly lookUp: LookUp = async (name, _type, options): Promise<Answer> => {
+    this.asked.push(name);
+    this.waiting += 1;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.waiting);
+    await new Promise((resolve) => setImmediate(resolve));
+    const from = '127.0.0.1:53';
+    const said = this.said[name];
+    try {
+      if (said === undefined) return { from, kind: 'nodata' };
+      if (said === 'servfail') return { from, kind: 'failure', reason: 'servfail' };
+      if (said === 'silent') {
+        const { signal } = options ?? {};
+        await new Promise((resolve) => {
+          if (signal?.aborted === true) resolve(undefined);
+          signal?.addEventListener('abort', resolve);
+        });
+        return { from, kind: 'failure', reason: 'aborted' };
+      }
+      const answers = said.map((data) => ({ name, type: 'CAA' as const, ttl: 5, data }));
+      return { from, kind: 'records', answers, authority: [] };
+    } finally {
+      this.waiting -= 1;
+    }
+  };
+}

@@ -1,0 +1,188 @@
+import { CertificateAuthorities, RenewalInfos, Renewals, Transactions } from '@certwright/persistence';
+import { but, LyingServer } from '../acme/testing/lying-server';
+import { installedPebbles } from '../acme/testing/pebble';
+import { AcmeIssuing } from '../testing/acme-issuing';
+import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
+import { askRenewalInfos } from './ask-renewal-infos';
+import { renewOnce } from './renewals';
+
+const dnsNames = ['renewed.example.com'];
+const csr = opensslCsr(dnsNames);
+
+let acme: AcmeIssuing;
+let lying: LyingServer;
+const failures: unknown[] = [];
+let moved = 0;
+beforeAll(async () => {
+  acme = await AcmeIssuing.open();
+  lying = await LyingServer.start();
+  if (installedPebbles.includes('newer')) await acme.pebble('pebble', {}, {}, 'newer');
+  await acme.authoritiesAre('pebble');
+}, 30_000);
+afterAll(async () => {
+  await lying.stop();
+  await acme.close();
+});
+beforeEach(() => {
+  lying.tellTheTruth();
+  failures.length = 0;
+  moved = 0;
+});
+
+const itWithNewer = installedPebbles.includes('newer') ? it : it.skip;
+
+function round(random = 0.5) {
+  const { database } = acme;
+  return askRenewalInfos({
+    infos: new RenewalInfos(database, new Transactions(database)),
+    authorities: new CertificateAuthorities(database),
+    servers: acme.servers,
+    random: () => random,
+    events: { windowMoved: () => (moved += 1), failed: (_, error) => failures.push(error) },
+  });
+}
+
+interface Stored {
+  readonly start: Date;
+  readonly end: Date;
+  readonly renew_at: Date;
+  readonly due_s: number;
+  readonly failures: number;
+  readonly explanation_url: string | null;
+}
+
+async function stored({ planId }: OpenedIssuance): Promise<Stored> {
+  const [row] = await acme.database.query<[Stored]>(
+    `SELECT window_start AS start, window_end AS "end", plan.renew_at, failures, explanation_url,
+       extract(epoch FROM due_at - now())::float8 AS due_s
+     FROM renewal_info JOIN certificate ON certificate.id = certificate_id JOIN plan ON plan.id = plan_id
+     WHERE plan_id = $1 AND is_current`,
+    [planId],
+  );
+  return row;
+}
+
+const dueNow = async () => await acme.database.query(`UPDATE renewal_info SET due_at = now()`);
+
+async function issued(): Promise<OpenedIssuance> {
+  const opened = await acme.order(dnsNames, csr);
+  expect((await acme.advance(opened)).state).toBe('issued');
+  return opened;
+}
+
+/** From now on the CA of the plan's certificates is one that says what a spec wants. */
+async function askTheLiar({ planId }: OpenedIssuance): Promise<void> {
+  const { directoryUrl, tlsRoot } = lying;
+  await acme.database.query(
+    `INSERT INTO certificate_authority (name, directory_url, tls_roots) VALUES ('liar', $1, $2) ON CONFLICT DO NOTHING`,
+    [directoryUrl, tlsRoot],
+  );
+  await acme.database.query(
+    `UPDATE renewal_info SET authority = 'liar', due_at = now() FROM certificate
+     WHERE certificate.id = certificate_id AND plan_id = $1`,
+    [planId],
+  );
+}
+
+const told = (start: string, end: string, headers: Record<string, string> = {}) =>
+  but((truth) => ({
+    headers: { ...truth.headers, ...headers },
+    body: JSON.stringify({ suggestedWindow: { start, end }, explanationURL: 'https://ca.example/why' }),
+  }));
+
+async function pathOf({ planId }: OpenedIssuance): Promise<string> {
+  const [row] = await acme.database.query<[{ ari_id: string }]>(
+    `SELECT ari_id FROM renewal_info JOIN certificate ON certificate.id = certificate_id WHERE plan_id = $1`,
+    [planId],
+  );
+  return `/renewal/${row.ari_id}`;
+}
+
+itWithNewer('a certificate is renewed at a point of the window that its CA gives, chosen once', async () => {
+  const opened = await issued();
+  await round(0.25)();
+  const { start, end, renew_at: renewAt, due_s: dueS } = await stored(opened);
+  expect(renewAt.getTime()).toBe(Math.floor(start.getTime() + (end.getTime() - start.getTime()) * 0.25));
+  expect(dueS).toBeGreaterThan(55);
+  await dueNow();
+  await round(0.75)();
+  expect((await stored(opened)).renew_at).toEqual(renewAt);
+  expect({ moved, failures }).toEqual({ moved: 0, failures: [] });
+});
+
+itWithNewer(
+  'a window that moves into the past renews at once, by an order that says what it replaces',
+  async () => {
+    const opened = await issued();
+    await round()();
+    await askTheLiar(opened);
+    lying.lie(await pathOf(opened), told('2020-01-01T00:00:00Z', '2020-01-02T00:00:00Z'));
+    await round()();
+    expect(moved).toBe(1);
+    const row = await stored(opened);
+    expect(row.explanation_url).toBe('https://ca.example/why');
+    expect(Math.abs(row.renew_at.getTime() - Date.now())).toBeLessThan(5_000);
+    const ariId = (await pathOf(opened)).split('/')[2];
+    await renewOnce(new Renewals(new Transactions(acme.database)));
+    const [replacement] = await acme.database.query<[{ id: string }]>(
+      `SELECT id FROM issuance WHERE plan_id = $1 AND replaces_certificate_id IS NOT NULL`,
+      [opened.planId],
+    );
+    const next = { planId: opened.planId, issuanceId: replacement.id };
+    expect((await acme.advance(next)).state).toBe('issued');
+    expect(await acme.orders(next)).toMatchObject([{ state: 'issued', replaces: ariId }]);
+    expect(await acme.certificates(opened)).toHaveLength(2);
+  },
+);
+
+itWithNewer('a certificate that the CA has replaced already is replaced without saying so', async () => {
+  const opened = await issued();
+  const [replaced] = await acme.certificates(opened);
+  for (const [revision, expected] of [expect.any(String), null].entries()) {
+    const [row] = await acme.database.query<[{ id: string }]>(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, replaces_certificate_id, state, approvals, due_at)
+       SELECT plan_id, account_id, terms_id, revision, $2, 'open',
+         '[{"dnsName": "renewed.example.com", "status": "pending", "method": null, "problem": null, "checkedAt": null}]', now()
+       FROM issuance WHERE id = $1 RETURNING id`,
+      [opened.issuanceId, replaced?.id],
+    );
+    const next = { planId: opened.planId, issuanceId: row.id };
+    expect((await acme.advance(next)).state).toBe('issued');
+    expect(await acme.orders(next)).toMatchObject([{ state: 'issued', replaces: expected }]);
+    // So that another one may replace the same certificate: as after a crash of the database without its newest rows.
+    await acme.database.query(
+      `UPDATE issuance SET replaces_certificate_id = NULL, revision = $2 WHERE id = $1`,
+      [row.id, revision + 2],
+    );
+  }
+});
+
+itWithNewer.each([
+  ['1', 60],
+  ['86400000', 86_400],
+])('Retry-After of %s s counts as %i s', async (said, expected) => {
+  const opened = await issued();
+  await askTheLiar(opened);
+  lying.lie(
+    await pathOf(opened),
+    told('2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z', { 'retry-after': said }),
+  );
+  await round()();
+  expect(Math.abs((await stored(opened)).due_s - expected)).toBeLessThan(5);
+});
+
+itWithNewer('a CA that does not answer is asked again, ever more rarely, and the time stays', async () => {
+  const opened = await issued();
+  const { renew_at: renewAt } = await stored(opened);
+  await askTheLiar(opened);
+  lying.lie(await pathOf(opened), but({ status: 500, body: '{}' }));
+  await round()();
+  const first = await stored(opened);
+  expect(first).toMatchObject({ failures: 1, renew_at: renewAt });
+  expect(Math.abs(first.due_s - 60)).toBeLessThan(5);
+  await dueNow();
+  await round()();
+  const second = await stored(opened);
+  expect(Math.abs(second.due_s - 240)).toBeLessThan(5);
+  expect(failures.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,86 @@
+import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
+import type { CertificateAuthorities, DueRenewalInfo, RenewalInfos } from '@certwright/persistence';
+import { AcmeFault, type AcmeServer, type RenewalInfo } from '../acme';
+import { sideBySide } from '../approvals/side-by-side';
+import type { AcmeServers } from '../certificate-authorities/acme/acme-servers';
+
+export interface RenewalInfoPorts {
+  readonly infos: Pick<RenewalInfos, 'take' | 'answered' | 'failed' | 'forget'>;
+  readonly authorities: Pick<CertificateAuthorities, 'byName'>;
+  readonly servers: Pick<AcmeServers, 'of'>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly events: RenewalInfoEvents;
+}
+
+export interface RenewalInfoEvents {
+  /** A CA would have it replaced at another time than before: a page of its own may say why. */
+  windowMoved(info: DueRenewalInfo, told: RenewalInfo, renewAt: Date): void;
+  failed(info: DueRenewalInfo, error: unknown): void;
+}
+
+/** Certificates of one round, and requests at a time. */
+const batch = 100;
+const requestsAtOnce = 4;
+/** A worker that dies with them leaves them to the others after that, ms; longer than a whole round takes. */
+const takenMs = 15 * 60_000;
+const restMs = 5_000;
+
+/**
+ * Asks CAs when they would have certificates replaced (RFC 9773). A time is chosen once for each window; while the window
+ * stays, so does the time.
+ *
+ * @returns a round; it returns how long to rest, ms
+ */
+export function askRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
+  return async () => {
+    const due = await ports.infos.take(batch, takenMs);
+    await sideBySide(requestsAtOnce, due, async (info) => await ask(ports, info));
+    if (due.length === batch) return 0;
+    await ports.infos.forget();
+    return restMs;
+  };
+}
+
+async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
+  const { certificateId, failures, ariId, now } = info;
+  try {
+    const told = await (await serverOf(ports, info)).renewalInfo(ariId);
+    if (told === null) {
+      await ports.infos.failed(certificateId, nextWindowLook(Number.MAX_SAFE_INTEGER, now, null));
+      return;
+    }
+    await answered(ports, info, told);
+  } catch (error) {
+    if (!(error instanceof AcmeFault)) throw error;
+    ports.events.failed(info, error);
+    await ports.infos.failed(certificateId, nextWindowLook(failures + 1, now, error.retryAt));
+  }
+}
+
+async function answered(
+  { infos, random, events }: RenewalInfoPorts,
+  info: DueRenewalInfo,
+  told: RenewalInfo,
+): Promise<void> {
+  const { window, explanationUrl, retryAt: dueAt } = told;
+  const isSame = same(info.windowStart, window.start) && same(info.windowEnd, window.end);
+  const latest = renewalTime(info, renewalJitter(info.certificateId));
+  const renewAt = isSame ? null : renewalTimeIn(window, random(), info.now, latest);
+  const { start: windowStart, end: windowEnd } = window;
+  await infos.answered(info.certificateId, { windowStart, windowEnd, explanationUrl, dueAt, renewAt });
+  if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, told, renewAt);
+}
+
+/** A CA whose row is gone answers nothing. @throws AcmeFault */
+async function serverOf(
+  { authorities, servers }: RenewalInfoPorts,
+  { authority }: DueRenewalInfo,
+): Promise<AcmeServer> {
+  const row = (await authorities.byName()).get(authority);
+  if (row === undefined)
+    throw new AcmeFault('unreachable', `The CA ${authority} is not in use here any more.`);
+  return servers.of(row);
+}
+
+const same = (one: Date | null, other: Date) => one?.getTime() === other.getTime();

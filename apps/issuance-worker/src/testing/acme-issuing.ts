@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { request } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DnsServer, type RecordSource, type ZoneRecord } from '@certwright/dns-authority';
+import type { NameApproval } from '@certwright/issuance';
+import {
+  AcmeOrders,
+  Attachments,
+  CaAccounts,
+  CaLimitBuckets,
+  CertificateAuthorities,
+  Challenges,
+  LeasedIssuances,
+  Transactions,
+} from '@certwright/persistence';
+import { decodePem } from '@certwright/pki';
+import { SealingKeys } from '@certwright/sealing';
+import type { DataSource } from 'typeorm';
+import {
+  type PebbleOptions,
+  type PebbleRelease,
+  type RunningPebble,
+  startPebble,
+} from '../acme/testing/pebble';
+import type { Approver } from '../approvals/approver';
+import { AcmeAccounts } from '../certificate-authorities/acme/acme-accounts';
+import { AcmeAuthority, type AcmePorts } from '../certificate-authorities/acme/acme-authority';
+import { AcmeServers } from '../certificate-authorities/acme/acme-servers';
+import { AuthoritiesInOrder } from '../certificate-authorities/authorities-in-order';
+import { StoredChallenges } from '../challenges/stored-challenges';
+import { ValuesSeen } from '../challenges/values-seen';
+import { DnsClient } from '../dns-lookup/dns-client';
+import { AdvanceIssuance } from '../issuance/advance-issuance';
+import { preflight } from '../preflight/preflight';
+import { Issuing } from './issuing';
+import { openIssuance, type OpenedIssuance } from './opened-issuance';
+
+export const approvalZone = 'approval.test';
+
+/** What a spec's CA differs in. */
+export interface StoredAuthority {
+  readonly name: string;
+  readonly directoryUrl: string;
+  readonly tlsRoots: string | null;
+  readonly trustedRoots: readonly Buffer[];
+  readonly externalAccount?: { readonly keyId: string; readonly key: string } | null;
+  readonly preferredRoot?: string;
+  readonly limits?: object;
+}
+
+export interface IssuedState {
+  readonly state: string;
+  readonly failures: number;
+  readonly last_error: { readonly code: string; readonly message: string } | null;
+  readonly ca_reference: string | null;
+  readonly waits_s: number;
+}
+
+/** Real PostgreSQL, real DNS for what the worker publishes, and the worker's walk over CAs that speak ACME. */
+export class AcmeIssuing {
+  readonly sealing = new SealingKeys([Buffer.alloc(32, 7)]);
+  readonly servers = new AcmeServers('certwright-spec', () => () => undefined);
+  /** By which way every name is approved. */
+  methods: (dnsName: string) => NonNullable<NameApproval['method']> = () => 'dns';
+  /** Whether an approval stands. */
+  approves: (dnsName: string) => boolean = () => true;
+  /** Names whose values only our own look finds. */
+  readonly hidden = new Set<string>();
+  /** Our name servers do not answer with values at all. */
+  silent = false;
+  readonly stumbles: unknown[] = [];
+  readonly alarms: string[] = [];
+  private readonly closing: (() => Promise<unknown> | void)[] = [];
+  private nextCertificateId = 1;
+
+  private constructor(
+    readonly issuing: Issuing,
+    readonly dns: { readonly server: DnsServer; readonly address: string; readonly client: DnsClient },
+    private readonly looks: Looks,
+  ) {
+    looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
+  }
+
+  static async open(): Promise<AcmeIssuing> {
+    const issuing = await Issuing.open();
+    const looks: Looks = { isThere: () => true, standing: new Map() };
+    const server = new DnsServer({ host: '127.0.0.1', port: 0, source: published(issuing.database, looks) });
+    const { host, port } = await server.listen();
+    const client = new DnsClient({ server: { host, port }, timeoutMs: 1_000 });
+    return new AcmeIssuing(issuing, { server, address: `${host}:${port}`, client }, looks);
+  }
+
+  async close(): Promise<void> {
+    for (const step of this.closing.splice(0).reverse()) await step();
+    await this.servers.close();
+    this.dns.client.close();
+    await this.dns.server.close();
+    await this.issuing.close();
+  }
+
+  /** Text that stands at a name, whoever put it there. */
+  stands(name: string, text: string): void {
+    this.looks.standing.set(name, text);
+  }
+
+  get database(): DataSource {
+    return this.issuing.database;
+  }
+
+  get databaseUrl(): string {
+    return this.issuing.databaseUrl;
+  }
+
+  /** A pebble that looks where the worker publishes, and its row. */
+  async pebble(
+    name: string,
+    options: PebbleOptions = {},
+    also: Partial<StoredAuthority> = {},
+    release?: PebbleRelease,
+  ): Promise<RunningPebble> {
+    const pebble = await startPebble({ resolver: this.dns.address, ...options }, release);
+    this.closing.push(pebble.stop);
+    const trustedRoots = [await rootOf(pebble, 0)];
+    const { directoryUrl, tlsRoot: tlsRoots, externalAccount } = pebble;
+    await this.authority({ name, directoryUrl, tlsRoots, trustedRoots, externalAccount, ...also });
+    return pebble;
+  }
+
+  async root(pebble: RunningPebble, index: number): Promise<Buffer> {
+    return await rootOf(pebble, index);
+  }
+
+  async authority(row: StoredAuthority): Promise<void> {
+    const { externalAccount = null } = row;
+    const sealed =
+      externalAccount === null
+        ? null
+        : this.sealing.seal(externalAccount.key, `ca-eab:${row.name}`, randomBytes(12));
+    await this.database.query(
+      `INSERT INTO certificate_authority
+         (name, directory_url, tls_roots, trusted_roots, eab_key_id, eab_hmac_sealed, preferred_root, limits)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        row.name,
+        row.directoryUrl,
+        row.tlsRoots,
+        row.trustedRoots,
+        externalAccount?.keyId ?? null,
+        sealed,
+        row.preferredRoot ?? null,
+        JSON.stringify(row.limits ?? {}),
+      ],
+    );
+  }
+
+  /** The CAs of the product that every order of a spec is for, in their order. */
+  async authoritiesAre(
+    ...authorities: readonly (string | { name: string; profile: string })[]
+  ): Promise<void> {
+    const listed = authorities.map((each) =>
+      typeof each === 'string' ? { name: each, profile: null } : each,
+    );
+    await this.database.query(`UPDATE product SET authorities = $1 WHERE name = 'free_ca'`, [
+      JSON.stringify(listed),
+    ]);
+  }
+
+  accounts(source: DataSource = this.database): AcmeAccounts {
+    return new AcmeAccounts({
+      authorities: new CertificateAuthorities(source),
+      accounts: new CaAccounts(source),
+      servers: this.servers,
+      keys: this.sealing,
+      events: {
+        accountMade: () => undefined,
+        accountLost: (authority) => this.alarms.push(`account lost at ${authority}`),
+      },
+    });
+  }
+
+  acme(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AcmeAuthority {
+    const buckets = new CaLimitBuckets(source, new Transactions(source));
+    const { lookUp } = this.dns.client;
+    const remembered = { changed: async () => await Promise.resolve() };
+    return new AcmeAuthority({
+      orders: new AcmeOrders(source),
+      challenges: new StoredChallenges(
+        new Challenges(source),
+        remembered,
+        new ValuesSeen(approvalZone, [lookUp]),
+      ),
+      persistent: null,
+      accounts: this.accounts(source),
+      stored: new CertificateAuthorities(source),
+      buckets,
+      preflight: async (question) => await preflight(question, { lookUp, buckets }),
+      ...also,
+    });
+  }
+
+  orderRepository(source: DataSource = this.database): AcmeOrders {
+    return new AcmeOrders(source);
+  }
+
+  issuers(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AuthoritiesInOrder {
+    const stored = new CertificateAuthorities(source);
+    const acme = this.acme(source, also);
+    return new AuthoritiesInOrder({ builtIn: this.issuing.ca, acme, stored, builtInAlone: false });
+  }
+
+  worker(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AdvanceIssuance {
+    return new AdvanceIssuance({
+      ...this.issuing.ports(),
+      leasedIssuances: new LeasedIssuances(source),
+      attachments: new Attachments(new Transactions(source)),
+      approvers: (['dns', 'http', 'email'] as const).map((method) => this.approver(method)),
+      issuers: this.issuers(source, also),
+      events: {
+        attached: () => undefined,
+        failed: ({ id }, { code }, final) => final && this.alarms.push(`${id} ${code}`),
+        resting: () => undefined,
+        leaseLost: () => undefined,
+        stumbled: (_, error) => this.stumbles.push(error),
+      },
+      certificateId: () => String(this.nextCertificateId++),
+    });
+  }
+
+  async order(dnsNames: readonly string[], csr: Buffer, accountId?: string): Promise<OpenedIssuance> {
+    return await openIssuance(this.issuing.repositories, dnsNames, csr, accountId);
+  }
+
+  /** Time passes and the worker is run, until the issuance is not open any more or waits for longer than a minute. */
+  async advance({ issuanceId }: OpenedIssuance, worker = this.worker()): Promise<IssuedState> {
+    for (let turn = 0; turn < 400; turn += 1) {
+      await worker.run(issuanceId);
+      const state = await this.state(issuanceId);
+      if (state.state !== 'open' || state.last_error !== null) return state;
+      await delay(10);
+      await this.timePasses();
+    }
+    throw new Error('the issuance came to no end');
+  }
+
+  async timePasses(): Promise<void> {
+    await this.database.query(`UPDATE issuance SET leased_until = NULL, due_at = now() WHERE state = 'open'`);
+  }
+
+  async state(issuanceId: string): Promise<IssuedState> {
+    const [row] = await this.database.query<[IssuedState]>(
+      `SELECT state, failures, last_error, ca_reference, extract(epoch FROM due_at - now())::int AS waits_s
+       FROM issuance WHERE id = $1`,
+      [issuanceId],
+    );
+    return row;
+  }
+
+  async certificates({ planId }: Pick<OpenedIssuance, 'planId'>) {
+    return await this.database.query<
+      { id: string; leaf: Buffer; root: Buffer; chain: Buffer[]; is_current: boolean; ca_reference: string }[]
+    >(
+      `SELECT certificate.id, leaf, is_current, ca_reference, root, chain
+       FROM certificate JOIN certificate_chain ON certificate_chain.sha256 = chain_sha256 WHERE plan_id = $1`,
+      [planId],
+    );
+  }
+
+  async orders({ issuanceId }: OpenedIssuance) {
+    return await this.database.query<
+      {
+        authority: string;
+        state: string;
+        order_url: string | null;
+        finalized_at: Date | null;
+        replaces: string | null;
+        problem: string | null;
+      }[]
+    >(
+      `SELECT authority, state, order_url, finalized_at, replaces, problem FROM acme_order
+       WHERE issuance_id = $1 ORDER BY id`,
+      [issuanceId],
+    );
+  }
+
+  /** Answers http-01 at every name, as web servers with the rule of an account would. */
+  async serveFiles(port: number): Promise<void> {
+    const server = createServer((asked, response) => {
+      const token = asked.url?.split('/').at(-1) ?? '';
+      void this.database
+        .query<{ content: string }[]>(
+          `SELECT content FROM challenge_file WHERE token = $1 AND dns_name = split_part($2, ':', 1)`,
+          [token, asked.headers.host ?? ''],
+        )
+        .then(([row]) => response.writeHead(row === undefined ? 404 : 200).end(row?.content ?? ''));
+    });
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    this.closing.push(() => void server.close());
+  }
+
+  /** What is published for CAs at present about these names. */
+  async published(...dnsNames: readonly string[]): Promise<number> {
+    const [row] = await this.database.query<[{ count: number }]>(
+      `SELECT ((SELECT count(*) FROM challenge_record WHERE dns_name = ANY ($1))
+         + (SELECT count(*) FROM challenge_file WHERE dns_name = ANY ($1)))::int AS count`,
+      [dnsNames],
+    );
+    return row.count;
+  }
+
+  private approver(method: NonNullable<NameApproval['method']>): Approver {
+    return {
+      method,
+      placeOf: ({ dnsName }) => (this.methods(dnsName) === method ? dnsName : null),
+      check: async ({ dnsName }) =>
+        await Promise.resolve(
+          this.approves(dnsName) ? { approved: true } : { approved: false, problem: 'nothing there' },
+        ),
+    };
+  }
+}
+
+const ttl = 0;
+
+interface Looks {
+  isThere: (place: 'target' | 'name', dnsName: string) => boolean;
+  readonly standing: Map<string, string>;
+}
+
+/** Values at targets and at names, as approval-responder has them; every other name is this machine. */
+function published(database: DataSource, looks: Looks): RecordSource {
+  const valuesAt = async (name: string): Promise<readonly string[]> => {
+    const text = looks.standing.get(name);
+    if (text !== undefined) return [text];
+    const place = name.endsWith(`.${approvalZone}`) ? 'target' : 'name';
+    const rows = await database.query<{ value: string; dns_name: string }[]>(
+      `SELECT value, dns_name FROM challenge_record WHERE label || $2 = $1 OR '_acme-challenge.' || dns_name = $1`,
+      [name, `.${approvalZone}`],
+    );
+    return rows.filter((row) => looks.isThere(place, row.dns_name)).map(({ value }) => value);
+  };
+  return {
+    read: async (asked) => {
+      const apex = asked.split('.').slice(-2).join('.') as typeof asked;
+      const values = await valuesAt(asked);
+      const soa: ZoneRecord = {
+        ...{ name: apex, type: 'SOA', ttl },
+        data: { mname: apex, rname: apex, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 0 },
+      };
+      const here: ZoneRecord[] = asked.startsWith('_')
+        ? []
+        : [{ name: asked, type: 'A', ttl, data: '127.0.0.1' }];
+      const texts = values.map((value): ZoneRecord => {
+        return { name: asked, type: 'TXT', ttl, data: [Buffer.from(value)] };
+      });
+      return {
+        apex,
+        recordsAt: (name) => [
+          ...(name === apex ? [soa] : []),
+          ...(name === asked ? [...here, ...texts] : []),
+        ],
+      };
+    },
+  };
+}
+
+/** DER. */
+async function rootOf({ managementUrl, tlsRoot }: RunningPebble, index: number): Promise<Buffer> {
+  const pem = await new Promise<string>((resolve, reject) => {
+    const asked = request(`${managementUrl}/roots/${index}`, { ca: tlsRoot }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.on('end', () => resolve(text));
+    });
+    asked.on('error', reject).end();
+  });
+  const decoded = decodePem(pem, 1);
+  const [block] = decoded.ok ? decoded.blocks : [];
+  if (block === undefined) throw new Error(`pebble has no root ${index}`);
+  return Buffer.from(block.der);
+}

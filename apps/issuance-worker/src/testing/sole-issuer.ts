@@ -1,0 +1,12 @@
+import type { Issuers } from '../certificate-authorities/authorities-in-order';
+import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
+
+/** One CA that issues every product. */
+export function soleIssuer(ca: CertificateAuthority): Issuers {
+  return {
+    serves: async () => await Promise.resolve(true),
+    submit: async (request) => await ca.submit(request),
+    collect: async (reference, request) => await ca.collect(reference, request),
+    revoke: async (reference, order) => await ca.revoke(reference, order),
+  };
+}

@@ -1,0 +1,34 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { BodyFingerprint } from '@certwright/persistence';
+import { SealBroken, type SealingKeys } from '@certwright/sealing';
+import type { WriteRequest } from '../orders/repeatable-requests';
+
+/** Of a nonce of the sealing keys. */
+const nonceOctets = 12;
+
+/**
+ * Tells whether a repeated request has the same body, when the body holds credentials: a plain digest of them, in the
+ * database, could be guessed by whoever reads it. So the digest is kept sealed.
+ */
+export class BodyFingerprints {
+  constructor(private readonly keys: SealingKeys) {}
+
+  of({ accountId, path, key, body }: WriteRequest): BodyFingerprint {
+    const context = `idempotency-fingerprint:${accountId}:${path}:${key}`;
+    const digest = createHash('sha256').update(body).digest('hex');
+    return {
+      kept: this.keys.seal(digest, context, randomBytes(nonceOctets)),
+      matches: (kept) => this.open(kept, context) === digest,
+    };
+  }
+
+  /** @returns null when the key that sealed it is gone: then nobody can tell */
+  private open(kept: Buffer, context: string): string | null {
+    try {
+      return this.keys.open(kept, context);
+    } catch (error) {
+      if (error instanceof SealBroken) return null;
+      throw error;
+    }
+  }
+}

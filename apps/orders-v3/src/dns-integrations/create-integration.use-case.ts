@@ -1,0 +1,103 @@
+import { randomInt } from 'node:crypto';
+import { Problem } from '@certwright/errors';
+import { type Gateway, GatewayFault } from '@certwright/gateway-client';
+import type { IntegrationOwner, Zone } from '@certwright/gateway-contract';
+import { DnsIntegrations, nextZonesAt, type Tx } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import type { WriteRequest } from '../orders/repeatable-requests';
+import { Addresses } from '../wire/addresses';
+import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
+import { integrationJson } from '../wire/dns-integration-json';
+import { DnsGateway } from './dns-gateway';
+import { noGateway, tooManyIntegrations } from './faults';
+import { creationProblem } from './gateway-answers';
+import { type IntegrationWishes, readIntegrationRequest } from './integration-request';
+import { ReservedWork } from './reserved-work';
+
+/** Positive, random, and exact as a JSON number. */
+const ids = { least: 1, below: 2 ** 48 - 1 };
+
+interface Made {
+  readonly owner: IntegrationOwner;
+  readonly handle: string;
+  /** Null: they could not be listed; the worker does it as soon as it can. */
+  readonly zones: readonly Zone[] | null;
+}
+
+@Injectable()
+export class CreateIntegration {
+  constructor(
+    private readonly gateway: DnsGateway,
+    private readonly integrations: DnsIntegrations,
+    private readonly requests: ReservedWork,
+    private readonly addresses: Addresses,
+  ) {}
+
+  /**
+   * The credentials go on to the gateway and nowhere else: what comes back, a handle that only the gateway opens, is
+   * stored.
+   *
+   * @throws Problem `bad_request` with everything that is wrong, also when the provider refuses the credentials;
+   *   `conflict` when the account has as many as it may; `service_outage`, `provider_…`
+   */
+  async run(write: WriteRequest, body: unknown, withZones: boolean): Promise<Answer> {
+    const { client } = this.gateway;
+    const reading = readIntegrationRequest(body);
+    if ('faults' in reading) throw Problem.ofFields(reading.faults);
+    if (client === null) throw noGateway();
+    const { wishes } = reading;
+    return await this.requests.run(
+      write,
+      async () => await this.make(client, write.accountId, wishes),
+      async (tx, made) => await this.store(tx, made, wishes.description, withZones),
+    );
+  }
+
+  private async make(client: Gateway, account: string, wishes: IntegrationWishes): Promise<Made> {
+    const { provider, credentials } = wishes;
+    // An OAuth code is used up by asking: not for nothing.
+    if (!(await this.integrations.hasRoom(account))) throw tooManyIntegrations();
+    const owner = { account, provider, integration_id: String(randomInt(ids.least, ids.below)) };
+    try {
+      const { integration } = await client.makeIntegration({ ...owner, credentials });
+      return { owner, ...(await zonesOf(client, owner, integration)) };
+    } catch (error) {
+      throw creationProblem(error, provider);
+    }
+  }
+
+  private async store(
+    tx: Tx,
+    { owner, handle, zones }: Made,
+    description: string,
+    withZones: boolean,
+  ): Promise<JsonAnswer> {
+    const integration = await this.integrations.create(tx, {
+      id: owner.integration_id,
+      accountId: owner.account,
+      provider: owner.provider,
+      description,
+      handle,
+      zones,
+      zonesDueAt: nextZonesAt(new Date(), 0),
+    });
+    if (integration === null) throw tooManyIntegrations();
+    const location = this.addresses.dnsIntegration(integration.id);
+    return jsonAnswer(201, integrationJson(integration, withZones ? (zones ?? []) : null), { location });
+  }
+}
+
+/** What is made is kept, whether its zones can be listed now or not. */
+async function zonesOf(
+  client: Gateway,
+  owner: IntegrationOwner,
+  integration: string,
+): Promise<Pick<Made, 'handle' | 'zones'>> {
+  try {
+    const listed = await client.getZones({ ...owner, integration });
+    return { handle: listed.integration ?? integration, zones: listed.zones };
+  } catch (error) {
+    if (!(error instanceof GatewayFault)) throw error;
+    return { handle: error.integration ?? integration, zones: null };
+  }
+}

@@ -1,0 +1,22 @@
+import { DnsIntegrations, Transactions } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, emptyAnswer } from '../wire/answer';
+import { isIntegrationId, noSuchIntegration } from './faults';
+
+@Injectable()
+export class DeleteIntegration {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly integrations: DnsIntegrations,
+  ) {}
+
+  /** At once, also while somebody holds its lease; the worker removes its records. @throws Problem `not_found` */
+  async run(accountId: string, id: string): Promise<Answer> {
+    if (!isIntegrationId(id)) throw noSuchIntegration();
+    const deleted = await this.transactions.run(
+      async (tx) => await this.integrations.markDeleted(tx, accountId, id),
+    );
+    if (!deleted) throw noSuchIntegration();
+    return emptyAnswer;
+  }
+}

@@ -1,0 +1,339 @@
+import { FakeGateway, refusal } from '../testing/gateway';
+import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+
+const path = '/api/v3/account/dns_integrations';
+const body = { provider: 'desec', description: 'Ours', credentials: { type: 'bearer', token: 't' } };
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+let gateway: FakeGateway;
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  gateway = await FakeGateway.open();
+  api = await RunningApi.start(gateway.settings);
+});
+beforeEach(async () => {
+  gateway.reset();
+  tenant = await api.tenant('Full Access');
+});
+afterAll(async () => {
+  await api.stop();
+  await gateway.close();
+});
+
+const create = async (changes: object = {}): Promise<Answered> =>
+  await tenant.post(path, { ...body, ...changes });
+const faultsOf = ({ json }: Answered) =>
+  json.sub_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
+const row = async (id: number) => {
+  const [found] = await api.database.query(
+    `SELECT handle, state, problem, failures, leased_until, deleted_at, zones_due_at > now() AS later
+     FROM dns_integration WHERE id = $1`,
+    [id],
+  );
+  return found ?? {};
+};
+
+describe('GET /api/v3/account/dns_providers', () => {
+  it('tells what the gateway tells of this account', async () => {
+    const answer = await tenant.get('/api/v3/account/dns_providers');
+    expect(answer).toMatchObject({ status: 200, json: gateway.description });
+  });
+
+  it('answers 503 with Retry-After while the gateway is away', async () => {
+    gateway.willFail('description', 'answer is lost', 'answer is lost');
+    const answer = await tenant.get('/api/v3/account/dns_providers');
+    expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+    expect(answer.headers).toMatchObject({ 'retry-after': '30' });
+  });
+});
+
+describe('POST /api/v3/account/dns_integrations', () => {
+  it('answers 201 with the location and the integration, and keeps its zones', async () => {
+    const created = await create();
+
+    expect(created.status).toBe(201);
+    expect(created.headers).toMatchObject({ location: `${path}/${created.json.id}` });
+    expect(created.json).toEqual({
+      id: expect.any(Number),
+      provider: 'desec',
+      description: 'Ours',
+      state: 'ok',
+      problem: null,
+      checked_at: expect.stringMatching(rfc3339),
+      created_at: expect.stringMatching(rfc3339),
+    });
+    const { id } = created.json;
+    expect((await tenant.get(`${path}/${id}`)).json).toEqual(created.json);
+    expect((await tenant.get(path)).json).toEqual([created.json]);
+    const zones = [{ id: 'z1', name: 'example.com' }];
+    expect((await tenant.get(`${path}/${id}?expand=zones`)).json).toEqual({ ...created.json, zones });
+    expect((await tenant.get(`${path}?expand=zones&expand=x`)).json).toEqual([{ ...created.json, zones }]);
+    expect((await tenant.post(`${path}?expand=zones`, body)).json.zones).toEqual(zones);
+  });
+
+  it('has the handle sealed for the account and the id that it is stored under', async () => {
+    const { id } = (await create()).json;
+    const [[handle, made] = []] = [...gateway.handles];
+    expect(await row(id)).toMatchObject({ handle, leased_until: null, later: true });
+    expect(made).toMatchObject({ account: tenant.accountId, integration_id: String(id), provider: 'desec' });
+  });
+
+  it('hands sealed credentials on as they are', async () => {
+    const credentials = { type: 'sealed', jwe: 'eyJ.a-b.c_d.ef.gh' };
+    expect((await create({ credentials })).status).toBe(201);
+    expect([...gateway.handles.values()][0]?.credentials).toEqual(credentials);
+  });
+
+  it('stores the handle that came last, when listing the zones brought a new one', async () => {
+    gateway.reseals = true;
+    const { id } = (await create()).json;
+    expect(gateway.handles.has((await row(id))['handle'])).toBe(true);
+  });
+
+  it('keeps an integration whose zones cannot be listed now, and has them listed soon', async () => {
+    gateway.willFail('get_zones', refusal('provider_rate_limited', 'Patience.', 'fake.later'));
+    const created = await tenant.post(`${path}?expand=zones`, body);
+    expect(created).toMatchObject({ status: 201, json: { state: 'ok', zones: [] } });
+    expect(await row(created.json.id)).toMatchObject({ handle: 'fake.later', later: false });
+    const nudges = await api.database.query(`SELECT payload FROM outbox WHERE job = 'keep-integration'`);
+    expect(nudges).toContainEqual({ payload: { integrationId: String(created.json.id) } });
+  });
+
+  it('tells everything that is wrong at once, and asks the gateway nothing', async () => {
+    const wrong = await create({ provider: 'mine', description: 'a\nb', credentials: 7, colour: 'red' });
+    expect(wrong).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+    expect(faultsOf(wrong).sort()).toEqual([
+      'colour invalid_value',
+      'credentials invalid_value',
+      'description invalid_value',
+      'provider invalid_value',
+    ]);
+    expect(faultsOf(await tenant.post(path, {}))).toEqual([
+      'provider missing_field',
+      'credentials missing_field',
+    ]);
+    expect((await tenant.post(path, [])).json.code).toBe('bad_request');
+    expect(gateway.asked).toEqual([]);
+  });
+
+  const malformed: readonly [string, unknown, readonly string[]][] = [
+    ['without a type', { token: 't' }, ['credentials.type missing_field']],
+    ['of an unknown type', { type: 'password', token: 't' }, ['credentials.type invalid_value']],
+    ['with a member that is no string', { type: 'bearer', token: 7 }, ['credentials invalid_value']],
+    [
+      'sealed, with a secret beside',
+      { type: 'sealed', jwe: 'a.b.c.d.e', token: 't' },
+      ['credentials invalid_value'],
+    ],
+    ['sealed without a JWE', { type: 'sealed' }, ['credentials.jwe missing_field']],
+    ['sealed into something else', { type: 'sealed', jwe: 'a.b.c' }, ['credentials.jwe invalid_value']],
+    ['null', null, ['credentials invalid_value']],
+  ];
+  it.each(malformed)('refuses credentials %s', async (_what, credentials, faults) => {
+    const answer = await create({ credentials });
+    expect(answer.status).toBe(400);
+    expect(faultsOf(answer)).toEqual(faults);
+    expect(gateway.asked).toEqual([]);
+  });
+
+  it('says so on `credentials` when the provider refuses them, and stores nothing', async () => {
+    const answer = await create({ credentials: { type: 'bearer', token: 'wrong' } });
+    expect(answer).toMatchObject({ status: 400, json: { code: 'bad_request' } });
+    expect(answer.json.sub_errors).toEqual([
+      { field: 'credentials', code: 'invalid_value', message: 'deSEC refuses the token.' },
+    ]);
+    expect((await tenant.get(path)).json).toEqual([]);
+  });
+
+  it('names the member of the credentials that the gateway misses', async () => {
+    expect(faultsOf(await create({ credentials: { type: 'bearer' } }))).toEqual([
+      'credentials.token missing_field',
+    ]);
+  });
+
+  it('counts a server that the customer named and that does not answer as their mistake', async () => {
+    const away = refusal('provider_unavailable', 'ns.example.com port 8081 did not answer.');
+    gateway.willFail('make_integration', away, away);
+    expect(faultsOf(await create({ provider: 'powerdns' }))).toEqual(['credentials invalid_value']);
+    expect(await create()).toMatchObject({ status: 503, json: { code: 'provider_unavailable' } });
+  });
+
+  const outages: readonly [string, string, number, string][] = [
+    ['rate_limited', 'rate_limited', 429, '60'],
+    ['provider_rate_limited', 'provider_rate_limited', 503, '60'],
+    ['provider_unavailable', 'provider_unavailable', 503, '60'],
+    ['service_outage', 'service_outage', 503, '30'],
+    ['timeout', 'service_outage', 503, '30'],
+    ['internal_error', 'service_outage', 503, '30'],
+  ];
+  it.each(outages)(
+    'answers %s of the gateway with %s, %i and Retry-After',
+    async (code, told, status, after) => {
+      gateway.willFail('make_integration', refusal(code, 'Not now.'));
+      const answer = await create();
+      expect(answer).toMatchObject({ status, json: { code: told } });
+      expect(answer.headers).toMatchObject({ 'retry-after': after });
+    },
+  );
+
+  it('answers 503 when the answer is lost; an OAuth code is sent once, a token twice', async () => {
+    gateway.willFail('make_integration', 'answer is lost', 'answer is lost', 'answer is lost');
+    const code = { type: 'oauth_code', code: 'c' };
+    expect(await create({ credentials: code })).toMatchObject({
+      status: 503,
+      json: { code: 'service_outage' },
+    });
+    expect(gateway.count('make_integration')).toBe(1);
+    expect((await create()).status).toBe(503);
+    expect(gateway.count('make_integration')).toBe(3);
+    expect((await tenant.get(path)).json).toEqual([]);
+  });
+
+  it('tells an operator, and nobody else, that the gateway does not know us', async () => {
+    gateway.willFail('make_integration', refusal('unauthorized', 'orders-v3 may not use this endpoint.'));
+    const answer = await create();
+    expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+    expect(answer.text).not.toContain('orders-v3');
+  });
+});
+
+describe('GET /api/v3/account/dns_integrations/{ID}/zones', () => {
+  const zonesOf = async (id: number) => await tenant.get(`${path}/${id}/zones`);
+
+  it('asks the provider afresh, and remembers what it said', async () => {
+    const { id } = (await create()).json;
+    gateway.zones = [
+      { id: 'z3', name: 'b.example.net' },
+      { id: 'z2', name: 'a.example.net' },
+    ];
+    gateway.reseals = true;
+    const answer = await zonesOf(id);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual([
+      { id: 'z2', name: 'a.example.net' },
+      { id: 'z3', name: 'b.example.net' },
+    ]);
+    expect((await tenant.get(`${path}/${id}?expand=zones`)).json.zones).toEqual(answer.json);
+    const { handle, leased_until } = await row(id);
+    expect(gateway.handles.has(handle)).toBe(true);
+    expect(leased_until).toBeNull();
+  });
+
+  it('marks an integration that the provider refuses, keeps the new handle, and heals', async () => {
+    const { id } = (await create()).json;
+    const [[, made] = []] = [...gateway.handles];
+    if (made !== undefined) gateway.handles.set('fake.rotated', made);
+    gateway.willFail('get_zones', refusal('provider_auth_failed', 'The token was revoked.', 'fake.rotated'));
+    expect(await zonesOf(id)).toMatchObject({ status: 502, json: { code: 'provider_auth_failed' } });
+    expect((await tenant.get(`${path}/${id}`)).json).toMatchObject({
+      state: 'failing',
+      problem: 'The token was revoked.',
+    });
+    expect(await row(id)).toMatchObject({ handle: 'fake.rotated', failures: 1, leased_until: null });
+
+    expect((await zonesOf(id)).status).toBe(200);
+    expect((await tenant.get(`${path}/${id}`)).json).toMatchObject({ state: 'ok', problem: null });
+    expect(await row(id)).toMatchObject({ failures: 0 });
+  });
+
+  it('keeps the state while the gateway or the provider is away', async () => {
+    const { id } = (await create()).json;
+    gateway.willFail(
+      'get_zones',
+      refusal('provider_unavailable', 'Away.'),
+      'answer is lost',
+      'answer is lost',
+    );
+    expect((await zonesOf(id)).json.code).toBe('provider_unavailable');
+    expect((await zonesOf(id)).json.code).toBe('service_outage');
+    expect((await tenant.get(`${path}/${id}`)).json).toMatchObject({ state: 'ok', problem: null });
+  });
+
+  it('says that it must be made again when the gateway cannot open it any more', async () => {
+    const { id } = (await create()).json;
+    gateway.handles.clear();
+    expect(await zonesOf(id)).toMatchObject({ status: 409, json: { code: 'conflict' } });
+    expect((await tenant.get(`${path}/${id}`)).json.state).toBe('failing');
+  });
+
+  it('waits for whoever talks to the provider, and takes the list of last time when that takes long', async () => {
+    const { id } = (await create()).json;
+    const hold = async (ms: number) =>
+      await api.database.query(
+        `UPDATE dns_integration SET leased_until = clock_timestamp() + $2::int * interval '1 ms' WHERE id = $1`,
+        [id, ms],
+      );
+    gateway.zones = [];
+    await hold(60_000);
+    expect((await zonesOf(id)).json).toEqual([{ id: 'z1', name: 'example.com' }]);
+    expect(gateway.count('get_zones')).toBe(1);
+    await hold(300);
+    expect((await zonesOf(id)).json).toEqual([]);
+  });
+});
+
+describe('DELETE /api/v3/account/dns_integrations/{ID}', () => {
+  it('answers 204, and 404 from then on', async () => {
+    const { id } = (await create()).json;
+    expect(await tenant.delete(`${path}/${id}`)).toMatchObject({ status: 204, text: '' });
+    for (const answer of [
+      await tenant.delete(`${path}/${id}`),
+      await tenant.get(`${path}/${id}`),
+      await tenant.get(`${path}/${id}/zones`),
+    ]) {
+      expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    }
+    expect((await tenant.get(path)).json).toEqual([]);
+    // The worker removes its records with it.
+    expect(await row(id)).toMatchObject({ handle: expect.any(String), deleted_at: expect.any(Date) });
+  });
+});
+
+describe('another account', () => {
+  const probes: readonly [string, (of: Tenant, id: number) => Promise<Answered>][] = [
+    ['GET', (of, id) => of.get(`${path}/${id}?expand=zones`)],
+    ['DELETE', (of, id) => of.delete(`${path}/${id}`)],
+    ['GET zones', (of, id) => of.get(`${path}/${id}/zones`)],
+  ];
+
+  it.each(probes)(
+    'gets the same answer to %s as for one that nobody has, by the same way',
+    async (_what, probe) => {
+      const { id } = (await create()).json;
+      const other = await api.tenant('Full Access');
+      const askedBefore = gateway.asked.length;
+      const [theirs, nobodys] = [await probe(other, id), await probe(other, 12)];
+      expect(theirs.status).toBe(404);
+      expect(theirs.text).toBe(nobodys.text);
+      const statements = async (of: number) => await api.statementsOf(() => probe(other, of));
+      expect(await statements(id)).toEqual(await statements(12));
+      expect(gateway.asked).toHaveLength(askedBefore);
+      expect((await tenant.get(`${path}/${id}`)).status).toBe(200);
+      expect((await other.get(path)).json).toEqual([]);
+    },
+  );
+});
+
+it.each(['0', '-1', '1.5', 'x', '9007199254740992', '%00', '__proto__'])(
+  'answers 400 or 404 to the id %s',
+  async (id) => {
+    for (const answer of [
+      await tenant.get(`${path}/${id}`),
+      await tenant.delete(`${path}/${id}`),
+      await tenant.get(`${path}/${id}/zones`),
+    ]) {
+      expect([400, 404]).toContain(answer.status);
+      expect(answer.json).toHaveProperty('code');
+    }
+  },
+);
+
+it('needs Full Access: who has an integration decides how names are approved', async () => {
+  const orders = await api.tenant('Order and Manage Certificates');
+  expect(await orders.get(path)).toMatchObject({ status: 403, json: { code: 'unauthorized' } });
+  expect((await orders.post(path, body)).status).toBe(403);
+  expect((await orders.get('/api/v3/account/dns_providers')).status).toBe(403);
+  expect((await api.call('GET', path)).status).toBe(401);
+});

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Gateway, GatewayFault } from '@certwright/gateway-client';
+import {
+  DnsIntegrations,
+  IntegrationLeaseLost,
+  type IntegrationProgress,
+  LeasedIntegrations,
+  type LeasedIntegration,
+} from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { zoneJson } from '../wire/dns-integration-json';
+import { DnsGateway } from './dns-gateway';
+import { isIntegrationId, noSuchIntegration } from './faults';
+import { afterFault, afterListing, gatewayProblem } from './gateway-answers';
+
+/** Longer than one message to the gateway. */
+const leaseMs = 45_000;
+/** The worker may hold the lease: what it does mostly takes a second or two. */
+const waiting = { everyMs: 200, times: 15 };
+
+@Injectable()
+export class ListZones {
+  constructor(
+    private readonly gateway: DnsGateway,
+    private readonly integrations: DnsIntegrations,
+    private readonly leases: LeasedIntegrations,
+  ) {}
+
+  /**
+   * As the provider lists them now; as it listed them last, while somebody else is talking to it and where there is no
+   * gateway.
+   *
+   * @throws Problem `not_found`, `service_outage`, `provider_…`
+   */
+  async run(accountId: string, id: string): Promise<Answer> {
+    await this.assertExists(accountId, id);
+    const { client } = this.gateway;
+    const leased = client === null ? null : await this.lease(id);
+    if (client !== null && leased !== null) await this.refresh(client, leased);
+    // It may have been deleted meanwhile.
+    await this.assertExists(accountId, id);
+    const zones = await this.integrations.zonesOf(accountId, [id]);
+    return jsonAnswer(200, (zones.get(id) ?? []).map(zoneJson));
+  }
+
+  private async assertExists(accountId: string, id: string): Promise<void> {
+    const found = isIntegrationId(id) && (await this.integrations.get(accountId, id)) !== null;
+    if (!found) throw noSuchIntegration();
+  }
+
+  private async lease(id: string): Promise<LeasedIntegration | null> {
+    for (let turn = 0; turn < waiting.times; turn += 1) {
+      const leased = await this.leases.lease(id, leaseMs);
+      if (leased !== null) return leased;
+      await delay(waiting.everyMs);
+    }
+    return null;
+  }
+
+  private async refresh(client: Gateway, leased: LeasedIntegration): Promise<void> {
+    const { id, accountId: account, provider, handle } = leased.integration;
+    try {
+      const owner = { account, provider, integration_id: id };
+      const { zones, integration: resealed } = await client.getZones({ ...owner, integration: handle });
+      await this.save(leased, afterListing(leased, zones, resealed));
+    } catch (error) {
+      if (error instanceof GatewayFault) await this.save(leased, afterFault(leased, error));
+      throw gatewayProblem(error);
+    }
+  }
+
+  private async save({ lease }: LeasedIntegration, progress: IntegrationProgress): Promise<void> {
+    try {
+      await this.leases.save(lease, progress, 'release');
+    } catch (error) {
+      // Whoever took it stores what the provider told them.
+      if (!(error instanceof IntegrationLeaseLost)) throw error;
+    }
+  }
+}

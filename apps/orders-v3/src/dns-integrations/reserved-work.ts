@@ -1,0 +1,61 @@
+import { type Reservation, ReservedRequests, Transactions, type Tx } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import type { WriteRequest } from '../orders/repeatable-requests';
+import type { Answer, JsonAnswer } from '../wire/answer';
+import { BodyFingerprints } from './body-fingerprints';
+
+/** Longer than two messages to the gateway of 30 s each, and the transaction after them. */
+const reservedMs = 120_000;
+
+/** Work that waits for the gateway, and must not hold a transaction meanwhile. */
+@Injectable()
+export class ReservedWork {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly requests: ReservedRequests,
+    private readonly fingerprints: BodyFingerprints,
+  ) {}
+
+  /**
+   * Does `work`, then stores what came of it. With a key, the answer is stored in the same transaction, and the request's
+   * repetition gets it again; what fails is not stored. A crash in between keeps the key for two minutes.
+   *
+   * @throws Problem `idempotency_key_in_use`, `idempotency_key_reused`, and what `work` and `store` throw
+   */
+  async run<T>(
+    write: WriteRequest,
+    work: () => Promise<T>,
+    store: (tx: Tx, done: T) => Promise<JsonAnswer>,
+  ): Promise<Answer> {
+    const { accountId, path, key } = write;
+    if (key === null) {
+      const done = await work();
+      return await this.transactions.run(async (tx) => await store(tx, done));
+    }
+    const request = { accountId, method: 'POST', path, key, fingerprint: this.fingerprints.of(write) };
+    const found = await this.requests.reserve(request, reservedMs);
+    if ('answer' in found) {
+      const { answer } = found;
+      return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
+    }
+    try {
+      const done = await work();
+      return await this.transactions.run(async (tx) => {
+        const answer = await store(tx, done);
+        await this.requests.settle(tx, found.reservation, answer);
+        return answer;
+      });
+    } catch (error) {
+      await this.giveUp(found.reservation);
+      throw error;
+    }
+  }
+
+  private async giveUp(reservation: Reservation): Promise<void> {
+    try {
+      await this.requests.giveUp(reservation);
+    } catch {
+      // Its time runs out; what went wrong before is what the caller has to know.
+    }
+  }
+}

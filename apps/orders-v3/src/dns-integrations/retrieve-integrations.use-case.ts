@@ -1,0 +1,27 @@
+import { DnsIntegrations } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import { integrationJson } from '../wire/dns-integration-json';
+import { isIntegrationId, noSuchIntegration } from './faults';
+
+@Injectable()
+export class RetrieveIntegrations {
+  constructor(private readonly integrations: DnsIntegrations) {}
+
+  /** All of them, oldest first: there are few. */
+  async all(accountId: string, withZones: boolean): Promise<Answer> {
+    const found = await this.integrations.ofAccount(accountId);
+    const ids = found.map(({ id }) => id);
+    const zones = withZones ? await this.integrations.zonesOf(accountId, ids) : null;
+    const shown = found.map((each) => integrationJson(each, zones && (zones.get(each.id) ?? [])));
+    return jsonAnswer(200, shown);
+  }
+
+  /** @throws Problem `not_found` */
+  async one(accountId: string, id: string, withZones: boolean): Promise<Answer> {
+    const integration = isIntegrationId(id) ? await this.integrations.get(accountId, id) : null;
+    if (integration === null) throw noSuchIntegration();
+    const zones = withZones ? await this.integrations.zonesOf(accountId, [id]) : null;
+    return jsonAnswer(200, integrationJson(integration, zones && (zones.get(id) ?? [])));
+  }
+}

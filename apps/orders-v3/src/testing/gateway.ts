@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type {
+  Credentials,
+  GatewayDescription,
+  Integrated,
+  IntegrationOwner,
+  SealedCredentials,
+  Zone,
+} from '@certwright/gateway-contract';
+import { gatewaySettings, selfSigned } from './self-signed';
+
+interface Answer {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+type MakeIntegration = IntegrationOwner & { readonly credentials: Credentials | SealedCredentials };
+
+/** How a message goes wrong. */
+export type Misfortune =
+  /** Said before anything was done. */
+  | Answer
+  /** Done, and nobody hears of it. */
+  | 'answer is lost'
+  /** Received and not done before somebody lets it. */
+  | { readonly until: Promise<unknown> };
+
+const description: GatewayDescription = {
+  encryption_key: { kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', kid: 'k1' },
+  providers: [
+    {
+      name: 'desec',
+      title: 'deSEC',
+      advice: 'A token for the zones alone.',
+      credentials: [
+        {
+          type: 'bearer',
+          members: [{ name: 'token', meaning: 'An API token', secret: true, required: true }],
+          authorization_url: null,
+          principal: null,
+          external_id: null,
+        },
+      ],
+    },
+  ],
+};
+
+/**
+ * A DNS gateway that keeps in memory what the real one seals into handles, over mutual TLS on a real port. It refuses the
+ * token `wrong`.
+ */
+export class FakeGateway {
+  /** In the order of arrival. */
+  readonly asked: string[] = [];
+  /** Handle → what it was made for; a handle that was replaced is none any more. */
+  readonly handles = new Map<string, MakeIntegration>();
+  readonly description = description;
+  zones: readonly Zone[] = [{ id: 'z1', name: 'example.com' }];
+  /** Every answer about an integration brings a new handle, as with rotating refresh tokens. */
+  reseals = false;
+  readonly #misfortunes = new Map<string, Misfortune[]>();
+  readonly #server: Server;
+
+  private constructor(private readonly pem: string) {
+    const own = { key: pem, cert: pem, ca: pem, requestCert: true, rejectUnauthorized: true };
+    this.#server = createServer(own, (request, response) => void this.#receive(request, response));
+  }
+
+  static async open(): Promise<FakeGateway> {
+    const gateway = new FakeGateway(selfSigned('DNS:localhost'));
+    gateway.#server.listen(0, '127.0.0.1');
+    await once(gateway.#server, 'listening');
+    return gateway;
+  }
+
+  /** For the API under test. */
+  get settings(): Readonly<Record<string, string>> {
+    return gatewaySettings((this.#server.address() as AddressInfo).port, this.pem);
+  }
+
+  /** The next message to this endpoint goes wrong, and those after it as the others say. */
+  willFail(endpoint: string, ...misfortunes: readonly Misfortune[]): void {
+    this.#misfortunes.set(endpoint, [...misfortunes]);
+  }
+
+  /** Messages to this endpoint so far. */
+  count(endpoint: string): number {
+    return this.asked.filter((each) => each === endpoint).length;
+  }
+
+  reset(): void {
+    this.asked.length = 0;
+    this.handles.clear();
+    this.zones = [{ id: 'z1', name: 'example.com' }];
+    this.reseals = false;
+    this.#misfortunes.clear();
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const [path = ''] = String(request.url).split('?');
+    const endpoint = path.slice(1);
+    this.asked.push(endpoint);
+    const misfortune = this.#misfortunes.get(endpoint)?.shift();
+    if (typeof misfortune === 'object' && 'until' in misfortune) await misfortune.until;
+    const early = typeof misfortune === 'object' && 'status' in misfortune ? misfortune : null;
+    const { status, body, headers } = early ?? this.#answer(endpoint, text);
+    if (misfortune === 'answer is lost') return void request.socket.destroy();
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers });
+    response.end(JSON.stringify(body));
+  }
+
+  #answer(endpoint: string, text: string): Answer {
+    switch (endpoint) {
+      case 'description':
+        return { status: 200, body: description };
+      case 'make_integration':
+        return this.#make(JSON.parse(text) as MakeIntegration);
+      case 'get_zones':
+        return this.#getZones(JSON.parse(text) as Integrated);
+      default:
+        return { status: 404, body: { code: 'not_found', message: 'There is nothing at this address.' } };
+    }
+  }
+
+  #make(request: MakeIntegration): Answer {
+    const { credentials } = request;
+    if (credentials.type === 'bearer' && credentials['token'] === undefined) {
+      const fault = { field: 'credentials.token', code: 'missing_field', message: 'It is needed.' };
+      return { status: 400, body: { code: 'bad_request', message: 'See there.', sub_errors: [fault] } };
+    }
+    if (credentials.type === 'bearer' && credentials['token'] === 'wrong')
+      return refusal('provider_auth_failed', 'deSEC refuses the token.');
+    return { status: 200, body: { integration: this.#seal(request) } };
+  }
+
+  #getZones({ integration, account, integration_id, provider }: Integrated): Answer {
+    const made = this.handles.get(integration);
+    const holds =
+      made?.account === account && made.integration_id === integration_id && made.provider === provider;
+    if (made === undefined || !holds)
+      return { status: 400, body: { code: 'bad_handle', message: 'The handle does not open.' } };
+    if (!this.reseals) return { status: 200, body: { zones: this.zones } };
+    this.handles.delete(integration);
+    return { status: 200, body: { zones: this.zones, integration: this.#seal(made) } };
+  }
+
+  #seal(made: MakeIntegration): string {
+    const handle = `fake.${randomBytes(24).toString('base64url')}`;
+    this.handles.set(handle, made);
+    return handle;
+  }
+}
+
+/** What the provider says. @param handle a new one that the error brings */
+export function refusal(code: string, message: string, handle?: string): Answer {
+  const resealed = handle === undefined ? {} : { integration: handle };
+  return { status: 502, body: { code, message, ...resealed } };
+}

@@ -1,0 +1,50 @@
+import type { LatestIssuance, RecordOfPlan } from '@certwright/persistence';
+import type { StoredOrder } from '../orders/order';
+import { type IssuanceFacts, issuanceJson } from './issuance-json';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const places = { approvalZone: 'approval.test', approvalUrl: 'http://approval.test' };
+const record: RecordOfPlan = {
+  integrationId: '172594820411904',
+  dnsName: 'example.com',
+  state: 'wanted',
+  problem: 'ns2.example.net does not answer with it yet.',
+  failures: 0,
+  stoppedAt: null,
+};
+
+function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unknown {
+  const order = {
+    dnsNames: [dnsName],
+    approverEmails: {},
+    paused: false,
+    termsId: '1',
+  } as unknown as StoredOrder;
+  const latest = {
+    state: 'open',
+    approvals: [],
+    records,
+    dueAt: now,
+    renewAt: null,
+  } as unknown as LatestIssuance;
+  const facts: IssuanceFacts = { latest, labels: new Map(), ruleSecret: 's', mailboxes: [], now };
+  const { names } = issuanceJson(order, facts, places) as { names: { integration: unknown }[] };
+  return names[0]?.integration;
+}
+
+describe('the integration of a name', () => {
+  it.each<[string, Partial<RecordOfPlan>, object]>([
+    ['waits, and tells for what', {}, { state: 'waiting', problem: record.problem }],
+    ['stands', { state: 'standing', problem: null }, { state: 'standing', problem: null }],
+    ['fails', { failures: 1, problem: 'No.' }, { state: 'failing', problem: 'No.' }],
+    ['fails when something else took the place', { stoppedAt: '2026-11-20T11:00:00Z' }, { state: 'failing' }],
+  ])('%s', (_, also, told) => {
+    const found = integrationOf('example.com', [{ ...record, ...also }]);
+    expect(found).toMatchObject({ integration_id: 172594820411904, ...told });
+  });
+
+  it('is that of its base name for a wildcard, and null where none publishes', () => {
+    expect(integrationOf('*.example.com', [record])).toMatchObject({ state: 'waiting' });
+    expect(integrationOf('www.example.com', [record])).toBeNull();
+  });
+});

@@ -1,0 +1,74 @@
+import { TSIG_ERROR, type TsigError } from '../codes';
+import { nameOctets } from '../name';
+import { WireFault } from '../wire-fault';
+import { FUDGE_S, isInTime, judgeMac, macOf } from './signature';
+import { TSIG_ALGORITHMS, type TsigKey } from './tsig-key';
+import { putTsigOn, takeTsigOff, timeOctets, type TsigRecord } from './tsig-record';
+
+/** The side that answers: RFC 8945 sections 5.2 and 5.3. */
+
+/** How the response to a signed request is to be signed. */
+export interface ResponseSigning {
+  readonly request: TsigRecord;
+  /** Absent: the response carries the record with an error and no MAC. */
+  readonly key?: TsigKey;
+  readonly error?: TsigError;
+}
+
+export type RequestVerdict =
+  | { readonly verdict: 'unsigned' }
+  /** `message` is without the record. */
+  | { readonly verdict: 'valid'; readonly message: Buffer; readonly signing: ResponseSigning }
+  /** To be answered NOTAUTH. */
+  | { readonly verdict: 'refused'; readonly signing: ResponseSigning };
+
+/**
+ * Checks in the order of section 5.2: key, MAC, time. Only who has the key learns what our clock says.
+ *
+ * @param nowS seconds since 1970
+ * @throws WireFault also for a MAC of a size that no truncation may have
+ */
+export function verifyRequest(request: Buffer, keys: readonly TsigKey[], nowS: number): RequestVerdict {
+  const signed = takeTsigOff(request);
+  if (signed === undefined) return { verdict: 'unsigned' };
+  const { record, message } = signed;
+  const refused = (error: TsigError, key?: TsigKey): RequestVerdict => ({
+    verdict: 'refused',
+    signing: { request: record, error, ...(key !== undefined && { key }) },
+  });
+  const key = keys.find(({ name, algorithm }) => name === record.keyName && algorithm === record.algorithm);
+  if (key === undefined) return refused('BADKEY');
+  const mac = judgeMac(macOf(key, message, record), record.mac);
+  if (mac === 'malformed') throw new WireFault('a MAC of an impossible size');
+  if (mac === 'truncated') return refused('BADTRUNC');
+  if (mac === 'different') return refused('BADSIG');
+  if (!isInTime(record, nowS)) return refused('BADTIME', key);
+  return { verdict: 'valid', message, signing: { request: record, key } };
+}
+
+/** The response with its TSIG record. */
+export function signResponse(response: Buffer, signing: ResponseSigning, nowS: number): Buffer {
+  const { request, key, error } = signing;
+  const isLate = error === 'BADTIME';
+  const variables = {
+    // Section 5.2.3: a client whose clock is wrong must still be able to take the response as fresh.
+    timeSigned: isLate ? request.timeSigned : nowS,
+    fudge: isLate ? request.fudge : FUDGE_S,
+    error: error === undefined ? 0 : TSIG_ERROR[error],
+    otherData: isLate ? timeOctets(nowS) : Buffer.alloc(0),
+  };
+  return putTsigOn(response, {
+    ...variables,
+    keyName: request.keyName,
+    algorithm: request.algorithm,
+    mac: key === undefined ? Buffer.alloc(0) : macOf(key, response, variables, request.mac),
+    originalId: response.readUInt16BE(0),
+  });
+}
+
+/** Octets that `signResponse` adds. */
+export function signingOctets({ request, key, error }: ResponseSigning): number {
+  const names = nameOctets(request.keyName).length + nameOctets(request.algorithm).length;
+  const mac = key === undefined ? 0 : TSIG_ALGORITHMS[key.algorithm].macOctets;
+  return names + mac + 26 + (error === 'BADTIME' ? 6 : 0);
+}

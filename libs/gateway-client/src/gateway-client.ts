@@ -1,0 +1,89 @@
+import { Agent } from 'node:https';
+import type { GatewayDescription, GatewayEndpoint } from '@certwright/gateway-contract';
+import { exchange, type Line } from './exchange';
+import type { Answered, Asked, Gateway } from './gateway';
+import { readers, readObject } from './read-answer';
+import { readDescription } from './read-description';
+
+export interface GatewayClientOptions {
+  /** `https://…`; a path may stand behind the host. Its host must stand in the gateway's certificate. */
+  readonly url: string;
+  /** The private CA that certified the gateway, PEM; no other is trusted. */
+  readonly ca: string;
+  /** Who we are, PEM. */
+  readonly certificate: string;
+  /** PEM. */
+  readonly key: string;
+  /** For a whole message, a repetition included. Default: 30 s. */
+  readonly timeoutMs?: number;
+}
+
+/** Providers are slow, and the gateway pages through their lists. */
+const defaultTimeoutMs = 30_000;
+/** An account with some ten thousand zones. */
+const maxAnswerBytes = 1_048_576;
+/** Shorter than servers keep idle connections (Node: 5 s), so that few messages meet one that is being closed. */
+const idleMs = 4_000;
+/** Connections at a time; what comes on top waits its turn within its time. */
+const mostConnections = 32;
+
+/** Speaks to the DNS gateway over mutual TLS. Connections are kept; `close` ends them. */
+export class GatewayClient implements Gateway {
+  readonly #base: string;
+  readonly #line: Line;
+  readonly #timeoutMs: number;
+
+  constructor({ url, ca, certificate, key, timeoutMs = defaultTimeoutMs }: GatewayClientOptions) {
+    if (!url.startsWith('https://')) throw new Error('The URL of the DNS gateway must begin with https://.');
+    this.#base = url.replace(/\/+$/, '');
+    this.#timeoutMs = timeoutMs;
+    this.#line = {
+      tls: { ca, cert: certificate, key, minVersion: 'TLSv1.3' },
+      agent: new Agent({ keepAlive: true, timeout: idleMs, maxSockets: mostConnections }),
+      maxAnswerBytes,
+    };
+  }
+
+  async describe(account: string): Promise<GatewayDescription> {
+    const url = new URL(`${this.#base}/description`);
+    url.searchParams.set('account', account);
+    const question = { method: 'GET', url, body: null, repeatable: true } as const;
+    const answer = await exchange(this.#line, question, AbortSignal.timeout(this.#timeoutMs));
+    return readDescription(readObject(answer));
+  }
+
+  async makeIntegration(request: Asked<'make_integration'>): Promise<Answered<'make_integration'>> {
+    // What is sealed may be an OAuth code, too; a code that arrives twice may cost its tokens (RFC 6749, section 4.1.2).
+    const { type } = request.credentials;
+    return await this.#post('make_integration', request, type === 'bearer' || type === 'cloud_account');
+  }
+
+  async getZones(request: Asked<'get_zones'>): Promise<Answered<'get_zones'>> {
+    return await this.#post('get_zones', request);
+  }
+
+  async addRecord(request: Asked<'add_record'>): Promise<Answered<'add_record'>> {
+    return await this.#post('add_record', request);
+  }
+
+  async removeRecord(request: Asked<'remove_record'>): Promise<Answered<'remove_record'>> {
+    return await this.#post('remove_record', request);
+  }
+
+  /** Ends the connections that are kept. */
+  close(): void {
+    this.#line.agent.destroy();
+  }
+
+  async #post<E extends GatewayEndpoint>(
+    endpoint: E,
+    request: Asked<E>,
+    repeatable = true,
+  ): Promise<Answered<E>> {
+    const url = new URL(`${this.#base}/${endpoint}`);
+    const question = { method: 'POST', url, body: JSON.stringify(request), repeatable } as const;
+    const answer = await exchange(this.#line, question, AbortSignal.timeout(this.#timeoutMs));
+    const read: (json: Readonly<Record<string, unknown>>) => Answered<E> = readers[endpoint];
+    return read(readObject(answer));
+  }
+}

@@ -1,0 +1,27 @@
+export {
+  type BearerCredentials,
+  type CloudAccountCredentials,
+  type Credentials,
+  type OauthCodeCredentials,
+  type SealedContent,
+  sealedContentAgeS,
+  type SealedCredentials,
+  sealingAlgorithms,
+} from './credentials';
+export {
+  type CredentialKind,
+  type CredentialMember,
+  type GatewayDescription,
+  type ProviderDescription,
+} from './description';
+export {
+  type GatewayEndpoint,
+  gatewayEndpoints,
+  type GatewayError,
+  type GatewayMessages,
+  type Integrated,
+  type IntegrationOwner,
+  type MaybeResealed,
+} from './messages';
+export { type ProviderName, providerNames } from './providers';
+export { type RecordType, recordTypes, type WantedRecord, type Zone } from './records';

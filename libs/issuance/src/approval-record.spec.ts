@@ -1,0 +1,191 @@
+import {
+  type ApprovalRecord,
+  nextRecordStep,
+  type RecordChange,
+  type RecordFinding,
+  whenAdded,
+  whenFailed,
+} from './approval-record';
+import { recordStanding, waitingForRecord } from './approval-record-words';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
+const ahead = (seconds: number) => ago(-seconds);
+
+const fresh: ApprovalRecord = {
+  id: '1',
+  integrationId: '2',
+  dnsName: 'www.example.com',
+  state: 'wanted',
+  attemptedAt: null,
+  addedAt: null,
+  recordHandle: null,
+  stoppedAt: null,
+  problem: null,
+  failures: 0,
+  dueAt: now,
+};
+const attempted = { ...fresh, attemptedAt: ago(10) };
+const added = { ...attempted, addedAt: ago(8), recordHandle: 'handle' };
+const standing = { ...added, state: 'standing' } as const;
+const unwanted = { ...added, state: 'unwanted', addedAt: null } as const;
+
+const everywhere: RecordFinding = { seen: 'everywhere', absent: false, other: null, problem: '' };
+const absent: RecordFinding = { seen: 'nowhere', absent: true, other: null, problem: 'Nothing there.' };
+const partly: RecordFinding = { ...absent, seen: 'somewhere', problem: 'ns2 does not answer with it yet.' };
+const silent: RecordFinding = { ...absent, absent: false, problem: 'ns1 cannot be asked.' };
+const replaced: RecordFinding = {
+  ...absent,
+  absent: false,
+  other: 'a CNAME',
+  problem: 'Somebody’s is there.',
+};
+
+const step = (record: ApprovalRecord, finding: RecordFinding | null = null, needed = true) =>
+  nextRecordStep(record, { needed, finding }, now);
+const saves = (change: RecordChange) => ({
+  kind: 'save',
+  change: expect.objectContaining(change) as unknown,
+});
+
+describe('a record that is needed', () => {
+  it.each<[string, ApprovalRecord, RecordFinding | null, unknown]>([
+    ['is looked for before anything is added', fresh, null, { kind: 'look' }],
+    ['stands without being added when it is there', fresh, everywhere, saves({ state: 'standing' })],
+    ['is added when it is not there', fresh, absent, { kind: 'add' }],
+    ['is added when it is not at every server', fresh, partly, { kind: 'add' }],
+    ['replaces what stood there before our first attempt', fresh, replaced, { kind: 'add' }],
+    ['is added again when the answer was lost', attempted, null, { kind: 'add' }],
+    ['is looked for once it was added', added, null, { kind: 'look' }],
+    [
+      'stands when every server answers with it',
+      added,
+      everywhere,
+      saves({ state: 'standing', dueAt: null }),
+    ],
+    ['waits for the servers that lag, and says so', added, partly, saves({ problem: partly.problem })],
+    [
+      'waits for a server that is silent',
+      { ...added, addedAt: ago(599) },
+      { ...silent, seen: 'somewhere' },
+      saves({ problem: silent.problem }),
+    ],
+    [
+      'stands without a server that has been silent for ten minutes, when all others have it',
+      { ...added, addedAt: ago(600) },
+      { ...silent, seen: 'somewhere' },
+      saves({ state: 'standing' }),
+    ],
+    [
+      'never stands while a server denies it',
+      { ...added, addedAt: ago(3_000) },
+      partly,
+      saves({ problem: partly.problem }),
+    ],
+    ['waits while the servers still have what it replaced', added, replaced, saves({ dueAt: ahead(2) })],
+    [
+      'is added again when nobody has it after an hour',
+      { ...added, addedAt: ago(3_600) },
+      absent,
+      { kind: 'add' },
+    ],
+    [
+      'does not fight what replaced it before it stood',
+      { ...added, addedAt: ago(3_600) },
+      replaced,
+      saves({ problem: replaced.problem }),
+    ],
+    ['is looked for again when somebody doubts it', standing, null, { kind: 'look' }],
+    ['stays when it is still there', standing, everywhere, saves({ state: 'standing', dueAt: null })],
+    [
+      'is wanted again when it is gone',
+      standing,
+      absent,
+      saves({ state: 'wanted', addedAt: null, dueAt: now }),
+    ],
+    ['stays while nobody answers', standing, silent, saves({ problem: silent.problem, dueAt: null })],
+    [
+      'is left alone when something else replaced it',
+      standing,
+      replaced,
+      saves({ state: 'wanted', stoppedAt: now, dueAt: null }),
+    ],
+    ['goes on once somebody asks', { ...added, stoppedAt: ago(60) }, null, { kind: 'add' }],
+    ['is wanted again while it is being removed', unwanted, null, saves({ state: 'wanted', dueAt: now })],
+  ])('%s', (_, record, finding, expected) => {
+    expect(step(record, finding)).toEqual(expected);
+  });
+});
+
+describe('a record that is not needed', () => {
+  const settled = { ...unwanted, recordHandle: null, attemptedAt: ago(3_600) };
+  it.each<[string, ApprovalRecord, RecordFinding | null, unknown]>([
+    ['is removed at once when it was never attempted', fresh, null, saves({ state: 'removed' })],
+    [
+      'is left to the customer when it was theirs',
+      { ...standing, attemptedAt: null, recordHandle: null },
+      null,
+      saves({ state: 'removed' }),
+    ],
+    ['is unwanted from then on', standing, null, saves({ state: 'unwanted', addedAt: null, dueAt: now })],
+    ['is removed by its handle', unwanted, null, { kind: 'remove' }],
+    ['is looked for when it has no handle', settled, null, { kind: 'look' }],
+    ['is added for its handle', settled, everywhere, { kind: 'add' }],
+    ['is added for its handle when no server has it yet', settled, absent, { kind: 'add' }],
+    ['is not put in the place of somebody else’s', settled, replaced, saves({ state: 'removed' })],
+    [
+      'is waited for when what it replaced may still be served',
+      { ...settled, attemptedAt: ago(600) },
+      replaced,
+      saves({ dueAt: ahead(3_000) }),
+    ],
+    [
+      'is given up after a month of hourly tries',
+      { ...unwanted, failures: 720, problem: 'Nobody lets us in.' },
+      null,
+      saves({ state: 'removed', problem: 'Nobody lets us in.' }),
+    ],
+  ])('%s', (_, record, finding, expected) => {
+    expect(step(record, finding, false)).toEqual(expected);
+  });
+});
+
+describe('what the gateway says', () => {
+  it('gives the handle, and of a wanted record that it was added', () => {
+    expect(whenAdded(attempted, 'new', now)).toMatchObject({
+      recordHandle: 'new',
+      addedAt: now,
+      failures: 0,
+    });
+    expect(whenAdded({ ...unwanted, recordHandle: null }, 'new', now)).not.toHaveProperty('addedAt');
+  });
+
+  it.each([
+    [0, null, 30],
+    [1, null, 120],
+    [2, null, 600],
+    [3, null, 3_600],
+    [9, null, 3_600],
+    [0, 90, 90],
+    [3, 90, 3_600],
+  ])(
+    'after %d failures and a Retry-After of %p is tried again after %d s',
+    (failures, retryAfterS, waitS) => {
+      const change = whenFailed({ ...added, failures }, 'No.', retryAfterS, now);
+      expect(change).toEqual({ failures: failures + 1, problem: 'No.', dueAt: ahead(waitS) });
+    },
+  );
+});
+
+it.each<[Partial<ApprovalRecord>, string, RegExp]>([
+  [fresh, 'waiting', /^the record is being added through the integration 2\.$/],
+  [{ ...added, problem: 'ns2 lags.' }, 'waiting', /was added through the integration 2; ns2 lags\.$/],
+  [{ ...fresh, failures: 1, problem: 'Refused.' }, 'failing', /could not be added .* Refused\.$/],
+  [{ ...added, stoppedAt: now, problem: 'Replaced.' }, 'failing', /was added .* Replaced\.$/],
+  [unwanted, 'waiting', /earlier order is being removed/],
+  [standing, 'standing', /./],
+])('of %o is told that it is %s', (also, standingWord, words) => {
+  const record = { ...fresh, ...also };
+  expect(recordStanding(record)).toBe(standingWord);
+  expect(waitingForRecord(record)).toMatch(words);
+});

@@ -1,0 +1,204 @@
+import { nextAuthorityLook, nextRecordTry } from './schedule';
+
+/**
+ * `wanted` (being added, or waited for) → `standing` (every authoritative server answers with it) → `unwanted` (being
+ * removed) → `removed`. A `standing` one that is gone is `wanted` again, and so is an `unwanted` one that is needed again.
+ */
+export const approvalRecordStates = ['wanted', 'standing', 'unwanted', 'removed'] as const;
+export type ApprovalRecordState = (typeof approvalRecordStates)[number];
+
+/** A standing approval record that the platform publishes through an integration of the account. */
+export interface ApprovalRecord {
+  readonly id: string;
+  readonly integrationId: string;
+  /** Without `*.`. */
+  readonly dnsName: string;
+  readonly state: ApprovalRecordState;
+  /** Before the gateway is first asked to add it: from then on it may be there, handle or not. */
+  readonly attemptedAt: Date | null;
+  /** When the gateway last confirmed it; null: it is to be added, maybe once more. */
+  readonly addedAt: Date | null;
+  /** What removes it; null: not added by us, or the answer was lost. */
+  readonly recordHandle: string | null;
+  /** Since when it is left alone, because somebody else's stands in its place; null: it is not. */
+  readonly stoppedAt: Date | null;
+  /** A sentence for the caller; null when nothing is wrong. */
+  readonly problem: string | null;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** When to go on; null: there is nothing to do until somebody asks. */
+  readonly dueAt: Date | null;
+}
+
+/** What the authoritative servers of the zone answer. */
+export interface RecordFinding {
+  /** Where the record is: at every server, at some, at none. */
+  readonly seen: 'everywhere' | 'somewhere' | 'nowhere';
+  /** Whether a server says that nothing is there. */
+  readonly absent: boolean;
+  /** What a server has there instead, in words; null: nobody has. */
+  readonly other: string | null;
+  /** Which servers do not answer with the record, a sentence for the caller; empty when all do. */
+  readonly problem: string;
+}
+
+export interface RecordFacts {
+  /** An open plan names it, and its integration is not deleted. */
+  readonly needed: boolean;
+  /** What this walk found; null: it has not looked yet. */
+  readonly finding: RecordFinding | null;
+}
+
+/** What changes in the row; what is left out stays. */
+export interface RecordChange {
+  readonly state?: ApprovalRecordState;
+  readonly attemptedAt?: Date | null;
+  readonly addedAt?: Date | null;
+  readonly recordHandle?: string | null;
+  readonly stoppedAt?: Date | null;
+  readonly standingAt?: Date | null;
+  readonly problem?: string | null;
+  readonly failures?: number;
+  readonly dueAt?: Date | null;
+}
+
+export type RecordStep =
+  /** Ask every authoritative server. */
+  | { readonly kind: 'look' }
+  /** Have the gateway add it, and keep the handle. */
+  | { readonly kind: 'add' }
+  /** Have the gateway remove it by its handle. */
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'save'; readonly change: RecordChange };
+
+/** Decides the one next step of a record that is due. Every step may be repeated after a crash. */
+export function nextRecordStep(record: ApprovalRecord, facts: RecordFacts, now: Date): RecordStep {
+  if (!facts.needed) return record.state === 'unwanted' ? remove(record, facts, now) : unwant(record, now);
+  switch (record.state) {
+    case 'wanted':
+      return publish(record, facts.finding, now);
+    case 'standing':
+      return confirm(facts.finding, now);
+    case 'unwanted':
+      return save({ state: 'wanted', problem: null, failures: 0, dueAt: now });
+    case 'removed':
+      return save({ dueAt: null });
+  }
+}
+
+/** It was added an hour ago and nobody has it: somebody took it away, or the provider forgot it. */
+const addAgainAfterMs = 3_600_000;
+
+function publish(record: ApprovalRecord, finding: RecordFinding | null, now: Date): RecordStep {
+  // Left alone until somebody asks, and somebody did: else it would not be due.
+  if (record.stoppedAt !== null) return { kind: 'add' };
+  if (record.attemptedAt === null) {
+    if (finding === null) return { kind: 'look' };
+    // It is the customer's own then, and never removed by us.
+    return finding.seen === 'everywhere' ? stand(now) : { kind: 'add' };
+  }
+  if (record.addedAt === null) return { kind: 'add' };
+  if (finding === null) return { kind: 'look' };
+  if (finding.seen === 'everywhere' || onlySilenceIsMissing(record.addedAt, finding, now)) return stand(now);
+  const lost =
+    finding.seen === 'nowhere' &&
+    finding.other === null &&
+    record.addedAt.getTime() + addAgainAfterMs <= now.getTime();
+  if (lost) return { kind: 'add' };
+  return save({ problem: finding.problem, failures: 0, dueAt: nextAuthorityLook(record.addedAt, now) });
+}
+
+/** As long as a secondary server may be away for a restart; one that is away for longer is away for CAs, too. */
+const silenceAfterMs = 10 * 60_000;
+
+/**
+ * Every server that answers has it, and the others have been silent for long: a name server that is dead for good must not
+ * keep the zone without certificates. Resolvers go on to the next server as well.
+ */
+function onlySilenceIsMissing(addedAt: Date, { seen, absent, other }: RecordFinding, now: Date): boolean {
+  const someHaveItAndNoneDenies = seen === 'somewhere' && !absent && other === null;
+  return someHaveItAndNoneDenies && addedAt.getTime() + silenceAfterMs <= now.getTime();
+}
+
+function stand(now: Date): RecordStep {
+  return save({ state: 'standing', standingAt: now, problem: null, failures: 0, dueAt: null });
+}
+
+/** Somebody doubts a record that stood: it was not found, or an order that names it was changed. */
+function confirm(finding: RecordFinding | null, now: Date): RecordStep {
+  if (finding === null) return { kind: 'look' };
+  if (finding.seen === 'everywhere') return stand(now);
+  if (finding.other !== null) {
+    // Who changed it meant to: two systems that replace each other's record would never end.
+    const problem = `${finding.problem} It stood there and was replaced by something else; it is added again when the order is posted once more, or at the next renewal.`;
+    return save({ state: 'wanted', addedAt: null, stoppedAt: now, problem, dueAt: null });
+  }
+  // Servers that are silent say nothing about the record.
+  if (!finding.absent) return save({ problem: finding.problem, dueAt: null });
+  return save({ state: 'wanted', addedAt: null, problem: finding.problem, failures: 0, dueAt: now });
+}
+
+function unwant(record: ApprovalRecord, now: Date): RecordStep {
+  if (record.state === 'removed') return save({ dueAt: null });
+  if (record.attemptedAt === null) return gone(null);
+  const change = { state: 'unwanted', addedAt: null, stoppedAt: null, problem: null, failures: 0 } as const;
+  return save({ ...change, dueAt: now });
+}
+
+/** The zone's servers may still answer with what was there before an attempt whose answer was lost. */
+const settledAfterMs = 3_600_000;
+
+/** After a month of hourly tries: the provider will not let us remove it any more. */
+const giveUpRemovalAfterFailures = 30 * 24;
+
+function remove(
+  { attemptedAt, recordHandle, failures, problem }: ApprovalRecord,
+  { finding }: RecordFacts,
+  now: Date,
+): RecordStep {
+  if (attemptedAt === null) return gone(null);
+  if (failures >= giveUpRemovalAfterFailures) return gone(problem);
+  if (recordHandle !== null) return { kind: 'remove' };
+  // Adding gives the handle of the one record that stands then. Unless somebody else's does: it would be lost.
+  if (finding === null) return { kind: 'look' };
+  if (finding.seen !== 'nowhere' || finding.absent || finding.other === null) return { kind: 'add' };
+  const settledAt = new Date(attemptedAt.getTime() + settledAfterMs);
+  return settledAt.getTime() <= now.getTime() ? gone(null) : save({ dueAt: settledAt });
+}
+
+/** @param problem why it may still be there; null: it is not */
+function gone(problem: string | null): RecordStep {
+  return save({ ...whenRemoved, problem });
+}
+
+function save(change: RecordChange): RecordStep {
+  return { kind: 'save', change };
+}
+
+/** The gateway has added it. Of an unwanted one only the handle counts. */
+export function whenAdded({ state }: ApprovalRecord, recordHandle: string, now: Date): RecordChange {
+  const change = { recordHandle, stoppedAt: null, problem: null, failures: 0, dueAt: now };
+  return state === 'unwanted' ? change : { ...change, addedAt: now, standingAt: null };
+}
+
+/** Of one that is needed again by then, it is known that nothing is there. */
+export const whenRemoved: RecordChange = {
+  state: 'removed',
+  attemptedAt: null,
+  addedAt: null,
+  recordHandle: null,
+  stoppedAt: null,
+  problem: null,
+  failures: 0,
+  dueAt: null,
+};
+
+/** @param retryAfterS as the other side asks for; null: it does not */
+export function whenFailed(
+  { failures }: ApprovalRecord,
+  problem: string,
+  retryAfterS: number | null,
+  now: Date,
+): RecordChange {
+  return { failures: failures + 1, problem, dueAt: nextRecordTry(failures + 1, now, retryAfterS) };
+}

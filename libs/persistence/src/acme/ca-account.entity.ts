@@ -1,0 +1,40 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { CertificateAuthorityEntity } from './certificate-authority.entity';
+
+/** Our account at a CA. Its key is stored before the CA hears of it, and only the worker can open it. */
+@Entity('ca_account')
+@Check('ca_account_state', `state IN ('new', 'valid', 'ended')`)
+@Check('ca_account_url_when_valid', `state <> 'valid' OR account_url IS NOT NULL`)
+@Check('ca_account_rollover', `next_key_sealed IS NULL OR rollover_due_at IS NOT NULL`)
+@Index('ca_account_of_authority', ['authority'], { unique: true, where: `state <> 'ended'` })
+export class CaAccountEntity {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+  id!: string;
+
+  @ForeignKey(() => CertificateAuthorityEntity)
+  @Column('text')
+  authority!: string;
+
+  @Column('text')
+  state!: 'new' | 'valid' | 'ended';
+
+  @Column('text', { name: 'account_url', nullable: true })
+  accountUrl!: string | null;
+
+  @Column('bytea', { name: 'key_sealed', comment: 'sealed PKCS#8' })
+  keySealed!: Buffer;
+
+  /** Stored before the CA is asked to take it in place of the other one. */
+  @Column('bytea', { name: 'next_key_sealed', nullable: true, comment: 'sealed PKCS#8' })
+  nextKeySealed!: Buffer | null;
+
+  @Column('timestamptz', {
+    name: 'rollover_due_at',
+    nullable: true,
+    comment: 'when the change of key is gone on with; null: none is wanted',
+  })
+  rolloverDueAt!: Date | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}

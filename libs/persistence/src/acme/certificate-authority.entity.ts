@@ -1,0 +1,85 @@
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** How many may be asked for within a time; kept as a token bucket that refills evenly. */
+export interface CaLimit {
+  readonly count: number;
+  /** Seconds in which `count` tokens refill. */
+  readonly perS: number;
+}
+
+/** The CA's published limits; what is left out is not limited. */
+export interface CaLimits {
+  readonly newOrders?: CaLimit;
+  readonly perRegisteredDomain?: CaLimit;
+  readonly perNameSet?: CaLimit;
+  /** Per name. */
+  readonly failedAuthorizations?: CaLimit;
+  /** Whether an order that says what it replaces (RFC 9773) counts for none of them. Default: it counts like any other. */
+  readonly replacementsExempt?: boolean;
+  /** Names in a certificate under any profile; default: as many as the product takes. */
+  readonly maxDnsNames?: number;
+  /** By profile, in place of those for any. */
+  readonly profileLimits?: Readonly<Record<string, { readonly maxDnsNames?: number }>>;
+}
+
+/** A CA that speaks ACME (RFC 8555). An operator adds one without touching code. */
+@Entity('certificate_authority')
+@Check('certificate_authority_name', `name ~ '^[a-z0-9][a-z0-9-]{0,62}$' AND name <> 'built-in'`)
+@Check('certificate_authority_directory', `directory_url LIKE 'https://%'`)
+@Check('certificate_authority_eab', `(eab_key_id IS NULL) = (eab_hmac_sealed IS NULL)`)
+export class CertificateAuthorityEntity {
+  @PrimaryColumn('text')
+  name!: string;
+
+  @Column('text', { name: 'directory_url' })
+  directoryUrl!: string;
+
+  /** Hosts besides the directory's that its answers may lead to. */
+  @Column('text', { name: 'allowed_hosts', array: true, default: () => `'{}'`, comment: 'host or host:port' })
+  allowedHosts!: string[];
+
+  /** PEM; besides those that every program trusts, for the connection to the CA itself. */
+  @Column('text', { name: 'tls_roots', nullable: true })
+  tlsRoots!: string | null;
+
+  /** Besides those that browsers trust: what its certificates may lead up to. */
+  @Column('bytea', { name: 'trusted_roots', array: true, default: () => `'{}'`, comment: 'DER' })
+  trustedRoots!: Buffer[];
+
+  /** Common name of the root that the chain should lead to, where the CA offers several. */
+  @Column('text', { name: 'preferred_root', nullable: true })
+  preferredRoot!: string | null;
+
+  @Column('text', { array: true, default: () => `'{}'`, comment: 'mailto: URLs' })
+  contacts!: string[];
+
+  @Column('text', { name: 'eab_key_id', nullable: true })
+  eabKeyId!: string | null;
+
+  @Column('bytea', {
+    name: 'eab_hmac_sealed',
+    nullable: true,
+    comment: 'sealed external account binding key',
+  })
+  eabHmacSealed!: Buffer | null;
+
+  /** What a CAA record names this CA by (RFC 8659, section 4.2); empty: CAA is left to the CA. */
+  @Column('text', { name: 'caa_domains', array: true, default: () => `'{}'` })
+  caaDomains!: string[];
+
+  @Column('jsonb', { default: () => `'{}'` })
+  limits!: CaLimits;
+
+  @Column('boolean', { default: true })
+  enabled!: boolean;
+
+  /** Not asked before: it did not answer, or said that it is overloaded. */
+  @Column('timestamptz', { name: 'down_until', nullable: true })
+  downUntil!: Date | null;
+
+  @Column('text', { nullable: true, comment: 'why it is down' })
+  problem!: string | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}

@@ -1,0 +1,91 @@
+import type { ApprovalRecord, ApprovalRecordState } from '@certwright/issuance';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { AccountEntity } from '../accounts/account.entity';
+import { DnsIntegrationEntity } from '../dns-integrations/dns-integration.entity';
+
+/**
+ * A standing approval record that the platform publishes through an integration. The holder of the integration's lease
+ * moves it; everybody else only asks: for a record, for a look, for another integration.
+ */
+@Entity('approval_record')
+@Check('approval_record_state', `state IN ('wanted', 'standing', 'unwanted', 'removed')`)
+@Check('approval_record_removed_is_final', `(state = 'removed') = (removed_at IS NOT NULL)`)
+@Index('approval_record_of_name', ['accountId', 'dnsName'], { unique: true, where: `state <> 'removed'` })
+@Index('approval_record_due', ['dueAt'], { where: `state <> 'removed' AND due_at IS NOT NULL` })
+@Index('approval_record_removed', ['removedAt'], { where: `state = 'removed'` })
+export class ApprovalRecordEntity implements ApprovalRecord {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+  id!: string;
+
+  @ForeignKey(() => AccountEntity)
+  @Column('bigint', { name: 'account_id' })
+  accountId!: string;
+
+  @Index('approval_record_integration')
+  @ForeignKey(() => DnsIntegrationEntity)
+  @Column('bigint', { name: 'integration_id' })
+  integrationId!: string;
+
+  /** Without `*.`: a name and its wildcard are approved at the same place. */
+  @Column({ type: 'text', name: 'dns_name', collation: 'C' })
+  dnsName!: string;
+
+  @Column({
+    type: 'text',
+    name: 'zone_name',
+    collation: 'C',
+    comment: 'the zone of the integration that holds it',
+  })
+  zoneName!: string;
+
+  /** `_acme-challenge.<dns_name>` → this target, as a CNAME. */
+  @Column('text')
+  target!: string;
+
+  @Column('text')
+  state!: ApprovalRecordState;
+
+  /** Before the gateway is first asked to add it: from then on it may be there, handle or not. */
+  @Column('timestamptz', { name: 'attempted_at', nullable: true })
+  attemptedAt!: Date | null;
+
+  /** When the gateway last confirmed it; null: it is to be added, maybe once more. */
+  @Column('timestamptz', { name: 'added_at', nullable: true })
+  addedAt!: Date | null;
+
+  /** What removes it; null: not added by us, or the answer was lost. */
+  @Column('text', { name: 'record_handle', nullable: true, comment: 'sealed by the gateway' })
+  recordHandle!: string | null;
+
+  /** Since when it is left alone, because somebody else's stands in its place. */
+  @Column('timestamptz', { name: 'stopped_at', nullable: true })
+  stoppedAt!: Date | null;
+
+  /** What was found, or what the provider said, in words for the caller; null when nothing is wrong. */
+  @Column('text', { nullable: true })
+  problem!: string | null;
+
+  @Column('integer', { default: 0, comment: 'failures in a row' })
+  failures!: number;
+
+  /** When to go on; null: there is nothing to do. */
+  @Column('timestamptz', { name: 'due_at', nullable: true })
+  dueAt!: Date | null;
+
+  /** Whoever decides about it reads them first: a due time that was decided on without the newest wish does not count. */
+  @Column('integer', { default: 0, comment: 'how often somebody asked for a look' })
+  asks!: number;
+
+  @Column('timestamptz', {
+    name: 'standing_at',
+    nullable: true,
+    comment: 'last seen at every authoritative server since it was added',
+  })
+  standingAt!: Date | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+
+  @Column('timestamptz', { name: 'removed_at', nullable: true })
+  removedAt!: Date | null;
+}

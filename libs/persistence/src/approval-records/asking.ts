@@ -1,0 +1,20 @@
+/**
+ * Asks for a look at every record that a plan uses: one that waits for its next look is looked at a second later, one
+ * whose provider failed half a minute later, one that nobody is busy with at once.
+ *
+ * @param planId its placeholder, `$1`
+ */
+export const askForRecordsOf = (planId: string) => `
+  UPDATE approval_record SET ${askedAgain}
+  WHERE id IN (
+    SELECT record.id FROM approval_record AS record JOIN approval_record_use ON record_id = record.id
+    WHERE plan_id = ${planId} AND record.state <> 'removed' ORDER BY dns_name FOR UPDATE OF record)`;
+
+/** Columns of a record that somebody asks for. */
+export const askedAgain = `
+  asks = approval_record.asks + 1,
+  due_at = CASE
+    WHEN approval_record.due_at IS NULL THEN clock_timestamp()
+    ELSE least(approval_record.due_at, clock_timestamp()
+      + CASE WHEN approval_record.failures = 0 THEN interval '1 second' ELSE interval '30 seconds' END)
+  END`;

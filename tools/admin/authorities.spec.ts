@@ -1,0 +1,292 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { rootCertificates } from 'node:tls';
+import {
+  CaAccounts,
+  CertificateAuthorityEntity,
+  coreDataSource,
+  ProductEntity,
+} from '@certwright/persistence';
+import { SealingKeys } from '@certwright/sealing';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { authorityCommands } from './authorities';
+import { productCommands } from './products';
+
+const sealingKey = randomBytes(32);
+const [root = '', otherRoot = ''] = rootCertificates;
+const directory = 'https://acme.example/directory';
+
+let test: TestDatabase;
+let database: DataSource;
+let folder: string;
+let printed: string[];
+
+beforeAll(async () => {
+  process.env['CA_ACCOUNT_KEYS'] = sealingKey.toString('base64');
+  folder = await mkdtemp(path.join(tmpdir(), 'authorities-'));
+  test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 2,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+});
+afterAll(async () => {
+  delete process.env['CA_ACCOUNT_KEYS'];
+  await database.destroy();
+  await test.dispose();
+  await rm(folder, { recursive: true });
+});
+beforeEach(async () => {
+  for (const table of ['ca_account', 'certificate_authority']) await database.query(`DELETE FROM ${table}`);
+  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** As `npm run admin -- …`. @returns what was printed */
+async function run(...args: string[]): Promise<string> {
+  printed = [];
+  const program = new Command('admin').exitOverride().configureOutput({ writeErr: () => undefined });
+  for (const commands of [authorityCommands, productCommands]) {
+    const command = commands(async (work) => await work(database));
+    for (const each of command.commands) each.exitOverride().configureOutput({ writeErr: () => undefined });
+    program.addCommand(command);
+  }
+  await program.parseAsync(args, { from: 'user' });
+  return printed.join('\n');
+}
+
+const stored = async (name = 'mine') =>
+  await database.getRepository(CertificateAuthorityEntity).findOneBy({ name });
+const product = async () => await database.getRepository(ProductEntity).findOneBy({ name: 'free_ca' });
+
+async function file(name: string, content: string): Promise<string> {
+  const at = path.join(folder, name);
+  await writeFile(at, content);
+  return at;
+}
+
+describe('a CA', () => {
+  it('that is known is added by its preset', async () => {
+    await run('authority', 'add', 'letsencrypt', '--preset', 'letsencrypt', '--contact', 'ops@example.com');
+    expect(await stored('letsencrypt')).toMatchObject({
+      directoryUrl: 'https://acme-v02.api.letsencrypt.org/directory',
+      caaDomains: ['letsencrypt.org'],
+      contacts: ['mailto:ops@example.com'],
+      limits: {
+        newOrders: { count: 300, perS: 10_800 },
+        perRegisteredDomain: { count: 50, perS: 604_800 },
+        perNameSet: { count: 5, perS: 604_800 },
+        failedAuthorizations: { count: 5, perS: 3_600 },
+        replacementsExempt: true,
+        profileLimits: { tlsserver: { maxDnsNames: 25 } },
+      },
+      enabled: true,
+    });
+    await run('authority', 'add', 'staging', '--preset', 'letsencrypt-staging', '--limits', 'none');
+    expect(await stored('staging')).toMatchObject({ limits: {} });
+    expect(await run('authority', 'list')).toBe(
+      [
+        'letsencrypt\tenabled\thttps://acme-v02.api.letsencrypt.org/directory\tletsencrypt.org',
+        'staging\tenabled\thttps://acme-staging-v02.api.letsencrypt.org/directory\tletsencrypt.org',
+      ].join('\n'),
+    );
+  });
+
+  it('that nobody knew is added with all that it needs', async () => {
+    const roots = await file('roots.pem', `first\n${root}\nsecond\n${otherRoot}\n`);
+    await run(
+      ...['authority', 'add', 'mine', '--directory', directory, '--tls-roots', roots],
+      ...[
+        '--trusted-root',
+        await file('one.pem', root),
+        '--trusted-root',
+        await file('other.pem', otherRoot),
+      ],
+      ...[
+        '--allowed-host',
+        'acme2.example:8443',
+        '--caa-domain',
+        'ca.example',
+        '--caa-domain',
+        'ca2.example',
+      ],
+      ...['--preferred-root', 'Root X1', '--limits', '{"newOrders":{"count":2,"perS":60}}'],
+    );
+    const row = await stored();
+    expect(row).toMatchObject({
+      directoryUrl: directory,
+      allowedHosts: ['acme2.example:8443'],
+      caaDomains: ['ca.example', 'ca2.example'],
+      preferredRoot: 'Root X1',
+      limits: { newOrders: { count: 2, perS: 60 } },
+    });
+    expect(row?.trustedRoots).toHaveLength(2);
+    expect(row?.tlsRoots?.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
+    await expect(run('authority', 'add', 'mine', '--directory', directory)).rejects.toThrow('already');
+  });
+
+  it('is changed by what is given, and by nothing else', async () => {
+    await run('authority', 'add', 'mine', '--directory', directory, '--caa-domain', 'ca.example');
+    await run('authority', 'set', 'mine', '--preferred-root', 'Root X1');
+    expect(await stored()).toMatchObject({ preferredRoot: 'Root X1', caaDomains: ['ca.example'] });
+    await run('authority', 'set', 'mine', '--preferred-root', '', '--caa-domain', '');
+    expect(await stored()).toMatchObject({ preferredRoot: null, caaDomains: [] });
+    await expect(run('authority', 'set', 'mine')).rejects.toThrow('Nothing to change');
+    await expect(run('authority', 'set', 'nobody', '--limits', 'none')).rejects.toThrow(
+      'no authority "nobody"',
+    );
+  });
+
+  it('is disabled and enabled', async () => {
+    await run('authority', 'add', 'mine', '--directory', directory);
+    expect(await run('authority', 'disable', 'mine')).toBe('authority mine: disabled');
+    expect(await run('authority', 'list')).toContain('mine\tdisabled\t');
+    await database.query(
+      `UPDATE certificate_authority SET down_until = now() + interval '1 h', problem = 'Away.'`,
+    );
+    await run('authority', 'enable', 'mine');
+    expect(await run('authority', 'list')).toContain('mine\tenabled\t');
+  });
+
+  it.each([
+    ['a name', ['add', 'Mine', '--directory', directory], 'lower-case letters'],
+    ['the name of the built-in one', ['add', 'built-in', '--directory', directory], 'is not "built-in"'],
+    ['no directory', ['add', 'mine'], '--directory or --preset'],
+    ['another preset', ['add', 'mine', '--preset', 'constructor'], 'There is no preset "constructor"'],
+    ['a directory by http', ['add', 'mine', '--directory', 'http://acme.example/'], 'an https URL'],
+    ['a host with a path', ['add', 'mine', '--allowed-host', 'acme.example/x'], 'a host, or host:port'],
+    ['a CAA domain', ['add', 'mine', '--caa-domain', 'CA.example'], 'in lower case'],
+    ['two contacts in one', ['add', 'mine', '--contact', 'a@b.example,c@d.example'], 'an email address'],
+    ['another limit', ['add', 'mine', '--limits', '{"perWeek":{"count":1,"perS":1}}'], '"perWeek"'],
+    ['a limit of nothing', ['add', 'mine', '--limits', '{"newOrders":{"count":0,"perS":1}}'], '"newOrders"'],
+    [
+      'an exemption of another kind',
+      ['add', 'mine', '--limits', '{"replacementsExempt":1}'],
+      '"replacementsExempt"',
+    ],
+    [
+      'names that are none',
+      ['add', 'mine', '--limits', '{"profileLimits":{"a":{"maxDnsNames":0}}}'],
+      '"profileLimits"',
+    ],
+    ['limits that are no JSON', ['add', 'mine', '--limits', 'many'], 'neither a preset nor JSON'],
+    [
+      'a root that is not there',
+      ['add', 'mine', '--directory', directory, '--tls-roots', '/none'],
+      'cannot be read',
+    ],
+  ])('is not added with %s that is wrong', async (_what, args, message) => {
+    await expect(run('authority', ...args)).rejects.toThrow(message);
+    expect(await database.getRepository(CertificateAuthorityEntity).count()).toBe(0);
+  });
+});
+
+describe('the key of an external account binding', () => {
+  const add = async (hmac: string) =>
+    await run(
+      ...['authority', 'add', 'mine', '--directory', directory, '--eab-key-id', 'kid'],
+      ...['--eab-hmac-file', await file('hmac', hmac)],
+    );
+
+  it('is sealed with the keys of the worker, for this CA alone, and never shown', async () => {
+    const hmac = randomBytes(32);
+    await add(`${hmac.toString('base64')}\n`);
+    const row = await stored();
+    const keys = new SealingKeys([sealingKey]);
+    const sealed = row?.eabHmacSealed ?? Buffer.alloc(0);
+    expect(keys.open(sealed, 'ca-eab:mine')).toBe(hmac.toString('base64url'));
+    expect(() => keys.open(sealed, 'ca-eab:other')).toThrow();
+    const shown = await run('authority', 'show', 'mine');
+    expect(JSON.parse(shown)).toMatchObject({ eabKeyId: 'kid', eabHmac: 'sealed' });
+    expect(shown).not.toContain(sealed.toString('base64').slice(0, 8));
+    await run('authority', 'set', 'mine', '--eab-key-id', '');
+    expect(await stored()).toMatchObject({ eabKeyId: null, eabHmacSealed: null });
+  });
+
+  it('is refused without being repeated', async () => {
+    const secret = 'not*base64*but*a*secret';
+    const error = await add(secret).catch((fault: unknown) => String(fault));
+    expect(error).toContain('not base64url of 16 octets');
+    expect(error).not.toContain(secret);
+    await expect(add('c2hvcnQ')).rejects.toThrow('16 octets');
+    await expect(run('authority', 'add', 'mine', '--eab-key-id', 'kid')).rejects.toThrow('go together');
+  });
+});
+
+describe('our account at a CA', () => {
+  beforeEach(async () => void (await run('authority', 'add', 'mine', '--directory', directory)));
+
+  async function opened(): Promise<void> {
+    const accounts = new CaAccounts(database);
+    const { id } = await accounts.begin('mine', Buffer.of(1));
+    await accounts.opened(id, 'https://acme.example/account/1');
+  }
+
+  it('is shown, and its key is changed by the worker', async () => {
+    expect(await run('authority', 'account', 'mine')).toBe('none yet: the first order makes it');
+    await expect(run('authority', 'roll-account-key', 'mine')).rejects.toThrow('no valid account');
+    await opened();
+    const line = await run('authority', 'account', 'mine');
+    expect(line).toMatch(/^valid\thttps:\/\/acme\.example\/account\/1\t.*Z\tkey stands$/);
+    await run('authority', 'roll-account-key', 'mine');
+    expect(await run('authority', 'account', 'mine')).toContain('key is being changed');
+    expect(await new CaAccounts(database).takeRollover(60_000)).toMatchObject({ authority: 'mine' });
+  });
+
+  it('keeps the CA at its directory', async () => {
+    await run('authority', 'set', 'mine', '--directory', `${directory}/2`);
+    await opened();
+    await expect(run('authority', 'set', 'mine', '--directory', directory)).rejects.toThrow('add another');
+  });
+});
+
+describe('a product', () => {
+  beforeEach(async () => {
+    for (const name of ['one', 'other']) await run('authority', 'add', name, '--directory', directory);
+  });
+  const set = async (...args: string[]) => await run('product', 'set', 'free_ca', ...args);
+
+  it('names its CAs in order of preference, each with its profile', async () => {
+    await set('--authorities', 'one:classic,other');
+    expect((await product())?.authorities).toEqual([
+      { name: 'one', profile: 'classic' },
+      { name: 'other', profile: null },
+    ]);
+    await set('--authorities', '');
+    expect((await product())?.authorities).toEqual([]);
+  });
+
+  it('has its keys, its approval and its price', async () => {
+    await set('--rsa-sizes', '3072,2048', '--curves', 'P-384', '--http-approval', 'false');
+    await set('--price-cents', '1999', '--currency', 'EUR');
+    expect(await product()).toMatchObject({
+      rsaSizes: [2048, 3072],
+      curves: ['P-384'],
+      httpApproval: false,
+      priceCents: 1_999,
+      currency: 'EUR',
+    });
+    await set('--rsa-sizes', '');
+    await expect(set('--curves', '')).rejects.toThrow('RSA or ECDSA keys, or both');
+  });
+
+  it.each([
+    [['--authorities', 'one,nobody'], 'There is no authority nobody; there are: one, other.'],
+    [['--authorities', 'one:x,one:y'], 'each authority is asked once'],
+    [['--authorities', 'one,'], 'name or name:profile'],
+    [['--rsa-sizes', '1024'], 'any of 2048, 3072, 4096'],
+    [['--curves', 'P-521'], 'any of P-256, P-384'],
+    [['--currency', 'euro'], 'three capital letters'],
+  ])('is not set to %j', async (args, message) => {
+    const before = await product();
+    await expect(set(...args)).rejects.toThrow(message);
+    expect(await product()).toEqual(before);
+  });
+});

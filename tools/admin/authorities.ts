@@ -1,0 +1,194 @@
+import {
+  CaAccounts,
+  CertificateAuthorities,
+  type CertificateAuthorityChange,
+  CertificateAuthorityEntity,
+} from '@certwright/persistence';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { type AuthorityOptions, readRoots, withAuthorityOptions } from './authority-options';
+import { authorityPresets } from './authority-presets';
+import { sealedExternalAccountKey } from './external-account-key';
+import type { WithDatabase } from './with-database';
+
+export function authorityCommands(withDatabase: WithDatabase): Command {
+  const authority = new Command('authority').description(
+    'CAs that speak ACME; products name them in order of preference. Running processes follow within 5 seconds',
+  );
+  addWritingCommands(authority, withDatabase);
+  addReadingCommands(authority, withDatabase);
+  for (const enabled of [true, false]) {
+    const verb = enabled ? 'enable' : 'disable';
+    authority
+      .command(`${verb} <name>`)
+      .description(
+        enabled ? 'ask a CA again, at once' : 'ask a CA for no new certificate; revocations still go to it',
+      )
+      .action(async (name: string) => {
+        await withDatabase(async (database) => {
+          const authorities = new CertificateAuthorities(database);
+          if (!(await authorities.change(name, { enabled }))) throw missing(name);
+          if (enabled) await authorities.markUp(name);
+          console.log(`authority ${name}: ${verb}d`);
+        });
+      });
+  }
+  authority
+    .command('roll-account-key <name>')
+    .description('change the key of the account at a CA; the worker does it (see `authority account`)')
+    .action(async (name: string) => {
+      await withDatabase(async (database) => {
+        await existing(database, name);
+        if (!(await new CaAccounts(database).requestRollover(name)))
+          throw new Error(`There is no valid account at ${name} yet: the first order makes it.`);
+        console.log(`authority ${name}: the worker changes the key of the account`);
+      });
+    });
+  return authority;
+}
+
+function addWritingCommands(authority: Command, withDatabase: WithDatabase): void {
+  withAuthorityOptions(authority.command('add <name>'))
+    .description('add a CA; the account there is made with the first order')
+    .option('--preset <preset>', `a CA that is known: ${Object.keys(authorityPresets).join(', ')}`)
+    .action(async (name: string, options: AuthorityOptions & { readonly preset?: string }) => {
+      await withDatabase(async (database) => await add(database, name, options));
+      console.log(`authority ${name}: added`);
+    });
+  withAuthorityOptions(authority.command('set <name>'))
+    .description('change a CA; a list that is given replaces the one there is')
+    .action(async (name: string, options: AuthorityOptions) => {
+      await withDatabase(async (database) => {
+        const row = await existing(database, name);
+        const change = await changeOf(name, options);
+        if (Object.keys(change).length === 0)
+          throw new Error('Nothing to change: see `authority set --help`.');
+        await refuseToMove(database, row, change);
+        await new CertificateAuthorities(database).change(name, change);
+      });
+      console.log(`authority ${name}: ${Object.keys(options).join(', ')} set`);
+    });
+}
+
+function addReadingCommands(authority: Command, withDatabase: WithDatabase): void {
+  authority
+    .command('list')
+    .description('list the CAs: name, state, directory, and what CAA records name them by')
+    .action(async () => {
+      await withDatabase(async (database) => {
+        const rows = await database
+          .getRepository(CertificateAuthorityEntity)
+          .find({ order: { name: 'ASC' } });
+        for (const row of rows)
+          console.log([row.name, stateOf(row), row.directoryUrl, row.caaDomains.join(',') || '-'].join('\t'));
+      });
+    });
+  authority
+    .command('show <name>')
+    .description('show all that is set for a CA, secrets left out')
+    .action(async (name: string) => {
+      await withDatabase(async (database) => {
+        const { eabHmacSealed, trustedRoots, ...shown } = await existing(database, name);
+        const secrets = {
+          eabHmac: eabHmacSealed === null ? null : 'sealed',
+          trustedRoots: trustedRoots.length,
+        };
+        console.log(JSON.stringify({ ...shown, ...secrets }));
+      });
+    });
+  authority
+    .command('account <name>')
+    .description('show our account at a CA: state, URL, since when, and whether its key is being changed')
+    .action(async (name: string) => {
+      await withDatabase(async (database) => {
+        await existing(database, name);
+        const account = await new CaAccounts(database).ofAuthority(name);
+        if (account === null) return console.log('none yet: the first order makes it');
+        const { state, accountUrl, createdAt, rolloverDueAt } = account;
+        const key = rolloverDueAt === null ? 'key stands' : 'key is being changed';
+        console.log([state, accountUrl ?? '-', createdAt.toISOString(), key].join('\t'));
+      });
+    });
+}
+
+async function add(
+  database: DataSource,
+  name: string,
+  { preset, ...options }: AuthorityOptions & { readonly preset?: string },
+): Promise<void> {
+  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) || name === 'built-in')
+    throw new Error('A name has lower-case letters, digits and hyphens, 63 at most, and is not "built-in".');
+  const known = preset === undefined ? {} : presetOf(preset);
+  const { directoryUrl, ...wished }: CertificateAuthorityChange = {
+    ...known,
+    ...(await changeOf(name, options)),
+  };
+  if (directoryUrl === undefined) throw new Error('--directory or --preset is needed.');
+  const created = await new CertificateAuthorities(database).create({ ...wished, name, directoryUrl });
+  if (!created) throw new Error(`There is an authority ${name} already: see \`authority set\`.`);
+}
+
+function presetOf(preset: string): CertificateAuthorityChange {
+  const found = Object.hasOwn(authorityPresets, preset) ? authorityPresets[preset] : undefined;
+  if (found !== undefined) return found;
+  throw new Error(`There is no preset "${preset}": ${Object.keys(authorityPresets).join(', ')}.`);
+}
+
+async function changeOf(name: string, options: AuthorityOptions): Promise<CertificateAuthorityChange> {
+  const { tlsRoots, trustedRoot } = options;
+  const roots = trustedRoot && (await Promise.all(trustedRoot.map(readRoots))).flat();
+  const change: CertificateAuthorityChange = {
+    directoryUrl: options.directory,
+    caaDomains: options.caaDomain && [...options.caaDomain],
+    allowedHosts: options.allowedHost && [...options.allowedHost],
+    contacts: options.contact && [...options.contact],
+    tlsRoots: tlsRoots === undefined ? undefined : await pemOf(tlsRoots),
+    trustedRoots: roots?.map(({ raw }) => raw),
+    preferredRoot: options.preferredRoot === '' ? null : options.preferredRoot,
+    limits: options.limits,
+    ...(await externalAccountOf(name, options)),
+  };
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}
+
+async function externalAccountOf(
+  name: string,
+  { eabKeyId, eabHmacFile }: AuthorityOptions,
+): Promise<CertificateAuthorityChange> {
+  if (eabKeyId === undefined && eabHmacFile === undefined) return {};
+  if (eabKeyId === '' && eabHmacFile === undefined) return { eabKeyId: null, eabHmacSealed: null };
+  if (!eabKeyId || eabHmacFile === undefined)
+    throw new Error('--eab-key-id and --eab-hmac-file go together.');
+  return { eabKeyId, eabHmacSealed: await sealedExternalAccountKey(name, eabHmacFile) };
+}
+
+async function pemOf(file: string): Promise<string | null> {
+  return file === '' ? null : (await readRoots(file)).map(String).join('');
+}
+
+/** An account, and what was ordered with it, belong to one CA; behind another directory there is another CA. */
+async function refuseToMove(
+  database: DataSource,
+  { name, directoryUrl }: CertificateAuthorityEntity,
+  change: CertificateAuthorityChange,
+): Promise<void> {
+  if (change.directoryUrl === undefined || change.directoryUrl === directoryUrl) return;
+  if ((await new CaAccounts(database).ofAuthority(name)) === null) return;
+  throw new Error(`There is an account at ${directoryUrl} already: add another authority instead.`);
+}
+
+function stateOf({ enabled, downUntil, problem }: CertificateAuthorityEntity): string {
+  if (!enabled) return 'disabled';
+  if (downUntil === null || downUntil.getTime() <= Date.now()) return 'enabled';
+  return `down until ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
+}
+
+/** @throws Error when it does not exist */
+async function existing(database: DataSource, name: string): Promise<CertificateAuthorityEntity> {
+  const row = await database.getRepository(CertificateAuthorityEntity).findOneBy({ name });
+  if (row === null) throw missing(name);
+  return row;
+}
+
+const missing = (name: string): Error =>
+  new Error(`There is no authority "${name}": see \`authority list\`.`);

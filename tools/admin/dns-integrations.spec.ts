@@ -1,0 +1,235 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Asked, type Gateway, GatewayFault } from '@certwright/gateway-client';
+import type {
+  CredentialMember,
+  ProviderDescription,
+  SealedContent,
+  Zone,
+} from '@certwright/gateway-contract';
+import { coreDataSource } from '@certwright/persistence';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Command } from 'commander';
+import { compactDecrypt } from 'jose';
+import type { DataSource } from 'typeorm';
+import { createAccount } from './accounts';
+import { dnsIntegrationCommands } from './dns-integrations';
+
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const encryption_key = pair.publicKey.export({ format: 'jwk' }) as Record<string, string>;
+
+const member = (name: string, secret: boolean, required = true): CredentialMember => ({
+  name,
+  meaning: `the ${name}`,
+  secret,
+  required,
+});
+const provider = (
+  name: ProviderDescription['name'],
+  type: 'bearer' | 'cloud_account',
+  ...members: CredentialMember[]
+): ProviderDescription => {
+  const open =
+    type === 'cloud_account'
+      ? { principal: 'arn:us', external_id: 'x-1' }
+      : { principal: null, external_id: null };
+  return {
+    name,
+    title: name,
+    advice: 'As little as possible.',
+    credentials: [{ type, members, authorization_url: null, ...open }],
+  };
+};
+
+/** In memory, by the interface: TLS is the client's affair. */
+class FakeGateway implements Gateway {
+  readonly made: Asked<'make_integration'>[] = [];
+  zones: readonly Zone[] = [{ id: 'z1', name: 'example.com' }];
+  fault: GatewayFault | null = null;
+  resealed: string | null = null;
+
+  async describe() {
+    const providers = [
+      provider('desec', 'bearer', member('token', true)),
+      provider(
+        'powerdns',
+        'bearer',
+        member('url', false),
+        member('api_key', true),
+        member('server', false, false),
+      ),
+      provider('ovh', 'bearer', member('key', true), member('secret', true)),
+      provider('route53', 'cloud_account', member('role_arn', false)),
+      { ...provider('azure', 'bearer'), credentials: [] },
+    ];
+    return await Promise.resolve({ encryption_key, providers });
+  }
+
+  async makeIntegration(request: Asked<'make_integration'>) {
+    this.made.push(request);
+    if (this.fault !== null) throw this.fault;
+    return await Promise.resolve({ integration: 'h1' });
+  }
+
+  async getZones() {
+    if (this.fault !== null) throw this.fault;
+    const resealed = this.resealed === null ? {} : { integration: this.resealed };
+    return await Promise.resolve({ zones: this.zones, ...resealed });
+  }
+
+  async addRecord(): Promise<never> {
+    return await Promise.reject(new Error('the admin adds no records'));
+  }
+
+  async removeRecord(): Promise<never> {
+    return await Promise.reject(new Error('the admin removes no records'));
+  }
+}
+
+let test: TestDatabase;
+let database: DataSource;
+let gateway: FakeGateway;
+let accountId: string;
+let printed: string[];
+const folder = mkdtempSync(path.join(tmpdir(), 'certwright-admin-'));
+
+beforeAll(async () => {
+  test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 2,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+});
+afterAll(async () => {
+  await database.destroy();
+  await test.dispose();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  accountId = await createAccount(database, 'Spec', null);
+  gateway = new FakeGateway();
+  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** As `npm run admin -- dns-integration …`. @returns what was printed */
+async function run(...args: string[]): Promise<string> {
+  printed = [];
+  const commands = dnsIntegrationCommands(
+    async (work) => await work(database),
+    async (work) => await work(gateway),
+  );
+  const program = new Command('admin').addCommand(commands);
+  await program.parseAsync(['dns-integration', ...args], { from: 'user' });
+  return printed.join('\n');
+}
+
+const secretFile = (text: string): string => {
+  const file = path.join(folder, 'secret');
+  writeFileSync(file, text);
+  return file;
+};
+const create = async (name: string, secret: string, ...more: string[]): Promise<string> =>
+  await run('create', name, '--account', accountId, '--from-file', secretFile(secret), ...more);
+const opened = async (): Promise<SealedContent> => {
+  const credentials = gateway.made.at(-1)?.credentials;
+  if (credentials?.type !== 'sealed') throw new Error('it is not sealed');
+  const { plaintext } = await compactDecrypt(String(credentials['jwe']), pair.privateKey);
+  return JSON.parse(new TextDecoder().decode(plaintext)) as SealedContent;
+};
+const row = async (id: string) =>
+  (
+    await test.query(
+      `SELECT handle, description, deleted_at, leased_until FROM dns_integration WHERE id = $1`,
+      [id],
+    )
+  )[0];
+
+it('tells what each provider needs', async () => {
+  const text = await run('providers', '--account', accountId);
+  expect(text).toContain('    token\trequired, secret\tthe token');
+  expect(text).toContain('    server\toptional\tthe server');
+  expect(text).toContain('    external id\tx-1');
+  expect(text).toContain('azure\tazure\n  As little as possible.\n  (not set up');
+});
+
+it('seals the credential to the gateway, stores the handle, and lists what it made', async () => {
+  const [id = '', zone] = (await create('desec', 'planted\n', '--description', 'Ours')).split('\n');
+  expect(zone).toBe('example.com\tz1');
+  expect(gateway.made).toMatchObject([{ account: accountId, integration_id: id, provider: 'desec' }]);
+  expect(JSON.stringify(gateway.made)).not.toContain('planted');
+  const content = await opened();
+  expect(content).toMatchObject({
+    account: accountId,
+    provider: 'desec',
+    credentials: { type: 'bearer', token: 'planted' },
+  });
+  expect(Math.abs(content.issued_at - Date.now() / 1_000)).toBeLessThan(60);
+  expect(await row(id)).toMatchObject({ handle: 'h1', description: 'Ours' });
+  expect(await run('list', '--account', accountId)).toBe(`${id}\tdesec\tok\tOurs`);
+});
+
+it.each([
+  ['powerdns', 'k', ['--set', 'url=https://ns.example.com'], { url: 'https://ns.example.com', api_key: 'k' }],
+  [
+    'powerdns',
+    '{"url": "https://u", "api_key": "k"}',
+    ['--set', 'server=s'],
+    { url: 'https://u', api_key: 'k', server: 's' },
+  ],
+  ['route53', '', ['--set', 'role_arn=arn:r'], { role_arn: 'arn:r' }],
+])('puts the credentials of %s together', async (name, secret, more, members) => {
+  await create(name, secret, ...more);
+  const { type: _, ...given } = (await opened()).credentials;
+  expect(given).toEqual(members);
+});
+
+it.each([
+  ['desec', 't', ['--set', 'token=planted'], 'token is secret: give it by the standard input'],
+  ['desec', 't', ['--set', 'colour=red'], '--set takes name=value with one of token.'],
+  ['desec', 't', ['--type', 'oauth_code'], 'desec takes bearer.'],
+  ['ovh', 'planted', [], 'Give the members as a JSON object of strings: key, secret.'],
+  ['ovh', '{planted', [], 'begins like JSON and is none'],
+  ['ovh', '{"key": 7}', [], 'must be a string'],
+  ['azure', 't', [], 'The operator of the gateway has not set azure up.'],
+  ['nowhere', 't', [], 'There is no provider "nowhere": desec, powerdns, ovh, route53, azure.'],
+])(
+  'refuses %s with what cannot be right, and never repeats the secret',
+  async (name, secret, more, message) => {
+    const outcome: unknown = await create(name, secret, ...more).catch((error: unknown) => error);
+    expect(outcome).toBeInstanceOf(Error);
+    expect(String(outcome)).toContain(message);
+    expect(String(outcome)).not.toContain('planted');
+    expect(gateway.made).toEqual([]);
+  },
+);
+
+it('stores nothing when the provider refuses', async () => {
+  gateway.fault = new GatewayFault('provider_auth_failed', 'deSEC refuses the token.');
+  await expect(create('desec', 't')).rejects.toThrow('deSEC refuses the token.');
+  expect(await run('list', '--account', accountId)).toBe('');
+});
+
+it('lists the zones as they are now, and keeps the new handle, that of an error too', async () => {
+  const [id = ''] = (await create('desec', 't')).split('\n');
+  gateway.zones = [{ id: 'z2', name: 'example.net' }];
+  gateway.resealed = 'h2';
+  expect(await run('zones', id)).toBe('example.net\tz2');
+  expect(await row(id)).toMatchObject({ handle: 'h2', leased_until: null });
+  gateway.fault = new GatewayFault('provider_unavailable', 'Away.', { integration: 'h3' });
+  await expect(run('zones', id)).rejects.toThrow('Away.');
+  expect(await row(id)).toMatchObject({ handle: 'h3', leased_until: null });
+});
+
+it('deletes', async () => {
+  const [id = ''] = (await create('desec', 't')).split('\n');
+  expect(await run('delete', id)).toBe(`DNS integration ${id}: deleted`);
+  expect((await row(id))?.['deleted_at']).not.toBeNull();
+  await expect(run('delete', id)).rejects.toThrow(`There is no DNS integration ${id}.`);
+  await expect(run('zones', 'x')).rejects.toThrow('is no id of a DNS integration');
+});

@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+
+/**
+ * `npm run audit -- verify <file…>`: bundles the gateway's verification and runs it in the same terminal. It is the
+ * gateway's own code, since whatever reads the log and whatever writes it must agree on every byte.
+ */
+const workspaceRoot = path.resolve(__dirname, '../../..');
+
+/** Files are named as seen from where the command was given; npm changes the folder. */
+const from = process.env['INIT_CWD'] ?? process.cwd();
+
+function run(cwd: string, ...args: string[]): number {
+  const { status } = spawnSync(process.execPath, args, { cwd, stdio: 'inherit' });
+  return status ?? 1;
+}
+
+const bundled = run(workspaceRoot, 'tools/audit/bundle-verify.mjs');
+process.exitCode =
+  bundled === 0
+    ? run(from, path.join(workspaceRoot, 'dist/tools/audit/verify.js'), ...process.argv.slice(2))
+    : 2;

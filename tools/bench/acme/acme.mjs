@@ -1,0 +1,148 @@
+// The same certificates from the same CA on this machine by several clients in turn: how many a second, what one costs the
+// client, and how many fail where the CA refuses every other nonce.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { bundle } from '../../build/bundle.mjs';
+import { startPebble } from '../../peers/pebble.mjs';
+import { certificationRequest } from '../issuance/certification-requests.mjs';
+import { measurePlatform } from './platform.mjs';
+import { openPresenter } from './challenge-server.mjs';
+import { startContender } from './start-contender.mjs';
+import { section } from './section.mjs';
+
+const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only NAME,NAME]
+
+  N                certificates per client, without and with refused nonces each (default 100)
+  --concurrency N  orders at a time (default 8)
+  --rounds N       turns that each client takes (default 4)
+  --only …         without writing the page, of: ours, ours-waiting, acme-client, lego, certbot, platform`;
+
+export const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
+/** Issued before anything is measured, so that the clients that stay are warm. */
+const warmUp = 16;
+const nonceRejects = [0, 50];
+/** Pinned: what the table's row is called after. */
+const acmeClient = 'acme-client@5.4.0';
+
+/** @param {readonly string[]} args */
+export async function acme(args) {
+  if (args.includes('--help')) return void console.log(usage);
+  const option = (name) => args[args.indexOf(`--${name}`) + 1 || args.length];
+  const count = Number(
+    args.find((arg) => /^\d+$/.test(arg) && !args[args.indexOf(arg) - 1]?.startsWith('--')) ?? 100,
+  );
+  const concurrency = Number(option('concurrency') ?? 8);
+  const rounds = Number(option('rounds') ?? 4);
+  const names = option('only')?.split(',') ?? clients;
+  const say = (line) => console.log(`- ${line}`);
+  const folder = mkdtempSync(path.join(tmpdir(), 'certwright-bench-acme-'));
+  const undo = [() => rmSync(folder, { recursive: true, force: true })];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  const interrupted = () => void stop().then(() => process.exit(1));
+  process.once('SIGINT', interrupted);
+  try {
+    await bundle({ client: 'apps/issuance-worker/src/acme/index.ts' }, 'dist/bench/acme');
+    const libraries = names.includes('acme-client') ? install(folder, say) : folder;
+    const orders = makeOrders(folder, count + warmUp);
+    const runs = [];
+    for (const nonceReject of names.some((name) => clients.includes(name)) ? nonceRejects : []) {
+      say(`starting pebble, which refuses ${nonceReject} % of good nonces`);
+      const setting = { folder, libraries, concurrency, nonceReject, orders, rounds, names, say };
+      runs.push({ nonceReject, results: await compare(setting, undo) });
+    }
+    const withPlatform = option('only') === undefined || names.includes('platform');
+    const platform = withPlatform ? await measurePlatform({ folder, count, concurrency, say }) : null;
+    const written = section({ runs, platform, count, concurrency });
+    if (option('only') === undefined) return written;
+    // A part of the comparison is for reading, not for the page.
+    console.log(`\n${written.text}`);
+  } finally {
+    process.removeListener('SIGINT', interrupted);
+    await stop();
+  }
+}
+
+/** The package is no dependency of ours: it is put into the scratch folder, and goes with it. */
+function install(folder, say) {
+  const libraries = path.join(folder, 'libraries');
+  mkdirSync(libraries);
+  writeFileSync(path.join(libraries, 'package.json'), '{"private":true}');
+  say(`fetching ${acmeClient}`);
+  try {
+    const args = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--no-save', acmeClient];
+    execFileSync('npm', args, { cwd: libraries, stdio: 'pipe', timeout: 120_000 });
+  } catch {
+    say(`${acmeClient} could not be fetched: it is left out`);
+  }
+  return libraries;
+}
+
+function makeOrders(folder, count) {
+  const csrs = path.join(folder, 'csrs');
+  mkdirSync(csrs);
+  return Array.from({ length: count }, (_, index) => {
+    const name = `www${index}.bench.example.com`;
+    const csrFile = path.join(csrs, `${name}.csr`);
+    const lines = certificationRequest(name)
+      .match(/.{1,64}/g)
+      .join('\n');
+    writeFileSync(
+      csrFile,
+      `-----BEGIN CERTIFICATE REQUEST-----\n${lines}\n-----END CERTIFICATE REQUEST-----\n`,
+    );
+    return { name, csrFile };
+  });
+}
+
+/** One pebble, all clients, one after the other in each round. @returns by client, sums over all rounds */
+async function compare({ folder, libraries, concurrency, nonceReject, orders, rounds, names, say }, undo) {
+  const pebble = await startPebble({ nonceReject });
+  undo.push(pebble.stop);
+  const presenter = await openPresenter(pebble.challengesUrl);
+  undo.push(presenter.close);
+  const tlsRootFile = path.join(folder, `root-${nonceReject}.pem`);
+  writeFileSync(tlsRootFile, pebble.tlsRoot);
+  const [warming, measured] = [orders.slice(0, warmUp), orders.slice(warmUp)];
+  const contenders = new Map();
+  for (const name of names.filter((each) => clients.includes(each))) {
+    const own = path.join(folder, `${name}-${nonceReject}`);
+    mkdirSync(own);
+    const { directoryUrl, challengesUrl, resolver } = pebble;
+    const common = { directoryUrl, challengesUrl, resolver, tlsRootFile, presenterUrl: presenter.url };
+    const setting = { ...common, concurrency, folder: own, libraries, firstOrder: warming[0] };
+    const contender = startContender(name, setting);
+    undo.push(contender.stop);
+    const { missing } = await contender.ready;
+    if (missing === undefined) contenders.set(name, contender);
+    else say(`${name} is left out: ${missing}`);
+  }
+  const results = new Map();
+  for (const [name, { round }] of contenders) if (!isProgram(name)) await round(warming);
+  for (let turn = 0; turn < rounds; turn += 1) {
+    const share = measured.filter((_, index) => index % rounds === turn);
+    // Whoever has all orders open at once takes all of them in one turn.
+    const part = (name) => (name !== 'ours-waiting' ? share : turn === 0 ? measured : []);
+    say(`round ${turn + 1} of ${rounds}: ${share.length} certificates by each`);
+    for (const [name, { round }] of contenders) {
+      if (part(name).length > 0) results.set(name, sum(results.get(name), await round(part(name))));
+    }
+  }
+  for (const { stop } of contenders.values()) await stop();
+  await pebble.stop();
+  return results;
+}
+
+const isProgram = (name) => name === 'lego' || name === 'certbot';
+
+function sum(before, { issued, problems, seconds, cpuMs }) {
+  return {
+    issued: (before?.issued ?? 0) + issued,
+    problems: [...(before?.problems ?? []), ...problems],
+    seconds: (before?.seconds ?? 0) + seconds,
+    cpuMs: (before?.cpuMs ?? 0) + cpuMs,
+  };
+}

@@ -1,0 +1,80 @@
+import os from 'node:os';
+import { table } from '../report.mjs';
+
+const titles = {
+  ours: '**our client alone**',
+  'ours-waiting': '**our client, obeying `Retry-After`**, no worker held meanwhile',
+  'acme-client': 'acme-client 5.4.0',
+  lego: 'lego, a process each',
+  certbot: 'certbot, a process each',
+};
+
+/** @param {{ runs: readonly { nonceReject: number, results: Map<string, { issued: number, problems: string[], seconds: number, cpuMs: number }> }[], platform: { seconds: number, cpu: Record<string, number>, count: number } | null, count: number, concurrency: number }} measured */
+export function section({ runs, platform, count, concurrency }) {
+  const names = [...(runs[0]?.results.keys() ?? [])];
+  const cpuOf = ({ results }, name) => {
+    const { issued, cpuMs } = results.get(name) ?? { issued: 0, cpuMs: 0 };
+    return issued === 0 ? Infinity : cpuMs / issued;
+  };
+  const rows = names.map((name) => [
+    titles[name] ?? name,
+    ...runs.flatMap((run) => {
+      const result = run.results.get(name);
+      if (result === undefined) return ['–', '–', '–', '–'];
+      const cpu = cpuOf(run, name);
+      return [
+        (result.issued / result.seconds).toFixed(1),
+        Number.isFinite(cpu) ? cpu.toFixed(1) : '–',
+        Number.isFinite(cpu) ? `${(cpu / cpuOf(run, names[0])).toFixed(1)}` : '–',
+        String(result.problems.length),
+      ];
+    }),
+  ]);
+  const head = runs.flatMap(({ nonceReject: percent }) => [
+    `per second, ${percent} % of nonces refused`,
+    'client’s CPU, ms each',
+    'times ours',
+    `failed of ${count}`,
+  ]);
+  const [{ model }] = os.cpus();
+  const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}`;
+  const text = `## ACME
+
+${machine}; pebble on the same cores, ${count} certificates by each client, one name and one dns-01 each, ${concurrency} orders at a time, in turns
+within one run; CSRs made before. CPU is the client's alone (user and system, its children's too), without pebble's. Clients that
+can be told look again after 20 ms, doubled up to 160; lego and certbot look as they do.
+
+${table([['client', ...head], ...rows])}${problemsOf(runs)}${platformOf(platform, concurrency)}`;
+  return { name: 'acme', text };
+}
+
+/** The first of each client's, so that a failure is never only a number. */
+function problemsOf(runs) {
+  const lines = runs.flatMap(({ nonceReject, results }) =>
+    [...results]
+      .filter(([, { problems }]) => problems.length > 0)
+      .map(([name, { problems }]) => `- ${name}, ${nonceReject} %: ${tidy(problems[0])}`),
+  );
+  return lines.length === 0 ? '' : `\n\nWhat failed, the first of each:\n\n${lines.join('\n')}`;
+}
+
+const tidy = (problem) =>
+  problem
+    .replace(/\s+/g, ' ')
+    .replace(/https:\/\/\S+/g, '(URL)')
+    .slice(0, 160);
+
+/** @param {{ seconds: number, cpu: Record<string, number>, count: number } | null} platform */
+function platformOf(platform, concurrency) {
+  if (platform === null) return '';
+  const { seconds, cpu, count } = platform;
+  const ms = (spent) => ((spent * 1_000) / count).toFixed(1);
+  const total = Object.values(cpu).reduce((sum, spent) => sum + spent, 0);
+  const rows = Object.entries(cpu).map(([name, spent]) => [name, ms(spent)]);
+  return `
+
+The whole platform in front of the same CA, which looks through a resolver: ${count} orders posted by ${concurrency} clients, approved, answered for
+by approval-responder, issued and attached, with ${concurrency} jobs side by side and every \`Retry-After\` obeyed: **${(count / seconds).toFixed(1)} certificates per second**.
+
+${table([['CPU per certificate', 'ms'], ...rows, ['**all of the platform**', `**${ms(total)}**`]])}`;
+}

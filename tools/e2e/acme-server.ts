@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import path from 'node:path';
+import { startChild } from '@certwright/testing';
+import { workspaceRoot } from './platform';
+
+/** What tools/peers/pebble.mjs tells of the one that it started. */
+export interface AcmeServer {
+  readonly directoryUrl: string;
+  readonly managementUrl: string;
+  readonly tlsRoot: string;
+  readonly httpPort: number;
+  readonly folder: string;
+  /** PEM: what its certificates lead to. */
+  readonly root: string;
+  /** Serial numbers of all that it has issued so far, in the order of its log. */
+  issued(): readonly string[];
+  stop(): Promise<unknown>;
+}
+
+const upWithinMs = 30_000;
+
+/** pebble. @param options see PebbleOptions in tools/peers/pebble.mjs */
+export async function startAcmeServer(options: object): Promise<AcmeServer> {
+  const child = await startChild(process.execPath, {
+    args: ['tools/peers/pebble.mjs', JSON.stringify(options)],
+    cwd: workspaceRoot,
+  });
+  await child.says(/^\{"binary":.*\}$/m, upWithinMs);
+  const line = /^\{"binary":.*\}$/m.exec(child.output())?.[0] ?? '';
+  const told = JSON.parse(line) as Omit<AcmeServer, 'root' | 'issued' | 'stop'>;
+  const root = await get(`${told.managementUrl}/roots/0`, told.tlsRoot);
+  const log = path.join(told.folder, 'pebble.log');
+  const issued = () =>
+    [...readFileSync(log, 'utf8').matchAll(/Issued certificate serial ([0-9a-f]+)/g)].map(
+      ([, serial = '']) => serial,
+    );
+  return { ...told, root, issued, stop: async () => await child.stop() };
+}
+
+async function get(url: string, ca: string): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    request(url, { ca }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      answer.on('end', () => resolve(text));
+    })
+      .on('error', reject)
+      .end();
+  });
+}

@@ -1,0 +1,76 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What happens to one connection. Octets are counted as they come from the server, TLS and all. */
+export type Fault =
+  | { readonly kind: 'none' }
+  /** Reset after so many octets of the answers. */
+  | { readonly kind: 'cut'; readonly afterOctets: number }
+  /** After so many octets nothing more arrives, and the connection stays. */
+  | { readonly kind: 'swallow'; readonly afterOctets: number }
+  /** Everything arrives later, ms. */
+  | { readonly kind: 'delay'; readonly byMs: number };
+
+/** A TCP connection to a server on which answers are cut off, held back or lost, each in its turn. */
+export interface FaultyLink {
+  readonly port: number;
+  /** Connections that something was done to so far. */
+  faults(): number;
+  /** From now on; ends every connection that stands. @param next the fault of each new connection */
+  disturb(next: () => Fault): void;
+  close(): Promise<void>;
+}
+
+export async function faultyLink(target: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<FaultyLink> {
+  const sockets = new Set<Socket>();
+  let next = (): Fault => ({ kind: 'none' });
+  let faults = 0;
+  const keep = (socket: Socket, peer: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      peer.destroy();
+    });
+  };
+  const server = createServer((client) => {
+    const upstream = connect(target);
+    keep(client, upstream);
+    keep(upstream, client);
+    client.pipe(upstream);
+    const fault = next();
+    if (fault.kind !== 'none') faults += 1;
+    carry(upstream, client, fault);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    faults: () => faults,
+    disturb: (then) => {
+      next = then;
+      endAll();
+    },
+    close: async () => {
+      endAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function carry(from: Socket, to: Socket, fault: Fault): void {
+  let octets = 0;
+  from.on('data', (chunk: Buffer) => {
+    if (fault.kind === 'none') return void to.write(chunk);
+    if (fault.kind === 'delay') return void setTimeout(() => to.write(chunk), fault.byMs);
+    const passing = chunk.subarray(0, Math.max(0, fault.afterOctets - octets));
+    octets += chunk.length;
+    to.write(passing, () => {
+      if (octets > fault.afterOctets && fault.kind === 'cut') to.resetAndDestroy();
+    });
+  });
+}

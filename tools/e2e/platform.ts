@@ -1,0 +1,168 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Child, freePort, startChild, testDatabase, testRedis } from '@certwright/testing';
+import { ensureGatewayKeys, identityOf } from '../gateway-keys/gateway-keys';
+
+export const workspaceRoot = path.join(__dirname, '../..');
+export const approvalZone = 'approval.example.net';
+const readyWithinMs = 40_000;
+
+/** Orders API, worker and DNS gateway as processes, on a database and a Redis of their own. */
+export interface Platform {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly api: string;
+  readonly apiKey: string;
+  readonly folder: string;
+  readonly gatewayKeys: string;
+  readonly processes: Readonly<Record<AppName, Child>>;
+  /** One more copy. */
+  start(name: AppName): Promise<Child>;
+  stop(): Promise<void>;
+}
+
+export interface World {
+  /** `host:port` of a recursive resolver. */
+  readonly resolver: string;
+  /** Of every authoritative server. */
+  readonly authorityPort: number;
+  /** Settings besides or in place of those below. */
+  readonly more?: Partial<Record<AppName, Readonly<Record<string, string>>>>;
+}
+
+export type AppName = 'orders-v3' | 'issuance-worker' | 'dns-gateway';
+
+export async function startPlatform({ resolver, authorityPort, more = {} }: World): Promise<Platform> {
+  const undo: (() => unknown)[] = [];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    for (const app of ['orders-v3', 'issuance-worker', 'dns-gateway']) build(`apps/${app}`);
+    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    undo.push(database.dispose, redis.dispose);
+    const folder = mkdtempSync(path.join(tmpdir(), 'certwright-e2e-'));
+    undo.push(() => rmSync(folder, { recursive: true, force: true }));
+    const gatewayKeys = path.join(folder, 'gateway');
+    ensureGatewayKeys(gatewayKeys, new Date());
+    const { api_key: apiKey } = seed(database.url, redis.url);
+    const [http, https] = [await freePort(), await freePort()];
+    const settings = { folder, gatewayKeys, databaseUrl: database.url, redisUrl: redis.url, http, https };
+    const environment = environments({ ...settings, resolver, authorityPort });
+    const start = async (name: AppName) => {
+      const child = await startChild(process.execPath, {
+        args: ['--enable-source-maps', `dist/apps/${name}/main.js`],
+        cwd: workspaceRoot,
+        env: { ...environment[name], ...more[name] },
+      });
+      undo.push(async () => await child.stop());
+      await child.says(/"started"/, readyWithinMs);
+      return child;
+    };
+    const gateway = await start('dns-gateway');
+    const [api, worker] = await Promise.all([start('orders-v3'), start('issuance-worker')]);
+    const processes = { 'orders-v3': api, 'issuance-worker': worker, 'dns-gateway': gateway };
+    const { databaseUrl, redisUrl } = settings;
+    return {
+      databaseUrl,
+      redisUrl,
+      api: `http://127.0.0.1:${http}`,
+      apiKey,
+      folder,
+      gatewayKeys,
+      processes,
+      start,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function build(app: string): void {
+  execFileSync(process.execPath, ['tools/build/build.mjs', app], { cwd: workspaceRoot });
+}
+
+function seed(databaseUrl: string, redisUrl: string): { readonly api_key: string } {
+  const env = { ...process.env, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
+  const args = ['tools/run.mjs', 'admin', 'seed-sandbox', '--json'];
+  return JSON.parse(execFileSync(process.execPath, args, { cwd: workspaceRoot, env, encoding: 'utf8' })) as {
+    api_key: string;
+  };
+}
+
+interface Places extends World {
+  readonly folder: string;
+  readonly gatewayKeys: string;
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly http: number;
+  readonly https: number;
+}
+
+function environments(places: Places) {
+  const { folder, gatewayKeys, databaseUrl, redisUrl, http, https, resolver, authorityPort } = places;
+  const file = (name: string) => path.join(gatewayKeys, name);
+  const every = { OPS_PORT: '0', OPS_HOST: '127.0.0.1', LOG_LEVEL: 'debug', DRAIN_TIME: '2s' };
+  const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CERTWRIGHT_MODE: 'sandbox' };
+  const loopback = { ALLOWED_NETWORKS: '127.0.0.0/8' };
+  const gateway = (client: string) => ({
+    GATEWAY_URL: `https://127.0.0.1:${https}`,
+    GATEWAY_CA_FILE: file('ca.pem'),
+    GATEWAY_CERTIFICATE_FILE: file(`${client}.pem`),
+    GATEWAY_KEY_FILE: file(`${client}.key`),
+  });
+  return {
+    'orders-v3': {
+      ...every,
+      ...stores,
+      ...loopback,
+      ...gateway('orders-v3'),
+      PORT: String(http),
+      PUBLIC_URL: `http://127.0.0.1:${http}`,
+      APPROVAL_ZONE: approvalZone,
+      APPROVAL_URL: 'http://127.0.0.1:4330',
+      SEALING_KEYS: Buffer.alloc(32, 7).toString('base64'),
+    },
+    'issuance-worker': {
+      ...every,
+      ...stores,
+      ...loopback,
+      ...gateway('issuance-worker'),
+      DNS_RESOLVER: resolver,
+      AUTHORITY_DNS_PORT: String(authorityPort),
+      APPROVAL_ZONE: approvalZone,
+      BUILT_IN_CA_DIR: path.join(folder, 'ca'),
+      CA_PUBLICATION_URL: `http://127.0.0.1:${http}/ca`,
+    },
+    'dns-gateway': {
+      ...every,
+      ...loopback,
+      PORT: String(https),
+      TLS_CERTIFICATE_FILE: file('server.pem'),
+      TLS_KEY_FILE: file('server.key'),
+      CLIENT_CA_FILE: file('ca.pem'),
+      GATEWAY_CLIENTS: [
+        `${identityOf('issuance-worker')}=get_zones+add_record+remove_record`,
+        `${identityOf('orders-v3')}=make_integration+get_zones+description`,
+      ].join(','),
+      HANDLE_KEYS_FILE: file('handle.keys'),
+      CREDENTIALS_KEY_FILE: file('credentials.key'),
+      AUDIT_DIR: path.join(folder, 'audit'),
+      APPROVAL_ZONES: approvalZone,
+      OWN_LABELS: '_acme-challenge',
+    },
+  } satisfies Record<string, Readonly<Record<string, string>>>;
+}
+
+/** Everything that the gateway's neighbours have written so far. */
+export function logsBesidesTheGateway({ processes }: Platform): string {
+  return processes['orders-v3'].output() + processes['issuance-worker'].output();
+}
+
+export function readText(file: string): string {
+  return readFileSync(file, 'utf8');
+}

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { connect, createServer, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { once } from 'node:events';
+import { clients, ensureGatewayKeys, identityOf } from './gateway-keys';
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+describe('the keys and certificates of the gateway', () => {
+  let folder: string;
+  const read = (file: string) => readFileSync(path.join(folder, file), 'utf8');
+  const openssl = (...args: readonly string[]) =>
+    execFileSync('openssl', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'certwright-gateway-keys-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('hold before OpenSSL, each for its purpose alone', () => {
+    ensureGatewayKeys(folder, new Date());
+    const verify = (purpose: string, file: string) =>
+      openssl('verify', '-x509_strict', '-CAfile', 'ca.pem', '-purpose', purpose, file);
+    expect(verify('sslserver', 'server.pem')).toContain('server.pem: OK');
+    for (const client of clients) {
+      expect(verify('sslclient', `${client}.pem`)).toContain('OK');
+      expect(openssl('x509', '-in', `${client}.pem`, '-noout', '-ext', 'subjectAltName')).toContain(
+        `URI:${identityOf(client)}`,
+      );
+      expect(() => verify('sslserver', `${client}.pem`)).toThrow();
+    }
+    expect(() => verify('sslclient', 'server.pem')).toThrow();
+  });
+
+  it('open a connection in which both sides know each other', async () => {
+    ensureGatewayKeys(folder, new Date());
+    const ca = read('ca.pem');
+    const server = createServer({ key: read('server.key'), cert: read('server.pem'), ca, requestCert: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+    const client = connect({ port, host: '127.0.0.1', ca, key: read('admin.key'), cert: read('admin.pem') });
+    await once(client, 'secureConnect');
+    expect(client.authorized).toBe(true);
+    const [socket] = await accepted;
+    const peer: PeerCertificate = socket.getPeerCertificate();
+    expect(peer.subjectaltname).toBe(`URI:${identityOf('admin')}`);
+    client.destroy();
+    server.close();
+  });
+
+  it('are kept while they are good, and secret files are their owner’s alone', () => {
+    expect(ensureGatewayKeys(folder, new Date())).toContain('ca.key');
+    expect(ensureGatewayKeys(folder, new Date())).toEqual([]);
+    for (const file of readdirSync(folder)) expect(statSync(path.join(folder, file)).mode & 0o077).toBe(0);
+  });
+
+  it('are made anew when two thirds of their time are over, or when key and certificate do not belong together', () => {
+    ensureGatewayKeys(folder, new Date());
+    const later = new Date(Date.now() + 250 * dayMs);
+    expect(ensureGatewayKeys(folder, later)).toEqual(
+      ['server', ...clients].flatMap((name) => [`${name}.key`, `${name}.pem`]),
+    );
+    writeFileSync(path.join(folder, 'admin.key'), read('orders-v3.key'));
+    expect(ensureGatewayKeys(folder, later)).toEqual(['admin.key', 'admin.pem']);
+  });
+});

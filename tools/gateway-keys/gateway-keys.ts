@@ -1,0 +1,101 @@
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import {
+  certify,
+  freshKey,
+  type KeyAndCertificate,
+  keyFromPem,
+  keyPem,
+  type SubjectName,
+} from './certificate-maker';
+
+/** Whoever calls the gateway, by the URI in its certificate. */
+export const clients = ['issuance-worker', 'orders-v3', 'admin'] as const;
+export const identityOf = (client: string): string => `spiffe://certwright.internal/${client}`;
+
+/** The CA outlives everything; the rest is made anew when a third of its time is left. */
+const days = { ca: 3_650, leaf: 365 } as const;
+const caName = 'Certwright gateway CA';
+
+const serverNames: readonly SubjectName[] = [
+  { kind: 'dns', name: 'dns-gateway' },
+  { kind: 'dns', name: 'localhost' },
+  { kind: 'address', address: '127.0.0.1' },
+  { kind: 'address', address: '::1' },
+];
+
+/**
+ * Makes what is missing in the folder, and keeps what is there: the private CA, the gateway's certificate, one per
+ * client, the key of handles, the key that credentials are sealed to. Everything secret is readable by its owner alone.
+ *
+ * @returns the files that were made
+ */
+export function ensureGatewayKeys(folder: string, now: Date): readonly string[] {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const made: string[] = [];
+  const write = (file: string, text: string): void => {
+    writeSecretly(path.join(folder, file), text);
+    made.push(file);
+  };
+  const ca = certificateAuthority(folder, now, write);
+  const server = { commonName: 'dns-gateway', names: serverNames };
+  ensureLeaf(folder, 'server', server, ca, now, write);
+  for (const client of clients) {
+    const names = [{ kind: 'uri', uri: identityOf(client) }] as const;
+    ensureLeaf(folder, client, { commonName: client, names }, ca, now, write);
+  }
+  if (!existsSync(path.join(folder, 'handle.keys')))
+    write('handle.keys', `${randomBytes(32).toString('base64')}\n`);
+  if (!existsSync(path.join(folder, 'credentials.key'))) write('credentials.key', keyPem(freshKey()));
+  return made;
+}
+
+type Write = (file: string, text: string) => void;
+
+function certificateAuthority(folder: string, now: Date, write: Write): KeyAndCertificate {
+  const files = { key: path.join(folder, 'ca.key'), certificate: path.join(folder, 'ca.pem') };
+  if (existsSync(files.key) && existsSync(files.certificate)) {
+    const key = keyFromPem(readFileSync(files.key, 'utf8'));
+    return { key, certificate: readFileSync(files.certificate, 'utf8'), commonName: caName };
+  }
+  const ca = certify({ commonName: caName, names: null, days: days.ca }, freshKey(), null, now);
+  write('ca.key', keyPem(ca.key));
+  write('ca.pem', ca.certificate);
+  return ca;
+}
+
+function ensureLeaf(
+  folder: string,
+  file: string,
+  subject: { readonly commonName: string; readonly names: readonly SubjectName[] },
+  ca: KeyAndCertificate,
+  now: Date,
+  write: Write,
+): void {
+  const place = path.join(folder, `${file}.pem`);
+  const keyPlace = path.join(folder, `${file}.key`);
+  if (existsSync(place) && existsSync(keyPlace)) {
+    const standing = { certificate: readFileSync(place, 'utf8'), key: readFileSync(keyPlace, 'utf8') };
+    if (isFresh(standing, ca.certificate, now)) return;
+  }
+  const leaf = certify({ ...subject, days: days.leaf }, freshKey(), ca, now);
+  write(`${file}.key`, keyPem(leaf.key));
+  write(`${file}.pem`, leaf.certificate);
+}
+
+/** Also false when a crash left the new key beside the old certificate. */
+function isFresh(standing: { certificate: string; key: string }, caPem: string, now: Date): boolean {
+  const certificate = new X509Certificate(standing.certificate);
+  if (!certificate.checkPrivateKey(keyFromPem(standing.key))) return false;
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  const left = to - now.getTime();
+  return left > (to - from) / 3 && certificate.verify(new X509Certificate(caPem).publicKey);
+}
+
+function writeSecretly(file: string, text: string): void {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+}

@@ -1,0 +1,32 @@
+// @ts-check
+// `node tools/peers/main.mjs '<PeerOptions as JSON>'`: starts real name servers, says so in one line of JSON
+// (`{"peers":{…}}`), and stops them when it gets SIGTERM or SIGINT. options.mjs tells what goes in and comes out.
+import { startPeers } from './peers.mjs';
+/** @import { PeerOptions } from './options.mjs' */
+
+const starting = new AbortController();
+/** @type {(() => Promise<void>) | undefined} */
+let stopAll;
+for (const name of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
+  process.on(name, async () => {
+    starting.abort(new Error(`Stopped by ${name}.`));
+    const stop = stopAll;
+    stopAll = undefined;
+    if (stop === undefined) return;
+    await stop();
+    process.exit(0);
+  });
+}
+
+try {
+  const [argument = '{"servers":[]}'] = process.argv.slice(2);
+  const options = /** @type {PeerOptions} */ (JSON.parse(argument));
+  const { stop, ...peers } = await startPeers(options, starting.signal);
+  stopAll = stop;
+  // Something has to keep this process here.
+  setInterval(() => undefined, 60_000);
+  console.log(JSON.stringify({ peers }));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
