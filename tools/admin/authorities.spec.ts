@@ -265,7 +265,7 @@ describe('a product', () => {
 
   it('has its keys, its approval and its price', async () => {
     await set('--rsa-sizes', '3072,2048', '--curves', 'P-384', '--http-approval', 'false');
-    await set('--price-cents', '1999', '--currency', 'EUR');
+    await set('--price', '19.99', '--currency', 'EUR');
     expect(await product()).toMatchObject({
       rsaSizes: [2048, 3072],
       curves: ['P-384'],

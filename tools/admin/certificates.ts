@@ -48,10 +48,11 @@ export function certificateCommands(withDatabase: WithDatabase): Command {
 
 async function planOf(database: DataSource, accountId: string, certificateId: string): Promise<string> {
   const rows: { plan_id: string }[] = await database.query(
-    `SELECT plan_id FROM certificate WHERE id = $1 AND account_id = $2`,
+    `SELECT plan_id FROM certificate WHERE id = $1 AND account_id = $2 AND NOT imported`,
     [certificateId, accountId],
   );
   const [row] = rows;
-  if (row === undefined) throw new Error(`Account ${accountId} has no certificate ${certificateId}.`);
+  if (row === undefined)
+    throw new Error(`Account ${accountId} has no certificate ${certificateId} that was issued here.`);
   return row.plan_id;
 }

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { accountCommands } from './accounts';
 import { apiKeyCommands } from './api-keys';
 import { authorityCommands } from './authorities';
+import { billingCommands } from './billing';
 import { blockedKeyCommands } from './blocked-keys';
 import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
@@ -15,7 +16,7 @@ import { withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administers a Certwright deployment: accounts, users, API keys, clusters, products, CAs, blocked keys.',
+    'Administers a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, blocked keys.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -37,6 +38,7 @@ for (const commands of [
   userCommands,
   apiKeyCommands,
   clusterCommands,
+  billingCommands,
   productCommands,
   authorityCommands,
   blockedKeyCommands,

@@ -1,11 +1,25 @@
 import { CertificateAuthorityEntity, ProductEntity } from '@certwright/persistence';
 import { curveNames, rsaKeySizes } from '@certwright/pki';
-import type { ProductAuthority } from '@certwright/issuance';
+import { decimalOf, type ProductAuthority } from '@certwright/issuance';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
+import { currency, unsignedAmount } from './amounts';
 import type { WithDatabase } from './with-database';
 
 type Change = Partial<Omit<ProductEntity, 'name'>>;
+
+interface Options extends Omit<Change, 'termDays'> {
+  /** Hundredths. */
+  readonly price?: number;
+  readonly wildcardPrice?: number;
+  readonly termDays?: number | 'none';
+}
+
+/** Ten years, leap days included. */
+const mostTermDays = 3_653;
+
+/** Hundredths: a hundred names for many terms are still one charge. */
+const highestPriceCents = 1_000_000;
 
 export function productCommands(withDatabase: WithDatabase): Command {
   const product = new Command('product').description(
@@ -46,9 +60,21 @@ export function productCommands(withDatabase: WithDatabase): Command {
     .option('--curves <curve,…>', `ECDSA keys that it takes: ${curveNames.join(', ')}; empty: none`, (text) =>
       someOf(text, curveNames),
     )
-    .option('--price-cents <cents>', 'price of a certificate, in hundredths of the currency', integer)
+    .option(
+      '--term-days <days>',
+      `what one purchase covers, 1 to ${mostTermDays} days; none: nothing is sold by time`,
+      termDays,
+    )
+    .option('--price <amount>', 'of a term, for each name, as 12.34', price)
+    .option('--wildcard-price <amount>', 'of a term, for each wildcard name', price)
     .option('--currency <code>', 'ISO 4217, as USD', currency)
-    .action(async (name: string, change: Change) => {
+    .action(async (name: string, { price, wildcardPrice, termDays, ...rules }: Options) => {
+      const change: Change = {
+        ...rules,
+        ...(termDays === undefined ? {} : { termDays: termDays === 'none' ? null : termDays }),
+        ...(price === undefined ? {} : { priceCents: price }),
+        ...(wildcardPrice === undefined ? {} : { wildcardPriceCents: wildcardPrice }),
+      };
       if (Object.keys(change).length === 0) throw new Error('Nothing to change: see `product set --help`.');
       await withDatabase(async (database) => {
         await check(database, name, change);
@@ -97,9 +123,20 @@ function someOf(text: string, all: readonly string[]): string[] {
 
 const listOf = (text: string): string[] => (text === '' ? [] : text.split(',').map((each) => each.trim()));
 
-function currency(text: string): string {
-  if (!/^[A-Z]{3}$/.test(text)) throw new InvalidArgumentError('three capital letters are expected.');
-  return text;
+/** Commander takes null for a value that is missing. */
+function termDays(text: string): number | 'none' {
+  if (text === 'none') return text;
+  const days = integer(text);
+  if (days < 1 || days > mostTermDays)
+    throw new InvalidArgumentError(`1 to ${mostTermDays} or none is expected.`);
+  return days;
+}
+
+function price(text: string): number {
+  const cents = unsignedAmount(text);
+  if (cents > highestPriceCents)
+    throw new InvalidArgumentError(`${decimalOf(highestPriceCents)} at most is expected.`);
+  return cents;
 }
 
 function boolean(text: string): boolean {

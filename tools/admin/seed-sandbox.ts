@@ -1,8 +1,11 @@
-import { claimDeployment } from '@certwright/persistence';
+import { claimDeployment, ProductEntity } from '@certwright/persistence';
 import { Command } from 'commander';
 import { createAccount } from './accounts';
 import { createApiKey } from './api-keys';
 import type { WithDatabase } from './with-database';
+
+/** Nobody looks at papers here: what is sold for extended validation can be tried in a sandbox, and only there. */
+const sandboxProduct = 'paid_ev_ca';
 
 /** Of nobody: with `npm start` every mail lands in the local mailbox. */
 const sandboxMailbox = 'sandbox@example.com';
@@ -16,6 +19,7 @@ export function seedSandboxCommand(withDatabase: WithDatabase): Command {
     .action(async ({ json }: { json?: boolean }) => {
       await withDatabase(async (database) => {
         await claimDeployment(database, 'sandbox');
+        await database.getRepository(ProductEntity).update({ name: sandboxProduct }, { available: true });
         const account_id = await createAccount(database, 'Sandbox', sandboxMailbox);
         const api_key = await createApiKey(database, account_id, 'sandbox', ['Full Access']);
         console.log(

@@ -1,7 +1,8 @@
-import { randomBytes, scrypt } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes } from 'node:crypto';
 import { AccountUserEntity, isUniqueViolation } from '@certwright/persistence';
+import { hashPassword } from '@certwright/service';
 import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
 import type { WithDatabase } from './with-database';
 
@@ -13,11 +14,10 @@ export function userCommands(withDatabase: WithDatabase): Command {
     .requiredOption('--account <id>', 'the account it belongs to')
     .requiredOption('--email <address>', 'the name to sign in with')
     .action(async ({ account, email }: { account: string; email: string }) => {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Error(`"${email}" is no email address.`);
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
-        const password = randomBytes(18).toString('base64url');
-        const row = { accountId, email: email.toLowerCase(), passwordHash: await hashPassword(password) };
+        const password = freshPassword();
+        const row = { accountId, email: userName(email), passwordHash: await hashPassword(password) };
         try {
           await database.getRepository(AccountUserEntity).insert(row);
         } catch (error) {
@@ -43,18 +43,57 @@ export function userCommands(withDatabase: WithDatabase): Command {
         }
       });
     });
+  addChangeCommands(user, withDatabase);
   return user;
 }
 
-/** scrypt (RFC 7914) with N = 2^15, r = 8, p = 1: 32 MiB and some 60 ms a guess. */
-const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
-const hashLength = 32;
-
-type Scrypt = (password: string, salt: Buffer, length: number, options: object) => Promise<Buffer>;
-
-async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(16);
-  const derive = promisify(scrypt) as Scrypt;
-  const hash = await derive(password, salt, hashLength, { ...cost, maxmem: 64 * 1024 * 1024 });
-  return `scrypt:${cost.N}:${cost.r}:${cost.p}:${salt.toString('base64url')}:${hash.toString('base64url')}`;
+function addChangeCommands(user: Command, withDatabase: WithDatabase): void {
+  user
+    .command('password <email>')
+    .description('give a user a new password; prints it once. The one before ends at once')
+    .action(async (email: string) => {
+      await withDatabase(async (database) => {
+        const password = freshPassword();
+        await change(database, email, { passwordHash: await hashPassword(password) });
+        console.log(`${userName(email)}\t${password}\t(shown once)`);
+      });
+    });
+  for (const [verb, disabledAt] of [
+    ['disable', () => new Date()],
+    ['enable', () => null],
+  ] as const) {
+    user
+      .command(`${verb} <email>`)
+      .description(
+        `${verb} a user, at once; API keys that the user was told are not touched (see \`key list\`)`,
+      )
+      .action(async (email: string) => {
+        await withDatabase(async (database) => {
+          await change(database, email, { disabledAt: disabledAt() });
+          console.log(`user ${userName(email)}: ${verb}d`);
+        });
+      });
+  }
 }
+
+type Change = Partial<Pick<AccountUserEntity, 'passwordHash' | 'disabledAt'>>;
+
+/** @throws Error when there is no such user */
+async function change(database: DataSource, email: string, values: Change): Promise<void> {
+  const { affected } = await database
+    .getRepository(AccountUserEntity)
+    .update({ email: userName(email) }, values);
+  if (affected === 0) throw new Error(`There is no user ${userName(email)}.`);
+}
+
+/** As it is looked up when somebody signs in: lower case; Basic authentication has no colon in it (RFC 7617, section 2). */
+function userName(email: string): string {
+  if (!/^[^\s\p{Cc}@:]+@[^\s\p{Cc}@:]+$/u.test(email) || Buffer.byteLength(email) > longestAddress)
+    throw new Error(`"${email}" is no email address.`);
+  return email.normalize('NFC').toLowerCase();
+}
+
+/** Octets (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
+const longestAddress = 254;
+
+const freshPassword = (): string => randomBytes(18).toString('base64url');

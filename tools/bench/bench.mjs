@@ -1,11 +1,12 @@
 // `npm run bench -- <name>`: measures one thing beside what it cannot go below, in one run, and writes the table into
 // docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less so.
 import { acme } from './acme/acme.mjs';
+import { certs } from './certs/certs.mjs';
 import { gateway } from './gateway/gateway.mjs';
 import { issuance } from './issuance/issuance.mjs';
 import { writeSection } from './report.mjs';
 
-const benchmarks = { acme, gateway, issuance };
+const benchmarks = { acme, certs, gateway, issuance };
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name];

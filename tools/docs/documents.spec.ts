@@ -5,6 +5,10 @@ import { issuanceErrorCodes } from '@certwright/issuance';
 
 const root = path.join(__dirname, '../..');
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+/** Members of the table of reasons. Read as text: tools import no app. */
+const reasons = [...read('apps/certs-v2/src/wire/reasons.ts').matchAll(/^ {2}([a-z_]+): \{ status:/gm)].map(
+  ([, reason = '']) => reason,
+);
 const scripts = (JSON.parse(read('package.json')) as { scripts: Record<string, string> }).scripts;
 
 /** The first column of the table below a heading, where it is code. */
@@ -21,6 +25,7 @@ describe('docs/errors.md', () => {
     ['Codes', problemCodes],
     ['Sub-errors of an order', fieldFaultCodes],
     ['What an issuance says', issuanceErrorCodes],
+    ['Reasons of the certificate API', reasons],
   ])('"%s" lists exactly the codes of the catalogue', (heading, codes) => {
     expect(firstColumn(errors, heading).sort()).toEqual([...codes].sort());
   });

@@ -1,60 +1,103 @@
 import 'reflect-metadata';
+import { ctDataSource } from '@certwright/ct-persistence';
 import { coreDataSource } from '@certwright/persistence';
 import type { DataSource } from 'typeorm';
 
-const usage = `Brings the core database to the newest schema.
+const usage = `Brings the databases to their newest schemas: core, and ct where CT_DATABASE_URL is set.
 
   npm run migrate                     runs every migration that has not run yet
-  npm run migrate -- --revert         takes the newest one back
+  npm run migrate -- --database ct    of one of them only: core or ct
+  npm run migrate -- --revert         takes the newest one back; of core unless --database says ct
   npm run migrate -- --check-drift    fails when entities and migrations disagree (on an empty database of its own)
   npm run migrate -- --help
 
-DATABASE_URL   the database, postgres://user:password@host:port/name (with --check-drift: any database of a server
-               on which another one may be created)
+DATABASE_URL      the core database, postgres://user:password@host:port/name (with --check-drift: any database of a
+                  server on which another one may be created)
+CT_DATABASE_URL   the ct database; where it is not set, only the core database is looked at
 `;
+
+/** Which schema, and in which database it belongs. */
+interface Schema {
+  readonly name: 'core' | 'ct';
+  readonly url: string;
+}
 
 /** Creating an index on a large table takes its time. */
 const statementTimeoutMs = 60 * 60 * 1_000;
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) return void process.stdout.write(usage);
-  const url = process.env['DATABASE_URL'];
-  if (url === undefined) throw new Error(`DATABASE_URL is not set.\n\n${usage}`);
-  if (args.includes('--check-drift')) return await checkDrift(url);
-  await withDatabase(url, async (database) => {
-    if (args.includes('--revert')) return await database.undoLastMigration({ transaction: 'each' });
+  const schemas = schemasOf(args);
+  if (args.includes('--check-drift')) {
+    for (const schema of schemas) await checkDrift(schema);
+    return;
+  }
+  if (args.includes('--revert')) {
+    const [schema] = schemas;
+    if (schema !== undefined)
+      await withDatabase(
+        schema,
+        async (database) => await database.undoLastMigration({ transaction: 'each' }),
+      );
+    return;
+  }
+  for (const schema of schemas) await migrate(schema);
+}
+
+/** The core database first: it is the one without which nothing runs. */
+function schemasOf(args: readonly string[]): Schema[] {
+  const at = args.indexOf('--database');
+  const only = at < 0 ? undefined : args[at + 1];
+  if (at >= 0 && only !== 'core' && only !== 'ct') throw new Error(`--database is core or ct.\n\n${usage}`);
+  const [core, ct] = [process.env['DATABASE_URL'], process.env['CT_DATABASE_URL']];
+  const schemas: Schema[] = [];
+  if (only !== 'ct') {
+    if (core === undefined) throw new Error(`DATABASE_URL is not set.\n\n${usage}`);
+    schemas.push({ name: 'core', url: core });
+  }
+  if (only === 'ct' && ct === undefined) throw new Error(`CT_DATABASE_URL is not set.\n\n${usage}`);
+  if (only !== 'core' && ct !== undefined) schemas.push({ name: 'ct', url: ct });
+  return schemas;
+}
+
+async function migrate(schema: Schema): Promise<void> {
+  await withDatabase(schema, async (database) => {
     const run = await database.runMigrations({ transaction: 'each' });
-    for (const { name } of run) console.log(`migrated: ${name}`);
-    if (run.length === 0) console.log('The schema is up to date.');
+    for (const { name } of run) console.log(`migrated ${schema.name}: ${name}`);
+    if (run.length === 0) console.log(`The ${schema.name} schema is up to date.`);
   });
 }
 
 /** Migrates an empty database up, down and up again, and asks TypeORM what it would still change. */
-async function checkDrift(url: string): Promise<void> {
-  const name = `certwright_drift_${process.pid}`;
-  await withDatabase(url, async (database) => await database.query(`CREATE DATABASE ${name}`));
+async function checkDrift(schema: Schema): Promise<void> {
+  const name = `certwright_drift_${schema.name}_${process.pid}`;
+  await withDatabase(schema, async (database) => await database.query(`CREATE DATABASE ${name}`));
   try {
-    const own = new URL(url);
+    const own = new URL(schema.url);
     own.pathname = `/${name}`;
-    await withDatabase(own.href, async (database) => {
+    await withDatabase({ ...schema, url: own.href }, async (database) => {
       const migrations = await database.runMigrations({ transaction: 'each' });
       for (const _ of migrations) await database.undoLastMigration({ transaction: 'each' });
       await database.runMigrations({ transaction: 'each' });
       const { upQueries } = await database.driver.createSchemaBuilder().log();
       if (upQueries.length === 0)
-        return void console.log('No drift: entities and migrations agree, up and down.');
+        return void console.log(`No drift in ${schema.name}: entities and migrations agree, up and down.`);
       for (const { query } of upQueries) console.error(query);
       throw new Error(
         'Entities and migrations disagree: the statements above are missing from the migrations.',
       );
     });
   } finally {
-    await withDatabase(url, async (database) => await database.query(`DROP DATABASE IF EXISTS ${name}`));
+    await withDatabase(schema, async (database) => await database.query(`DROP DATABASE IF EXISTS ${name}`));
   }
 }
 
-async function withDatabase(url: string, work: (database: DataSource) => Promise<unknown>): Promise<void> {
-  const database = coreDataSource({
+async function withDatabase(
+  { name, url }: Schema,
+  work: (database: DataSource) => Promise<unknown>,
+): Promise<void> {
+  const open = name === 'core' ? coreDataSource : ctDataSource;
+  const database = open({
     url,
     applicationName: 'certwright-migrate',
     poolSize: 1,

@@ -17,4 +17,6 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.certwright'],
   cacheDirectory: root + '/node_modules/.cache/jest',
   maxWorkers: 2,
+  // For the worst day of a loaded machine; what is to be quick is told by its own bound.
+  testTimeout: 30_000,
 };

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Real programs that some specs and benchmarks are held against: nginx, dig and nsupdate, the name servers that tools/peers
-# starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, and the ACME clients lego and certbot. As root they are
-# installed from Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
+# starts (BIND, Knot, PowerDNS, Unbound), the ACME test server pebble, the ACME clients lego and certbot, and the servers that
+# certs-v2 hands out configuration for (Apache, HAProxy, lighttpd, Caddy, Postfix, Dovecot). As root they are installed from
+# Debian's packages; otherwise the specs that need a missing one say so and are skipped. Nothing is started.
 set -eu
 missing=''
 # Usage: needs PACKAGE PROGRAM. Servers are in /usr/sbin, which is not on everybody's PATH.
@@ -20,6 +21,14 @@ needs pebble pebble
 needs lego lego
 needs certbot certbot
 needs curl curl
+needs apache2-bin apache2
+needs haproxy haproxy
+needs lighttpd lighttpd
+needs caddy caddy
+# Beside another mail server it cannot be, and apt would take that one away.
+[ -x /usr/sbin/sendmail ] || needs postfix postconf
+needs dovecot-core doveconf
+[ -e /usr/lib/lighttpd/mod_openssl.so ] || missing="$missing lighttpd-mod-openssl"
 [ -r /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql ] || missing="$missing pdns-backend-sqlite3"
 newer=/opt/pebble-new
 # Debian's stable pebble knows neither profiles nor renewal information: a newer one is unpacked beside it, for whoever can.
@@ -68,9 +77,21 @@ if [ ! -e "$policy" ]; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 # A mirror that is away must not fail a change: the specs then say that they are skipped.
-# shellcheck disable=SC2086
-if apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing >/dev/null; then
-  echo "Installed:$missing"
-else
+if ! apt-get update -qq; then
   echo "Could not be installed, their specs are skipped:$missing"
+  exit 0
+fi
+# Not every system has all of them, and one that is unknown would keep apt from installing any.
+here=''
+elsewhere=''
+for package in $missing; do
+  if apt-cache show "$package" >/dev/null 2>&1; then here="$here $package"; else elsewhere="$elsewhere $package"; fi
+done
+[ -z "$elsewhere" ] || echo "Not on this system, their specs are skipped:$elsewhere"
+[ -n "$here" ] || exit 0
+# shellcheck disable=SC2086
+if apt-get install -y -qq --no-install-recommends $here >/dev/null; then
+  echo "Installed:$here"
+else
+  echo "Could not be installed, their specs are skipped:$here"
 fi

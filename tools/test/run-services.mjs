@@ -138,7 +138,11 @@ async function makeTemplate({ databaseUrl, template, folder }) {
   const url = new URL(databaseUrl);
   url.pathname = `/${template}`;
   const env = { ...process.env, DATABASE_URL: url.href };
-  await run(nodeBinary(), ['--enable-source-maps', path.join(folder, 'migrate/main.js')], { env });
+  await run(
+    nodeBinary(),
+    ['--enable-source-maps', path.join(folder, 'migrate/main.js'), '--database', 'core'],
+    { env },
+  );
   // A database with a session open on it cannot be copied.
   await query(databaseUrl, `ALTER DATABASE "${template}" WITH ALLOW_CONNECTIONS false`);
 }

@@ -8,6 +8,8 @@ import { LOOPBACK } from '../embedded/ports.mjs';
 const APPROVAL_ZONE = 'approval.example.net';
 /** The sandbox's world is this machine: its web servers and webhook receivers are allowed to be on loopback. */
 const ALLOWED_NETWORKS = '127.0.0.0/8,::1/128';
+/** Sender of every mail, as callers are told too. */
+const MAIL_FROM = 'Certwright Sandbox <certwright@example.net>';
 const MAILBOX_HEALTH = '/api/healthz';
 /** The zones that the demo DNS holds and that the demo orders certificates for. */
 export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', 'example.org']);
@@ -86,6 +88,24 @@ export const apps = [
     }),
   },
   {
+    name: 'certs-v2',
+    source: 'apps/certs-v2/src/main.ts',
+    api: 'certs_v2',
+    ports: { http: { preferred: 4312 }, ops: { preferred: 4313 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...common(deployment, 'certs-v2'),
+      HOST: LOOPBACK,
+      PORT: String(deployment.port('certs-v2', 'http')),
+      PUBLIC_URL: `http://${LOOPBACK}:${deployment.port('certs-v2', 'http')}`,
+      DOWNLOAD_URL: `${publicUrl(deployment)}/download`,
+      APPROVAL_ZONE,
+      APPROVAL_URL: approvalUrl(deployment),
+      MAIL_FROM,
+      SEALING_KEYS_FILE: deployment.sealingKeysFile,
+    }),
+  },
+  {
     name: 'issuance-worker',
     source: 'apps/issuance-worker/src/main.ts',
     ports: { ops: { preferred: 4321 } },
@@ -156,7 +176,7 @@ export const apps = [
       ALLOWED_NETWORKS,
       SMTP_URL: `smtp://${LOOPBACK}:${deployment.port('mailbox', 'smtp')}`,
       SMTP_REQUIRE_TLS: 'false',
-      SMTP_FROM: 'Certwright Sandbox <certwright@example.net>',
+      SMTP_FROM: MAIL_FROM,
     }),
   },
   {

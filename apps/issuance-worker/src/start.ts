@@ -15,7 +15,7 @@ import {
   Renewals,
   RevocationLists,
 } from '@certwright/persistence';
-import { ProbeQuestions } from '@certwright/redis';
+import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -37,6 +37,7 @@ import { observeIssuances } from './issuance/observe-issuances';
 import { noticeOnce } from './notices/notices';
 import { relayOnce } from './nudges/relay';
 import { sweepOnce } from './nudges/sweep';
+import { observeRenewals } from './renewals/observe-renewals';
 import { renewOnce } from './renewals/renewals';
 import { runRevocations } from './revocations/run-revocations';
 import { sweepRevocations } from './revocations/sweep-revocations';
@@ -59,6 +60,8 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   running.opened('resolver', () => dns.close());
   const probes = new ProbeQuestions(config.REDIS_URL, { name: 'issuance-worker-probes', log });
   running.opened('probes', async () => await probes.close());
+  const news = new IssuanceNews(config.REDIS_URL, { name: 'issuance-worker-news', log });
+  running.opened('news', async () => await news.close());
   const gateway = gatewayOf(config);
   running.opened('gateway', () => gateway?.close());
   const nameServers = new NameServers({
@@ -86,7 +89,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     publishing: new PublishApprovals(context.get(ApprovalRecords), config.APPROVAL_ZONE, gateway !== null),
     approvalReuseMs: approvalReuseMs(config),
     issuers: authorities.issuers,
-    events: observeIssuances(running, context, jobs),
+    events: observeIssuances(running, context, jobs, news),
     certificateId: () => String(randomInt(certificateIds.least, certificateIds.below)),
   });
   const runner = runJobs(
@@ -104,10 +107,11 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
 
   const outbox = context.get(Outbox);
   const issuances = context.get(LeasedIssuances);
+  const renewalEvents = observeRenewals(running);
   const rounds = {
     relay: async () => await relayOnce(outbox, jobs),
     sweep: async () => await sweepOnce(issuances, jobs),
-    renewals: async () => await renewOnce(context.get(Renewals)),
+    renewals: async () => await renewOnce(context.get(Renewals), renewalEvents),
     notices: async () => await noticeOnce(context.get(ExpirationNotices)),
     revocations: sweepRevocations(context.get(PendingRevocations), jobs),
     ...housekeeping(context, builtInCa),

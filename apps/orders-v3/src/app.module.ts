@@ -2,8 +2,7 @@ import { CorePersistenceModule } from '@certwright/persistence';
 import { AddressGuard } from '@certwright/outbound';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AnnounceCurrentCertificate } from './announcements/announce-current-certificate.use-case';
-import { AnnouncementSweep } from './announcements/announcement-sweep';
-import { AnnouncementsRepository } from './announcements/announcements.repository';
+import { announcementSweep } from './announcements/announcement-sweep';
 import { CertificatesController } from './certificates/certificates.controller';
 import { RetrieveCertificates } from './certificates/retrieve-certificates.use-case';
 import { RevokeCertificate } from './certificates/revoke-certificate.use-case';
@@ -30,12 +29,10 @@ import { OrderFactsReader } from './orders/order-facts';
 import { OrdersController } from './orders/orders.controller';
 import { OrdersRepository } from './orders/orders.repository';
 import { OrderViews } from './orders/order-views';
-import { RepeatableRequests } from './orders/repeatable-requests';
 import { RetrieveOrders } from './orders/retrieve-orders.use-case';
 import { UpdateOrder } from './orders/update-order.use-case';
 import { PublicationsController } from './publications/publications.controller';
 import { RetrievePublication } from './publications/retrieve-publication.use-case';
-import { AccountWebhooks } from './webhooks/account-webhooks';
 import { CreateWebhook } from './webhooks/create-webhook.use-case';
 import { DeleteWebhook } from './webhooks/delete-webhook.use-case';
 import { DeliveriesController } from './webhooks/deliveries.controller';
@@ -57,17 +54,15 @@ const orders = [
   OrderChanges,
   IssuanceFactsReader,
   OrderViews,
-  RepeatableRequests,
   CreateOrder,
   UpdateOrder,
   RetrieveOrders,
   DeleteOrder,
 ];
 
-const announcements = [AnnouncementsRepository, AnnounceCurrentCertificate, AnnouncementSweep];
+const announcements = [AnnounceCurrentCertificate, announcementSweep];
 
 const webhooks = [
-  AccountWebhooks,
   CreateWebhook,
   UpdateWebhook,
   RetrieveWebhooks,

@@ -25,6 +25,18 @@ it('creates an order with at most 10 statements', async () => {
   expect(work.length).toBeLessThanOrEqual(10);
 });
 
+it('creates an order of a product that is sold by time with three statements more', async () => {
+  await tenant.post('/api/v3/orders', { name: 'first', dns_names: ['example.com'], csr });
+  const free = await workOf(() =>
+    tenant.post('/api/v3/orders', { name: 'second', dns_names: ['example.com'], csr }),
+  );
+  const product = 'paid_ca';
+  const paid = await workOf(() =>
+    tenant.post('/api/v3/orders', { name: 'third', dns_names: ['example.com'], csr, product }),
+  );
+  expect(paid.length - free.length).toBeLessThanOrEqual(3);
+});
+
 it('retrieves an order with at most 4 statements, and one without expansion', async () => {
   expect(await workOf(() => tenant.get('/api/v3/orders/warm'))).toHaveLength(1);
   expect(

@@ -1,9 +1,9 @@
+import { claimDeployment } from '@certwright/persistence';
+import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
 import { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
-import { claimDeployment } from '@certwright/persistence';
-import { disabledKeysChannel } from './api-keys/disabled-keys';
 import { certificateRequest, keyPair } from './testing/certificate-request';
 import { changeCurrent, deliveriesOf } from './testing/current-certificate';
 import { RunningApi } from './testing/running-api';

@@ -1,5 +1,5 @@
 import { ApiKeys, claimDeployment, databaseProblem } from '@certwright/persistence';
-import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
+import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
   Authenticator,
@@ -13,7 +13,6 @@ import {
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
 import { runAnnouncements } from './announcements/run-announcements';
-import { followDisabledKeys } from './api-keys/disabled-keys';
 import { AppModule } from './app.module';
 import type { OrdersConfig } from './config';
 import { DnsGateway, gatewayClient } from './dns-integrations/dns-gateway';
@@ -49,7 +48,7 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
   readiness.add('database', () => database.query('SELECT 1'));
-  const news = followDisabledKeys(config.REDIS_URL, keys, log);
+  const news = followDisabledKeys(config.REDIS_URL, { name: 'orders-v3', keys, log });
   running.opened('disabled keys', () => news.close());
   runAnnouncements(app, config, running);
   await app.listen(config.PORT, config.HOST);

@@ -36,7 +36,8 @@ export const settings = defineSettings({
     default: [80, 443],
   }),
   PROBE_CONCURRENCY: integer({
-    meaning: 'Questions answered side by side; each mostly waits, up to 10 s, and holds at most 64 KiB',
+    meaning:
+      'Questions answered side by side; each mostly waits: for a web server rule up to 10 s with at most 64 KiB, for the test of an installation up to 15 s with at most 16 connections of 64 KiB',
     unit: 'probes',
     min: 1,
     max: 1_000,

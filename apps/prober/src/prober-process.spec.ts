@@ -102,6 +102,36 @@ describe('the prober as a process', () => {
     for (const copy of copies) await copy.stop();
   }, 60_000);
 
+  it('looks at TLS as well as at web server rules', async () => {
+    const prober = await startProber();
+    const question = {
+      hosts: ['www.example.com', '10.0.0.1'],
+      port: site.port,
+      serverName: 'www.example.com',
+      leafSha256: '00'.repeat(32),
+      chainSha256: [],
+      temporarySha256: [],
+    };
+    const tests = [
+      {
+        host: 'www.example.com',
+        address: '127.0.0.1',
+        status: 'handshake_error',
+        problem: `127.0.0.1 port ${site.port} answers with something that is not TLS.`,
+      },
+      {
+        host: '10.0.0.1',
+        address: '10.0.0.1',
+        status: 'connect_error',
+        problem: 'This is not a public address.',
+      },
+    ];
+    await eventually(async () => expect(await probes.askTls(question)).toEqual({ tests }), {
+      withinMs: 20_000,
+    });
+    await prober.stop();
+  }, 60_000);
+
   it('that is killed in the middle of a question leaves the asker with the end of its time', async () => {
     const prober = await startProber();
     const asked = ask('/hang', 3_000);

@@ -6,6 +6,8 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module';
 import type { Config } from './config';
 import { QuestionTransport } from './questions/question-transport';
+import { InstallationTest } from './tls-test/installation-test';
+import { observeTests } from './tls-test/observe-tests';
 import { observeProbes } from './web-rule/observe-probes';
 import { WebRuleProbe } from './web-rule/web-rule-probe';
 
@@ -21,6 +23,7 @@ export async function start(config: Config, running: RunningProcess, queue = pro
     { httpPort: config.HTTP_PORT, allowedPorts: [config.HTTP_PORT, ...config.REDIRECT_PORTS] },
     observeProbes(metrics.registry),
   );
+  const installationTest = new InstallationTest(guard, observeTests(metrics.registry), log);
   const questions = new TakenQuestions(config.REDIS_URL, queue, {
     name: 'prober',
     log,
@@ -28,7 +31,7 @@ export async function start(config: Config, running: RunningProcess, queue = pro
   });
   readiness.add('redis', async () => await questions.ping());
   const strategy = new QuestionTransport(questions, { log, drainMs: config.DRAIN_TIME });
-  const app = await NestFactory.createMicroservice(AppModule.of(probe), {
+  const app = await NestFactory.createMicroservice(AppModule.of(probe, installationTest), {
     strategy,
     logger: nestLogger(log),
     abortOnError: false,

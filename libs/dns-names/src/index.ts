@@ -4,3 +4,5 @@ export { type DnsNameFaultCode, type ParsedDnsName, parseDnsName } from './dns-n
 export { type DnsNameListFault, type ParsedDnsNames, parseDnsNames } from './dns-name-list';
 export { mostSpecificMatch, parseMonitoredName } from './monitored-name';
 export { quoteInput } from './quote-input';
+export { secretBytes, secretLabel } from './secret-label';
+export { type StandingRecord, standingRecords } from './standing-records';

@@ -27,6 +27,7 @@ export {
   issuanceErrorCodes,
   type IssuanceState,
   issuanceStates,
+  mayBeApprovedBy,
   type NameApproval,
 } from './issuance';
 export {
@@ -50,9 +51,28 @@ export {
 } from './notice';
 export { nextAttemptAt, type Phase, phaseOf, phases } from './phase';
 export type { Plan } from './plan';
-export type { ApprovalMethod, KeyType, Product, ProductAuthority } from './product';
+export type { ApprovalMethod, ApprovalWay, KeyType, Product, ProductAuthority } from './product';
 export {
+  buysTerm,
+  type Charge,
+  chargeFor,
+  covers,
+  type Paid,
+  type Purchase,
+  type PurchaseKind,
+  type PurchaseLine,
+  type PurchaseRequest,
+  runningTerm,
+  type SoldProduct,
+} from './purchase';
+export { amountText, decimalOf, readAmount } from './purchase-amount';
+export { type BillableNames, billableNames } from './purchase-names';
+export { paidWithout, type TakeOver, takeOver, type UnusedCharge } from './purchase-takeover';
+export {
+  type NextReplacement,
+  nextReplacement,
   nextWindowLook,
+  purchaseTime,
   type RenewalDecision,
   renewalDecision,
   type RenewalFacts,
@@ -60,6 +80,15 @@ export {
   renewalTime,
   renewalTimeIn,
 } from './renewal';
+export {
+  type CoveredReplacement,
+  coveredReplacement,
+  endsWithinTerm,
+  type OfferedTerms,
+  type PresentTerms,
+  type RenewalTerms,
+  replacementOfRevoked,
+} from './renewal-terms';
 export {
   isReplacedAfterRevocation,
   lastingReason,

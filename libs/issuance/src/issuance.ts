@@ -1,4 +1,4 @@
-import type { ApprovalMethod } from './product';
+import type { ApprovalMethod, ApprovalWay } from './product';
 
 /**
  * `open` → `issued` | `superseded` (newer terms took its place) | `canceled` (its plan was closed, or nobody approved
@@ -17,6 +17,13 @@ export interface NameApproval {
   readonly problem: string | null;
   /** RFC 3339, UTC; null before the first check. */
   readonly checkedAt: string | null;
+  /** The only way that counts; null or absent: any. */
+  readonly way?: ApprovalWay | null;
+}
+
+/** Whether an approval by this method counts for the name. */
+export function mayBeApprovedBy({ way }: Pick<NameApproval, 'way'>, method: ApprovalMethod): boolean {
+  return way === null || way === undefined || way.method === method;
 }
 
 export interface IssuanceError {
@@ -57,4 +64,6 @@ export interface Issuance {
   readonly openedAt: Date;
   /** Not to be looked at before. */
   readonly dueAt: Date;
+  /** When what was paid for ends: the certificate is not to be valid longer; null: as long as the product and its CA give. */
+  readonly expiresBy: Date | null;
 }

@@ -27,6 +27,7 @@ const open: Issuance = {
   caReference: null,
   failures: 0,
   lastError: null,
+  expiresBy: null,
   openedAt: new Date('2026-11-20T11:00:00Z'),
   dueAt: now,
 };
@@ -98,6 +99,25 @@ describe('nextStep', () => {
       now,
     );
     expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'key_compromised' } });
+  });
+
+  it('gives up for good when less than an hour is left of what was paid for, approved or not', () => {
+    const inMs = (ms: number) => ({ ...open, expiresBy: new Date(now.getTime() + ms) });
+    const hourMs = 60 * 60 * 1_000;
+    for (const leftMs of [hourMs - 1, 0, -hourMs]) {
+      const step = nextStep(inMs(leftMs), facts, now);
+      expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'ca_rejected' } });
+    }
+    expect(nextStep({ ...inMs(0), approvals: [pending] }, facts, now)).toMatchObject({
+      error: { message: expect.stringContaining('2026-11-20T12:00:00Z') as string },
+    });
+    expect(nextStep(inMs(hourMs), facts, now).kind).toBe('submit-to-ca');
+  });
+
+  it('takes what was asked for in time, though the time is over', () => {
+    const submitted = { ...open, caReference: 'x', expiresBy: now };
+    expect(nextStep(submitted, facts, now).kind).toBe('collect');
+    expect(nextStep(submitted, { ...facts, certificateFaults: [] }, now).kind).toBe('attach');
   });
 
   it('submits once everything is approved', () => {

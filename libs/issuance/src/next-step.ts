@@ -34,6 +34,7 @@ export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
   if (issuance.dueAt.getTime() > now.getTime()) return { kind: 'wait', until: issuance.dueAt };
 
   if (facts.keyBlocked) return keyCompromised;
+  if (issuance.caReference === null && isOver(issuance, now)) return termIsOver(issuance);
   const pending = issuance.approvals
     .filter(({ status }) => status === 'pending')
     .map(({ dnsName }) => dnsName);
@@ -55,6 +56,20 @@ const keyCompromised: Step = {
       'The key of the CSR is known to be compromised. Make a new key, and modify the order with a CSR for it.',
   },
 };
+
+/** A certificate that is valid for less is worth nothing to whoever would have to install it. */
+const leastValidityMs = 60 * 60 * 1_000;
+
+/** Said once nothing more can come of it; what a CA was asked for in time is taken as it comes. */
+function isOver({ expiresBy }: Issuance, now: Date): boolean {
+  return expiresBy !== null && expiresBy.getTime() - now.getTime() < leastValidityMs;
+}
+
+function termIsOver({ expiresBy }: Issuance): Step {
+  const end = `${expiresBy?.toISOString().slice(0, 19)}Z`;
+  const message = `What was paid for ends at ${end}: no certificate can be issued in that term any more. A new purchase begins a new one.`;
+  return { kind: 'fail', final: true, error: { code: 'ca_rejected', message } };
+}
 
 const unavailable: Step = {
   kind: 'fail',

@@ -1,6 +1,18 @@
 export type KeyType = 'rsa' | 'ecdsa';
 export type ApprovalMethod = 'dns' | 'http' | 'email';
 
+/** How one name is to be approved, where the caller has said so: in this way and in no other. */
+export interface ApprovalWay {
+  readonly method: ApprovalMethod;
+  /** Who approves it; null unless the method is `email`. */
+  readonly approverEmail: string | null;
+  /**
+   * A name above it whose standing record approves it as well, where the CA validates at an Authorization Domain Name
+   * (Baseline Requirements 1.6.1); null: only its own does.
+   */
+  readonly recordAt: string | null;
+}
+
 /** Who may issue a product, and under which profile of its own (draft-ietf-acme-profiles); null: the CA's default. */
 export interface ProductAuthority {
   readonly name: string;
@@ -30,8 +42,12 @@ export interface Product {
   readonly rsaSizes: readonly number[];
   /** Accepted curves: `P-256`, `P-384`. */
   readonly curves: readonly string[];
-  /** Per certificate, in hundredths of the currency. */
+  /** What one purchase covers, in days of 86,400 s; null: nothing is sold by time, certificates are simply replaced. */
+  readonly termDays: number | null;
+  /** Per term and name, in hundredths of the currency; see `billableNames`. */
   readonly priceCents: number;
+  /** Per term and wildcard name. */
+  readonly wildcardPriceCents: number;
   /** ISO 4217. */
   readonly currency: string;
 }

@@ -1,5 +1,8 @@
+import type { Paid } from './purchase';
 import {
+  nextReplacement,
   nextWindowLook,
+  purchaseTime,
   renewalTimeIn,
   renewalDecision,
   type RenewalFacts,
@@ -48,19 +51,76 @@ describe('renewalJitter', () => {
   });
 });
 
+describe('purchaseTime', () => {
+  const leftAt = (lifetime: number, jitter: number) =>
+    (lasting(lifetime).notAfter.getTime() - purchaseTime(lasting(lifetime), jitter).getTime()) / dayMs;
+
+  it('is 30 days before the end, or a third of a shorter lifetime', () => {
+    expect(leftAt(365, 0)).toBeCloseTo(30, 6);
+    expect(leftAt(90, 0)).toBeCloseTo(30, 6);
+    expect(leftAt(45, 0)).toBeCloseTo(15, 6);
+  });
+
+  it('is put off by the jitter, by 3 % of that at most', () => {
+    for (const lifetime of [1, 45, 365]) {
+      for (const jitter of [0.25, 0.999_999]) {
+        expect(leftAt(lifetime, jitter)).toBeLessThan(leftAt(lifetime, 0));
+        expect(leftAt(lifetime, jitter)).toBeGreaterThan(leftAt(lifetime, 0) * 0.969);
+      }
+    }
+  });
+});
+
+describe('nextReplacement', () => {
+  const current = { id: '1048576', ...lasting(90) };
+  const paid = (days: number) => ({ through: lasting(days).notAfter, product: 'paid_ca' });
+  const own = { product: 'paid_ca' };
+
+  it('is at a third of the lifetime where nothing is sold by time', () => {
+    expect(nextReplacement(current, { own: null, paid: null, isSold: false })).toEqual({
+      renewAt: renewalTime(current, 0),
+      isPaid: false,
+    });
+  });
+
+  it('is at a third of the lifetime and paid where the term goes on', () => {
+    expect(nextReplacement(current, { own, paid: paid(365), isSold: true })).toEqual({
+      renewAt: renewalTime(current, 0),
+      isPaid: true,
+    });
+  });
+
+  it.each([
+    ['the certificate is the last of its term', paid(90)],
+    ['the certificate outlives its term', paid(60)],
+    ['nothing is paid', null],
+  ])('is at the time of purchase where %s', (_, standing) => {
+    expect(nextReplacement(current, { own, paid: standing, isSold: true })).toEqual({
+      renewAt: purchaseTime(current, 0),
+      isPaid: false,
+    });
+  });
+});
+
 describe('renewalDecision', () => {
   const now = new Date('2027-01-20T00:00:00Z');
   const inMinutes = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
+  const inDays = (days: number) => inMinutes(days * 24 * 60);
+  const current = { id: '1048576', ...lasting(90), windowEnd: null };
+  const present = { id: '1', product: 'free_ca', dnsNames: ['a.org'], isSold: false, isAvailable: true };
   const facts: RenewalFacts = {
-    termsId: '1',
+    autoRenew: true,
+    present,
+    own: null,
+    paid: null,
     open: null,
-    current: lasting(90),
+    current,
     replacement: { issued: false, failures: 0, failedAt: null },
   };
   const decide = (change: Partial<RenewalFacts>) => renewalDecision({ ...facts, ...change }, now);
   const failed = (failures: number, minutesAgo: number) =>
     decide({ replacement: { issued: false, failures, failedAt: inMinutes(-minutesAgo) } });
-  const replace = { kind: 'replace', lookAgainAt: inMinutes(1) };
+  const replace = { kind: 'replace', termsId: '1', expiresBy: null, lookAgainAt: inMinutes(1) };
 
   it('replaces the current certificate, and looks a minute later what became of it', () => {
     expect(decide({})).toEqual(replace);
@@ -75,7 +135,7 @@ describe('renewalDecision', () => {
   });
 
   it('waits while there is no CSR', () => {
-    expect(decide({ termsId: null })).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
+    expect(decide({ present: null })).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
   });
 
   it('replaces a certificate once', () => {
@@ -95,10 +155,89 @@ describe('renewalDecision', () => {
   it('later waits for a day at most, and for a tenth of what is left', () => {
     expect(failed(7, 1)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(24 * 60 - 1) });
     expect(failed(7, 24 * 60)).toEqual(replace);
-    const hourLeft = { notAfter: inMinutes(60) };
+    const hourLeft = { ...current, notAfter: inMinutes(60) };
     expect(
       decide({ current: hourLeft, replacement: { issued: false, failures: 7, failedAt: inMinutes(-7) } }),
     ).toEqual(replace);
+  });
+
+  describe('of a product that is sold by time', () => {
+    const sold = { ...present, product: 'paid_ca', isSold: true };
+    const own = { id: '7', product: 'paid_ca', dnsNames: ['a.org'] };
+    const paid: Paid = { through: inDays(200), product: 'paid_ca', names: 1, wildcards: 0 };
+    /** The last certificate of its term, so many days before its end. */
+    const last = (left: number): Partial<RenewalFacts> => ({
+      present: sold,
+      own,
+      current: { id: '1048576', notBefore: inDays(left - 365), notAfter: inDays(left), windowEnd: null },
+      paid: { ...paid, through: inDays(left) },
+    });
+    const purchase = { kind: 'purchase', lookAgainAt: inMinutes(60) };
+
+    it.each([
+      [true, 'the present terms', sold.id],
+      [false, 'its own terms', own.id],
+    ])('replaces inside the term without charge, with auto_renew %s from %s', (autoRenew, _, termsId) => {
+      expect(decide({ autoRenew, present: sold, own, paid })).toEqual({
+        ...replace,
+        termsId,
+        expiresBy: inDays(200),
+      });
+    });
+
+    it('replaces from the certificate’s own terms where the present ones are not paid', () => {
+      const more = { ...sold, dnsNames: ['a.org', 'b.org'] };
+      expect(decide({ autoRenew: false, present: more, own, paid })).toEqual({
+        ...replace,
+        termsId: '7',
+        expiresBy: inDays(200),
+      });
+    });
+
+    it('buys a term when the last certificate of one has 30 days left, and looks within the hour whether it could', () => {
+      expect(decide(last(29))).toEqual(purchase);
+      expect(decide(last(45))).toEqual({ kind: 'wait', lookAgainAt: inDays(15) });
+    });
+
+    it('buys nothing that nobody wants renewed', () => {
+      expect(decide({ ...last(29), autoRenew: false })).toEqual({ kind: 'unwanted' });
+    });
+
+    it('buys nothing while the product is not available', () => {
+      const facts = { ...last(29), present: { ...sold, isAvailable: false } };
+      expect(decide(facts)).toEqual({ kind: 'wait', lookAgainAt: inMinutes(60) });
+    });
+
+    it('buys a term for a certificate that was issued elsewhere, when its time has come', () => {
+      expect(decide({ ...last(29), own: null, paid: null })).toEqual(purchase);
+      expect(decide({ ...last(45), own: null, paid: null })).toMatchObject({ kind: 'wait' });
+    });
+
+    it('buys a term where what is paid is of another product than the certificate', () => {
+      const free = { ...own, product: 'free_ca' };
+      expect(decide({ ...last(29), own: free, paid })).toEqual(purchase);
+    });
+
+    it('does not wait for a purchase where the CA would have it replaced before', () => {
+      const facts = last(45);
+      const urgent = { ...facts, current: { ...current, ...facts.current, windowEnd: inDays(1) } };
+      expect(decide(urgent)).toEqual({ ...replace, expiresBy: inDays(45) });
+      const usual = { ...facts, current: { ...current, ...facts.current, windowEnd: inDays(16) } };
+      expect(decide(usual)).toMatchObject({ kind: 'wait' });
+      expect(decide({ ...urgent, paid: null })).toMatchObject({ kind: 'wait' });
+    });
+
+    it('tries a purchase again with the same back-off', () => {
+      const replacement = { issued: false, failures: 2, failedAt: inMinutes(-9) };
+      expect(decide({ ...last(29), replacement })).toEqual({ kind: 'wait', lookAgainAt: inMinutes(1) });
+    });
+
+    it('replaces as ever where the order has a product by now that is not', () => {
+      expect(decide({ own, paid: { ...paid, through: current.notAfter } })).toEqual(replace);
+      expect(decide({ own: { ...own, product: 'free_ca' }, paid, autoRenew: false })).toEqual({
+        kind: 'unwanted',
+      });
+    });
   });
 });
 

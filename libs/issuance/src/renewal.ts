@@ -1,6 +1,16 @@
 import type { Certificate } from './certificate';
 import type { Issuance } from './issuance';
+import {
+  type CoveredReplacement,
+  coveredReplacement,
+  endsWithinTerm,
+  type PresentTerms,
+  type RenewalTerms,
+  type TermOfCertificate,
+} from './renewal-terms';
 import { nextAttempt } from './schedule';
+
+type Validity = Pick<Certificate, 'notBefore' | 'notAfter'>;
 
 const minuteMs = 60_000;
 const dayMs = 1_440 * minuteMs;
@@ -17,13 +27,42 @@ const jitterShare = 3 / 100;
  *
  * @param jitter in [0, 1)
  */
-export function renewalTime(
-  { notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>,
-  jitter: number,
-): Date {
+export function renewalTime({ notBefore, notAfter }: Validity, jitter: number): Date {
   const lifetimeMs = notAfter.getTime() - notBefore.getTime();
   const share = lifetimeMs < leftShare.shortLivedBelowMs ? leftShare.shortLived : leftShare.usual;
   return new Date(Math.floor(notAfter.getTime() - lifetimeMs * (share + jitterShare * jitter)));
+}
+
+/** The last certificate of a term is replaced once 30 days are left, a short one in its last third. */
+const purchaseLead = { mostMs: 30 * dayMs, share: 1 / 3 };
+
+/**
+ * When the term of a certificate is renewed that is the last one of it. The jitter only puts it off: nobody pays earlier
+ * than announced, and 97 % of the time are left however it falls.
+ *
+ * @param jitter in [0, 1)
+ */
+export function purchaseTime({ notBefore, notAfter }: Validity, jitter: number): Date {
+  const lifetimeMs = notAfter.getTime() - notBefore.getTime();
+  const leadMs = Math.min(purchaseLead.mostMs, lifetimeMs * purchaseLead.share);
+  return new Date(Math.floor(notAfter.getTime() - leadMs * (1 - jitterShare * jitter)));
+}
+
+export interface NextReplacement {
+  readonly renewAt: Date;
+  /** The term pays for it: it is made also where nothing renews by itself. */
+  readonly isPaid: boolean;
+}
+
+/** When a certificate that has just become the current one is to be replaced. */
+export function nextReplacement(
+  current: Validity & Pick<Certificate, 'id'>,
+  { own, paid, isSold }: TermOfCertificate & Pick<PresentTerms, 'isSold'>,
+): NextReplacement {
+  const jitter = renewalJitter(current.id);
+  const isPaid = endsWithinTerm(current, { own, paid });
+  const inPurchase = isSold && !isPaid;
+  return { renewAt: inPurchase ? purchaseTime(current, jitter) : renewalTime(current, jitter), isPaid };
 }
 
 /** Ids of certificates are random 48-bit integers: their last 20 bits are a jitter that a certificate keeps. */
@@ -67,14 +106,18 @@ export function nextWindowLook(failures: number, now: Date, said: Date | null): 
   return new Date(now.getTime() + waitMs);
 }
 
-/** What is known when the renewal time of a plan has come that renews by itself and is neither paused nor closed. */
-export interface RenewalFacts {
-  /** Null while there is nothing to issue from: the CSR is missing. */
-  readonly termsId: string | null;
+/** What is known when the renewal time of a plan has come that is neither paused nor closed. */
+export interface RenewalFacts extends RenewalTerms {
+  readonly autoRenew: boolean;
   /** The open issuance of the plan, whatever it was opened for. */
   readonly open: Pick<Issuance, 'openedAt'> | null;
   /** Null: none that is valid. */
-  readonly current: Pick<Certificate, 'notAfter'> | null;
+  readonly current:
+    | (Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> & {
+        /** End of the window in which its CA would have it replaced; null: it gave none. */
+        readonly windowEnd: Date | null;
+      })
+    | null;
   /** What became of earlier attempts at replacing the current certificate. */
   readonly replacement: {
     readonly issued: boolean;
@@ -85,25 +128,54 @@ export interface RenewalFacts {
   };
 }
 
+/** `lookAgainAt`: when to see what became of it. */
 export type RenewalDecision =
-  /** `lookAgainAt`: when to see what became of it. */
-  | { readonly kind: 'replace'; readonly lookAgainAt: Date }
+  | (CoveredReplacement & { readonly kind: 'replace'; readonly lookAgainAt: Date })
+  /** By buying a term for the present terms. */
+  | { readonly kind: 'purchase'; readonly lookAgainAt: Date }
   | { readonly kind: 'wait'; readonly lookAgainAt: Date }
+  /** Nobody wants it renewed, and no term covers a replacement. */
+  | { readonly kind: 'unwanted' }
   /** Nothing is to be done until another certificate becomes the current one. */
   | { readonly kind: 'rest' };
 
 /** Decides about one plan whose renewal time has come. */
-export function renewalDecision(
-  { termsId, open, current, replacement }: RenewalFacts,
-  now: Date,
-): RenewalDecision {
+export function renewalDecision(facts: RenewalFacts, now: Date): RenewalDecision {
+  const { open, current, replacement } = facts;
   if (current === null || replacement.issued) return { kind: 'rest' };
   if (open !== null) return { kind: 'wait', lookAgainAt: nextLook(open.openedAt, now) };
-  if (termsId === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };
+  if (facts.present === null) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };
   const { failures, failedAt } = replacement;
   const until = failedAt === null ? now : nextAttempt(failures, failedAt, current.notAfter);
   if (until.getTime() > now.getTime()) return { kind: 'wait', lookAgainAt: until };
-  return { kind: 'replace', lookAgainAt: nextLook(now, now) };
+  return wayOf(facts, facts.present, current, now);
+}
+
+/** In which way a certificate is replaced now. */
+function wayOf(
+  facts: RenewalFacts,
+  present: PresentTerms,
+  current: NonNullable<RenewalFacts['current']>,
+  now: Date,
+): RenewalDecision {
+  const lookAgainAt = nextLook(now, now);
+  // Without `auto_renew` its owner decides when what was changed is issued: until then what was issued is issued again.
+  const covered = coveredReplacement({ ...facts, present: facts.autoRenew ? present : null }, now);
+  if (covered !== null && endsWithinTerm(current, facts)) return { kind: 'replace', ...covered, lookAgainAt };
+  if (!facts.autoRenew) return { kind: 'unwanted' };
+  if (!present.isSold) return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
+  const purchaseAt = purchaseTime(current, renewalJitter(current.id));
+  if (purchaseAt.getTime() <= now.getTime()) {
+    // Nobody pays for what nobody issues.
+    if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };
+    return { kind: 'purchase', lookAgainAt: new Date(now.getTime() + look.mostMs) };
+  }
+  const { windowEnd } = current;
+  // A CA that is about to revoke it does not wait until a term is to be bought.
+  if (covered !== null && windowEnd !== null && windowEnd.getTime() < purchaseAt.getTime()) {
+    return { kind: 'replace', ...covered, lookAgainAt };
+  }
+  return { kind: 'wait', lookAgainAt: purchaseAt };
 }
 
 /** An open issuance is looked at after a quarter of its age, so many that wait for approval cost little; as soon as the first back-off. */

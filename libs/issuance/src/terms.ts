@@ -1,4 +1,4 @@
-import type { KeyType } from './product';
+import type { ApprovalWay, KeyType } from './product';
 
 /** What one certificate is to contain: an immutable snapshot. A change of anything makes new terms. */
 export interface Terms {
@@ -14,4 +14,6 @@ export interface Terms {
   readonly spkiSha256: Uint8Array;
   /** DNS name → the address that may approve it by email. */
   readonly approverEmails: Readonly<Record<string, string>>;
+  /** DNS name → how it is to be approved; null: in whichever way is in place. */
+  readonly approvalWays: Readonly<Record<string, ApprovalWay>> | null;
 }

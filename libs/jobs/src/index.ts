@@ -1,6 +1,7 @@
 export {
   advanceIssuance,
   currentCertificateChanged,
+  currentInstanceChanged,
   deliverWebhook,
   keepIntegration,
   revokeCertificate,
@@ -12,11 +13,21 @@ export {
   queueOf,
 } from './jobs';
 export {
+  type ConclusiveTest,
+  type InconclusiveStatus,
+  inconclusiveStatuses,
+  type InconclusiveTest,
+  type InstallationAnswer,
+  type InstallationQuestion,
+  installationTestPatienceMs,
+  installationTestWithinMs,
+  mostTestedHosts,
   noProbeAnswer,
   type ProbeHop,
   type ProbeMessages,
   probePatienceMs,
   probeWithinMs,
+  type TestedAddress,
   type WebRuleAnswer,
   type WebRuleQuestion,
 } from './probe';

@@ -6,6 +6,8 @@ export interface JobPayloads {
   'advance-issuance': { readonly issuanceId: string };
   /** Another certificate, or none, is the current one: its owner tells whoever wants to know. */
   'current-certificate-changed': { readonly planId: string };
+  /** The same of a plan whose owner listens on another queue. */
+  'current-instance-changed': { readonly planId: string };
   /** Try one delivery. */
   'deliver-webhook': { readonly deliveryId: string };
   /** Write and send one mail. */
@@ -22,6 +24,7 @@ export type JobName = keyof JobPayloads;
 export const queueOf = {
   'advance-issuance': 'issuance',
   'current-certificate-changed': 'orders-v3-events',
+  'current-instance-changed': 'certs-v2-events',
   'deliver-webhook': 'webhooks',
   'send-mail': 'mail',
   'revoke-certificate': 'revocations',
@@ -56,6 +59,18 @@ export function currentCertificateChanged(
   return {
     name: 'current-certificate-changed',
     id: `current-certificate-changed-${planId}-${revision}`,
+    payload: { planId },
+  };
+}
+
+/** @param revision the plan's current_version */
+export function currentInstanceChanged(
+  planId: string,
+  revision: string | number,
+): Job<'current-instance-changed'> {
+  return {
+    name: 'current-instance-changed',
+    id: `current-instance-changed-${planId}-${revision}`,
     payload: { planId },
   };
 }

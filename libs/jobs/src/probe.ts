@@ -4,6 +4,7 @@
  */
 export interface ProbeMessages {
   'probe-web-rule': { readonly question: WebRuleQuestion; readonly answer: WebRuleAnswer };
+  'test-installation': { readonly question: InstallationQuestion; readonly answer: InstallationAnswer };
 }
 
 /** What does the web server of a name answer at a path, on port 80, redirects followed? */
@@ -51,3 +52,58 @@ export const noProbeAnswer: WebRuleAnswer = Object.freeze({
   problem: 'the prober did not answer',
   hops: [],
 });
+
+/** Which certificates do the TLS servers at all addresses of these hosts present? */
+export interface InstallationQuestion {
+  /** DNS names in normal form, without wildcards, and IP addresses in their shortest form; each once. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+  /** DNS name that servers are asked for (SNI) where the host is an IP address; else they are asked for the host. */
+  readonly serverName: string;
+  /** SHA-256 over the DER certificate, lower-case hex, as below: the one that should be presented. */
+  readonly leafSha256: string;
+  /** The intermediates that should come with it, in any order; none: nothing need come. */
+  readonly chainSha256: readonly string[];
+  /** What may be presented in place of all these while the real one is on its way. */
+  readonly temporarySha256: readonly string[];
+}
+
+/** Why nothing can be said: no connection, no TLS, or nobody looked. */
+export const inconclusiveStatuses = ['connect_error', 'handshake_error', 'internal_error'] as const;
+export type InconclusiveStatus = (typeof inconclusiveStatuses)[number];
+
+export interface TestedAddress {
+  /** As in the question. */
+  readonly host: string;
+  /** Shortest form; empty when there is no address to tell of. */
+  readonly address: string;
+}
+
+export interface ConclusiveTest extends TestedAddress {
+  readonly status: 'conclusive';
+  /** The leaf is the one asked about, or a temporary one. */
+  readonly correct: boolean;
+  /** All intermediates were presented, whatever else was; a temporary certificate needs none. */
+  readonly chained: boolean;
+  readonly temporary: boolean;
+}
+
+export interface InconclusiveTest extends TestedAddress {
+  readonly status: InconclusiveStatus;
+  /** A sentence for the customer, without anything that the other side sent. */
+  readonly problem: string;
+}
+
+export interface InstallationAnswer {
+  /** Hosts in the order of the question, with one test or more each. */
+  readonly tests: readonly (ConclusiveTest | InconclusiveTest)[];
+}
+
+/** Hosts of one question: a certificate has at most 100 names. */
+export const mostTestedHosts = 100;
+
+/** Whole time that the prober takes for all hosts together, ms. */
+export const installationTestWithinMs = 15_000;
+
+/** How long an asker waits, ms: the test itself, and a third as long for a free place and the way. */
+export const installationTestPatienceMs = 20_000;

@@ -31,6 +31,13 @@ export const queues = {
     maxStalledCount: 1,
     removeFinished: true,
   },
+  'certs-v2-events': {
+    concurrency: 8,
+    attempts: 1,
+    lockDurationMs: 30_000,
+    maxStalledCount: 1,
+    removeFinished: true,
+  },
   webhooks: {
     // Deliveries mostly wait for the other side, up to 15 s each: many dead endpoints must not fill every place.
     concurrency: 64,

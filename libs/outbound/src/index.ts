@@ -2,5 +2,9 @@ export { AddressGuard, type AddressGuardOptions } from './addresses/address-guar
 export { type ResolverAddress } from './addresses/name-lookup';
 export { specialPurposeOf } from './addresses/special-purpose';
 export { OutboundFault, type OutboundFaultKind, outboundFaultKinds } from './outbound-fault';
+export {
+  type CertificateViewing,
+  presentedCertificates,
+} from './presented-certificates/presented-certificates';
 export { type TlsTrust } from './request/connection';
 export { guardedRequest, type GuardedAnswer, type GuardedRequest } from './request/guarded-request';

@@ -30,3 +30,6 @@ export class OutboundFault extends Error {
     this.name = 'OutboundFault';
   }
 }
+
+export const isTimeout = (error: unknown): boolean =>
+  error instanceof OutboundFault && error.kind === 'timeout';

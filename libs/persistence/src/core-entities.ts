@@ -1,5 +1,6 @@
 import { AccountUserEntity } from './accounts/account-user.entity';
 import { AccountEntity } from './accounts/account.entity';
+import { ApiCredentialEntity } from './accounts/api-credential.entity';
 import { ApiKeyEntity } from './accounts/api-key.entity';
 import { ClusterEntity } from './accounts/cluster.entity';
 import { AcmeOrderEntity } from './acme/acme-order.entity';
@@ -30,6 +31,11 @@ import { OrderV3Entity } from './orders-v3/order-v3.entity';
 import { OutboxEntity } from './outbox/outbox.entity';
 import { PlanEntity } from './plans/plan.entity';
 import { TermsEntity } from './plans/terms.entity';
+import { AccountBalanceEntity } from './purchases/account-balance.entity';
+import { ChargeEntity } from './purchases/charge.entity';
+import { InvoiceEntity } from './purchases/invoice.entity';
+import { LedgerEntryEntity } from './purchases/ledger-entry.entity';
+import { CertObjectV2Entity } from './certs-v2/cert-object-v2.entity';
 import { ProductEntity } from './products/product.entity';
 import { HttpChallengeEntity } from './web-rules/http-challenge.entity';
 import { WebRuleEntity } from './web-rules/web-rule.entity';
@@ -77,4 +83,10 @@ export const coreEntities = [
   CaLimitBucketEntity,
   ChallengeRecordEntity,
   ChallengeFileEntity,
+  AccountBalanceEntity,
+  ChargeEntity,
+  LedgerEntryEntity,
+  InvoiceEntity,
+  CertObjectV2Entity,
+  ApiCredentialEntity,
 ];

@@ -1,7 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccountUsers } from './accounts/account-users';
+import { Accounts } from './accounts/accounts';
+import { ApiCredentials } from './accounts/api-credentials';
 import { ApiKeys } from './accounts/api-keys';
 import { Clusters } from './accounts/clusters';
+import { Announcements } from './announcements/announcements';
 import { ApprovalRecords } from './approval-records/approval-records';
 import { LeasedRecords } from './approval-records/leased-records';
 import { AcmeOrders } from './acme/acme-orders';
@@ -23,6 +27,7 @@ import { DnsIntegrations } from './dns-integrations/dns-integrations';
 import { LeasedIntegrations } from './dns-integrations/leased-integrations';
 import { EmailApprovals } from './email-approvals/email-approvals';
 import { IdempotencyRecords } from './idempotency/idempotency-records';
+import { RepeatableRequests } from './idempotency/repeatable-requests';
 import { ReservedRequests } from './idempotency/reserved-requests';
 import { IssuanceStatisticsReader } from './issuances/issuance-statistics';
 import { Issuances } from './issuances/issuances';
@@ -34,7 +39,13 @@ import { ExpirationNotices } from './notices/expiration-notices';
 import { Outbox } from './outbox/outbox';
 import { Plans } from './plans/plans';
 import { Products } from './products/products';
+import { Balances } from './purchases/balances';
+import { Invoices } from './purchases/invoices';
+import { Ledger } from './purchases/ledger';
+import { Purchases } from './purchases/purchases';
+import { UnusedCharges } from './purchases/unused-charges';
 import { Renewals } from './renewals/renewals';
+import { UnpaidRenewals } from './renewals/unpaid-renewals';
 import { PendingRevocations } from './revocations/pending-revocations';
 import { Revocations } from './revocations/revocations';
 import { Transactions } from './transactions/transactions';
@@ -43,10 +54,21 @@ import { WebRules } from './web-rules/web-rules';
 import { LeasedDeliveries } from './webhooks/leased-deliveries';
 import { WebhookDeliveries } from './webhooks/webhook-deliveries';
 import { WebhookEndpoints } from './webhooks/webhook-endpoints';
+import { WebhookFanOut } from './webhooks/webhook-fan-out';
 import { WebhookLog } from './webhooks/webhook-log';
 
 const repositories = [
   AcmeOrders,
+  Announcements,
+  Balances,
+  Invoices,
+  Ledger,
+  Purchases,
+  UnpaidRenewals,
+  UnusedCharges,
+  AccountUsers,
+  Accounts,
+  ApiCredentials,
   ApiKeys,
   ApprovalRecords,
   Attachments,
@@ -81,6 +103,7 @@ const repositories = [
   Products,
   RenewalInfos,
   Renewals,
+  RepeatableRequests,
   ReservedRequests,
   Revocations,
   RevocationLists,
@@ -88,6 +111,7 @@ const repositories = [
   WebRules,
   WebhookDeliveries,
   WebhookEndpoints,
+  WebhookFanOut,
   WebhookLog,
 ];
 

@@ -1,9 +1,14 @@
 export { AccountUserEntity } from './accounts/account-user.entity';
 export { AccountEntity } from './accounts/account.entity';
+export { AccountUsers, type FoundUser } from './accounts/account-users';
+export { type Account, Accounts, type AccountSubject } from './accounts/accounts';
+export { ApiCredentials, type FreshApiKey } from './accounts/api-credentials';
 export { ApiKeyEntity } from './accounts/api-key.entity';
 export { ApiKeys, type FoundApiKey } from './accounts/api-keys';
 export { ClusterEntity } from './accounts/cluster.entity';
 export { Clusters } from './accounts/clusters';
+export { type Announce, AnnouncementRound } from './announcements/announcement-round';
+export { Announcements, type Unannounced, type UnannouncedPlans } from './announcements/announcements';
 export { ApprovalRecords } from './approval-records/approval-records';
 export { type DueRecord, type LeasedRecord, LeasedRecords } from './approval-records/leased-records';
 export { BlockedKeys } from './blocked-keys/blocked-keys';
@@ -49,8 +54,9 @@ export {
 export {
   type IdempotentRequest,
   IdempotencyRecords,
-  type StoredAnswer,
+  type RepeatableAnswer,
 } from './idempotency/idempotency-records';
+export { type Keeping, RepeatableRequests, type WriteRequest } from './idempotency/repeatable-requests';
 export {
   type BodyFingerprint,
   type ReservableRequest,
@@ -73,7 +79,10 @@ export {
   type ApprovalSubject,
   type DisabledSubject,
   type ExpirationSubject,
+  type InvoiceSubject,
   MailSubjects,
+  type PlanSubject,
+  type UnpaidSubject,
 } from './mail/mail-subjects';
 export { type MailKind, mailKinds } from './mail/mail.entity';
 export { Mails } from './mail/mails';
@@ -83,7 +92,7 @@ export { Outbox } from './outbox/outbox';
 export { type NewPlan, type NewTerms, type PlanChange, Plans } from './plans/plans';
 export { ProductEntity } from './products/product.entity';
 export { Products } from './products/products';
-export { type RenewalRound, Renewals } from './renewals/renewals';
+export { type RenewalRound, Renewals, type UnpaidRenewal } from './renewals/renewals';
 export { type PendingRevocation, PendingRevocations } from './revocations/pending-revocations';
 export { type RevocationRequest, Revocations } from './revocations/revocations';
 export { databaseProblem, isUniqueViolation } from './transactions/database-error';
@@ -108,6 +117,7 @@ export {
   type WebhookEndpointChange,
   WebhookEndpoints,
 } from './webhooks/webhook-endpoints';
+export { freshDeliveryId, type PlanEvent, WebhookFanOut } from './webhooks/webhook-fan-out';
 export { type LoggedDelivery, WebhookLog } from './webhooks/webhook-log';
 export { type AcmeChallenge, AcmeOrderEntity } from './acme/acme-order.entity';
 export {
@@ -138,3 +148,22 @@ export {
   type HostedRecord,
   type RecordKey,
 } from './challenges/hosted-challenge-records';
+export { ApiCredentialEntity } from './accounts/api-credential.entity';
+export { CertObjectV2Entity, type StoredSan } from './certs-v2/cert-object-v2.entity';
+export { type PlanOwner, planOwners } from './plans/plan.entity';
+export { AccountBalanceEntity } from './purchases/account-balance.entity';
+export { ChargeEntity } from './purchases/charge.entity';
+export { InvoiceEntity, type InvoiceLine } from './purchases/invoice.entity';
+export { LedgerEntryEntity } from './purchases/ledger-entry.entity';
+export { type Balance, Balances } from './purchases/balances';
+export { type Invoice, Invoices } from './purchases/invoices';
+export { type Booking, Ledger, type LedgerEntry } from './purchases/ledger';
+export {
+  type PurchasedIssuance,
+  Purchases,
+  type PurchaseTerms,
+  type Quote,
+  type QuoteRequest,
+} from './purchases/purchases';
+export { UnusedCharges } from './purchases/unused-charges';
+export { UnpaidRenewals } from './renewals/unpaid-renewals';

@@ -47,3 +47,4 @@ export {
 export { type DecodedPem, decodePem, encodePem, type PemBlock } from './pem';
 export { containsPrivateKey } from './private-key-text';
 export type { SignatureAlgorithm } from './signature';
+export { temporaryCertificate, type TemporaryCertificateContent } from './temporary/temporary-certificate';

@@ -14,3 +14,14 @@ export {
   type Remembered,
   type ValuesAt,
 } from './challenge-values/challenge-values';
+export {
+  disabledKeysChannel,
+  type DisabledKeysOptions,
+  followDisabledKeys,
+  type RememberedKeys,
+} from './disabled-keys';
+export { IssuanceNews, issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news/issuance-news';
+export {
+  IssuanceNewsListener,
+  type IssuanceNewsListenerOptions,
+} from './issuance-news/issuance-news-listener';

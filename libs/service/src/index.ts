@@ -26,13 +26,18 @@ export {
 export { createLogger, type Logger, type LogLevel } from './logging/logger';
 export { maskSecrets } from './logging/mask-secrets';
 export { nestLogger } from './logging/nest-logger';
+export { Html, html, type HtmlValue } from './html/html';
+export { type InlineStyle, inlineStyle } from './html/inline-style';
 export { closeHttpApp, createHttpApp } from './http/http-app';
 export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
+export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
+export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
+export { ApiDocumentation, type DocumentationPage, type DocumentedApi } from './http/api-documentation';
 export { type RenderedProblem, type RenderProblem } from './http/answer';
 export { type ToProblem } from './http/problem-of';
 export { apiKeySha256, mintApiKey } from './authentication/api-key';
-export { Authenticator, type CallerIdentity } from './authentication/authenticator';
+export { Authenticator, type CallerIdentity, isUser } from './authentication/authenticator';
 export { Caller } from './authentication/caller';
 export {
   ApiKeyCache,
@@ -40,6 +45,8 @@ export {
   type ApiKeys,
   type KnownApiKey,
 } from './authentication/key-cache';
+export { hashPassword } from './authentication/password-hash';
+export { type KnownUser, type PasswordOptions, Passwords, type Users } from './authentication/passwords';
 export { type Permission, permissions } from './authentication/permissions';
 export { Authenticated, Public, RequirePermission, type RouteAccess } from './authentication/route-access';
 export { addressKey } from './limits/client-address';

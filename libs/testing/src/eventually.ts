@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Patience {
-  /** Milliseconds after which the last failure counts; default 5,000. */
+  /** Milliseconds after which the last failure counts; default 20,000. */
   readonly withinMs?: number;
   /** Milliseconds between two attempts; default 25. */
   readonly everyMs?: number;
@@ -17,7 +17,7 @@ export interface Patience {
  */
 export async function eventually<T>(
   assertion: () => T | Promise<T>,
-  { withinMs = 5_000, everyMs = 25, isHopeless = () => false }: Patience = {},
+  { withinMs = 20_000, everyMs = 25, isHopeless = () => false }: Patience = {},
 ): Promise<T> {
   const start = Date.now();
   for (;;) {

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { ApprovalRequest } from '@certwright/persistence';
-import { Html, html } from './html';
+import { type Html, html, inlineStyle } from '@certwright/service';
 
-const style = `
+const style = inlineStyle(`
   body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24; }
   dt { font-weight: 600; } dd { margin: 0 0 .75rem; overflow-wrap: anywhere; }
-  button { font: inherit; padding: .6rem 1.4rem; border: 0; border-radius: .3rem; background: #14532d; color: #fff; }`;
+  button { font: inherit; padding: .6rem 1.4rem; border: 0; border-radius: .3rem; background: #14532d; color: #fff; }`);
 
 /**
  * Of every page: nothing is loaded, nothing runs, only this style applies, and the form goes nowhere else.
@@ -13,7 +12,7 @@ const style = `
  */
 export const contentSecurityPolicy = [
   `default-src 'none'`,
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  `style-src ${style.source}`,
   `form-action 'self'`,
   `base-uri 'none'`,
   `frame-ancestors 'none'`,
@@ -26,9 +25,7 @@ function page(title: string, body: Html): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
-        <style>
-          ${new Html(style)}
-        </style>
+        ${style.element}
       </head>
       <body>
         <h1>${title}</h1>

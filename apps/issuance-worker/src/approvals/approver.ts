@@ -6,14 +6,23 @@ export interface ApprovalQuestion {
   readonly planId: string;
   /** As it stands in the terms; may begin with `*.`. */
   readonly dnsName: string;
-  /** Where the tenant's standing record for this name must point. */
-  readonly delegationLabel: string;
+  /** Where the tenant's standing record for this name must point; null: this way does not count for the name. */
+  readonly delegationLabel: string | null;
+  /** A name above it whose standing record counts as well; null: none does. */
+  readonly parent: ParentRecord | null;
   /** What an integration of the tenant publishes for the name; null: none does. */
   readonly record: LiveRecord | null;
-  /** The address that may approve the name by email; null: the order names none, or the product does not know this way. */
+  /** The address that may approve the name by email; null: none is named, or this way does not count for the name. */
   readonly approverEmail: string | null;
   /** By the clock of the database. */
   readonly now: Date;
+}
+
+/** Where the tenant's standing record for a name above must stand, and where it must point. */
+export interface ParentRecord {
+  /** Without `*.`; the registered domain, or beneath it. */
+  readonly dnsName: string;
+  readonly delegationLabel: string;
 }
 
 export type ApprovalAnswer =

@@ -1,55 +1,9 @@
-import type { ApprovalMethod, NameApproval } from '@certwright/issuance';
-import { baseName, isWildcard } from '@certwright/dns-names';
-import type { ApprovalQuestion, Approver } from './approver';
-import { type ApprovalSubject, checkApprovals, stillApproved } from './check-approvals';
+import type { NameApproval } from '@certwright/issuance';
+import { approver, pending, subject } from '../testing/recording-approver';
+import type { Approver } from './approver';
+import { checkApprovals } from './check-approvals';
 
 const now = new Date('2026-11-20T12:00:00Z');
-const openedAt = new Date('2026-11-20T11:59:00Z');
-const labels = new Map([
-  ['example.com', 'label-of-example-com'],
-  ['example.net', 'label-of-example-net'],
-]);
-
-function pending(dnsName: string, checkedAt: string | null = null): NameApproval {
-  return { dnsName, status: 'pending', method: null, problem: null, checkedAt };
-}
-
-function subject(approvals: readonly NameApproval[], also: Partial<ApprovalSubject> = {}): ApprovalSubject {
-  return {
-    issuance: { accountId: '1', planId: '2', approvals, openedAt },
-    labels,
-    records: new Map(),
-    approverEmails: {},
-    ...also,
-  };
-}
-
-type Recording = Approver & { readonly asked: string[]; readonly questions: ApprovalQuestion[] };
-
-/** Approves these names; says where it looked and what it was asked. */
-function approver(method: ApprovalMethod, approves: readonly string[] = [], at?: Date): Recording {
-  const asked: string[] = [];
-  const questions: ApprovalQuestion[] = [];
-  return {
-    method,
-    asked,
-    questions,
-    placeOf: ({ dnsName, approverEmail }) => {
-      if (method === 'dns') return baseName(dnsName);
-      if (method === 'http') return isWildcard(dnsName) ? null : dnsName;
-      return approverEmail === null ? null : dnsName;
-    },
-    check: async (question) => {
-      asked.push(question.dnsName);
-      questions.push(question);
-      const approved = approves.includes(question.dnsName);
-      return await Promise.resolve(
-        approved ? { approved, at } : { approved: false, problem: `nothing at ${question.dnsName}.` },
-      );
-    },
-  };
-}
-
 describe('checkApprovals', () => {
   it('looks once for a name and its wildcard by DNS, with the label of this tenant and name', async () => {
     const dns = approver('dns', ['example.com']);
@@ -65,6 +19,7 @@ describe('checkApprovals', () => {
         record: null,
         dnsName: 'example.com',
         delegationLabel: 'label-of-example-com',
+        parent: null,
         approverEmail: null,
         now,
       },
@@ -200,19 +155,5 @@ describe('a check of many names', () => {
     ];
     await checkApprovals(subject(approvals), [dns], now, { ...bounds, sideBySide: 1 });
     expect(dns.asked).toEqual(['example.net', 'example.com']);
-  });
-});
-
-describe('stillApproved', () => {
-  const dayMs = 86_400_000;
-  const approved: NameApproval = {
-    ...pending('example.com', '2026-11-19T11:59:59Z'),
-    status: 'approved',
-    method: 'email',
-  };
-
-  it('wants an approval again once it is older than it may be reused', () => {
-    expect(stillApproved([approved], now, 2 * dayMs)).toEqual([approved]);
-    expect(stillApproved([approved], now, dayMs)).toEqual([pending('example.com', approved.checkedAt)]);
   });
 });

@@ -2,7 +2,7 @@ import { approvalLabelOf, baseName } from '@certwright/dns-names';
 import { waitingForRecord } from '@certwright/issuance';
 import type { LookUp } from '../dns-lookup/answer';
 import { findStandingDelegation } from '../dns-lookup/standing-delegation';
-import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
+import type { ApprovalAnswer, ApprovalQuestion, Approver, ParentRecord } from './approver';
 import type { ParentSays } from './parent-delegation';
 
 /** For the whole search, however many records it follows: half of a check, so that the other ways get their turn. */
@@ -10,7 +10,8 @@ export const searchMs = 4_000;
 
 /**
  * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target that only this tenant was told. One
- * that an integration publishes is not looked up before it stands: the resolver would keep that it is not there.
+ * that an integration publishes is not looked up before it stands: the resolver would keep that it is not there. Where the
+ * record of a name above counts as well, either approves.
  */
 export class DnsApprover implements Approver {
   readonly method = 'dns';
@@ -28,28 +29,58 @@ export class DnsApprover implements Approver {
   ) {}
 
   /** RFC 8555, section 8.4: a wildcard is approved at its base name. */
-  placeOf({ dnsName }: ApprovalQuestion): string {
-    return baseName(dnsName);
+  placeOf({ dnsName, parent }: ApprovalQuestion): string {
+    const own = baseName(dnsName);
+    return parent === null ? own : `${own} or ${parent.dnsName}`;
   }
 
-  async check(
+  async check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const bounded = AbortSignal.any([signal, AbortSignal.timeout(searchMs)]);
+    const { parent } = question;
+    // Side by side: either may stand, and together they have no longer than one has.
+    const [own, above] = await Promise.all([
+      this.checkOwn(question, bounded),
+      parent === null ? null : this.checkParent(parent, bounded),
+    ]);
+    if (own.approved || above === null) return own;
+    return above.approved ? above : { approved: false, problem: `${above.problem} ${own.problem}` };
+  }
+
+  private async checkOwn(
     { dnsName, delegationLabel, record }: ApprovalQuestion,
     signal: AbortSignal,
   ): Promise<ApprovalAnswer> {
+    if (delegationLabel === null) throw new Error(`${dnsName} is not to be approved by DNS`);
     if (record !== null && record.state !== 'standing') {
       return { approved: false, problem: waitingForRecord(record) };
     }
-    const recordName = approvalLabelOf(dnsName);
+    const { answer, isMissing } = await this.find(dnsName, delegationLabel, signal);
+    if (record !== null && isMissing) await this.doubt(record.id);
+    return answer;
+  }
+
+  private async checkParent(
+    { dnsName, delegationLabel }: ParentRecord,
+    signal: AbortSignal,
+  ): Promise<ApprovalAnswer> {
+    return (await this.find(dnsName, delegationLabel, signal)).answer;
+  }
+
+  /** `isMissing`: known not to be there. */
+  private async find(
+    dnsName: string,
+    delegationLabel: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: ApprovalAnswer; readonly isMissing: boolean }> {
     const target = `${delegationLabel}.${this.approvalZone}`;
-    const wanted = { recordName, target };
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(searchMs)]);
-    const finding = await findStandingDelegation(this.lookUp, wanted, { signal: bounded });
-    if (finding.found) return { approved: true };
+    const wanted = { recordName: approvalLabelOf(dnsName), target };
+    const finding = await findStandingDelegation(this.lookUp, wanted, { signal });
+    if (finding.found) return { answer: { approved: true }, isMissing: false };
     if (finding.delegatedElsewhere) {
-      const problem = await this.parentSays(dnsName, wanted, bounded);
-      return problem === null ? { approved: true } : { approved: false, problem };
+      const problem = await this.parentSays(dnsName, wanted, signal);
+      const answer: ApprovalAnswer = problem === null ? { approved: true } : { approved: false, problem };
+      return { answer, isMissing: false };
     }
-    if (record !== null && !finding.retryable) await this.doubt(record.id);
-    return { approved: false, problem: `${finding.problem}.` };
+    return { answer: { approved: false, problem: `${finding.problem}.` }, isMissing: !finding.retryable };
   }
 }

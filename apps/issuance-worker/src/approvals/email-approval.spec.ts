@@ -71,6 +71,7 @@ beforeAll(async () => {
     approvalReuseMs: reuseMs,
     issuers: soleIssuer(ca),
     events: {
+      changed: () => undefined,
       attached: () => undefined,
       failed: () => undefined,
       resting: () => undefined,

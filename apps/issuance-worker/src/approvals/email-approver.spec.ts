@@ -8,6 +8,7 @@ const question: ApprovalQuestion = {
   planId: '2',
   dnsName: '*.example.com',
   delegationLabel: 'label',
+  parent: null,
   record: null,
   approverEmail: 'admin@example.com',
   now,

@@ -10,6 +10,7 @@ const question = {
   planId: '2',
   dnsName: 'www.example.com',
   delegationLabel: 'ours',
+  parent: null,
   record: null,
   approverEmail: null,
   now: new Date(),

@@ -1,5 +1,12 @@
 import { baseName } from '@certwright/dns-names';
-import { type Coverage, noCoverage, type Placement, placements, zoneFor } from '@certwright/issuance';
+import {
+  type Coverage,
+  mayBeApprovedBy,
+  noCoverage,
+  type Placement,
+  placements,
+  zoneFor,
+} from '@certwright/issuance';
 import type { ApprovalRecords, LeasedWork } from '@certwright/persistence';
 
 /** An issuance on its way, and what the account's integrations can do for it. */
@@ -59,7 +66,10 @@ function placementsOf({ issuance, coverage }: CoveredWork): readonly Placement[]
   return placements(pendingNames(issuance), issuance, coverage);
 }
 
+/** Those that a standing record can approve: one for a name that counts another way would be of no use. */
 function pendingNames({ approvals }: LeasedWork['issuance']): readonly string[] {
-  const pending = approvals.filter(({ status }) => status === 'pending');
+  const pending = approvals.filter(
+    (approval) => approval.status === 'pending' && mayBeApprovedBy(approval, 'dns'),
+  );
   return [...new Set(pending.map(({ dnsName }) => baseName(dnsName)))];
 }

@@ -81,6 +81,7 @@ onNginx(
         planId: '1',
         dnsName,
         delegationLabel: '',
+        parent: null,
         record: null,
         approverEmail: null,
         now: new Date(),

@@ -15,6 +15,11 @@ import { joinRefusals } from './join-refusals';
 export interface Issuers extends CertificateAuthority {
   /** Whether anybody here issues the product, be it now or later. */
   serves(product: Product): Promise<boolean>;
+  /**
+   * Whether whoever will issue the product takes the standing record of a name above for that of the name itself: validates
+   * at an Authorization Domain Name (Baseline Requirements 1.6.1). ACME CAs look for the record of each name.
+   */
+  acceptsParentRecords(product: Product): boolean;
 }
 
 export interface AuthoritiesPorts {
@@ -44,6 +49,11 @@ export class AuthoritiesInOrder implements Issuers {
     const others = candidates.map(({ name }) => name).filter((name) => name !== builtInName);
     const stored = await this.ports.stored.byName(others);
     return candidates.some(({ name }) => stored.get(name)?.enabled === true);
+  }
+
+  /** Which of several will issue is not known before they are asked. */
+  acceptsParentRecords(product: Product): boolean {
+    return this.candidates(product).every(({ name }) => name === builtInName);
   }
 
   async submit(request: CertificateRequest): Promise<Submitted> {

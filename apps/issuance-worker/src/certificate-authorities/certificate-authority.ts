@@ -13,6 +13,8 @@ export interface CertificateRequest {
   readonly csr: Uint8Array;
   /** Days of 86,400 s. */
   readonly lifetimeDays: number;
+  /** When what was paid for ends; null: nothing is sold by time. Kept where the CA lets us say how long a certificate lasts. */
+  readonly expiresBy: Date | null;
   readonly subjectCommonName: boolean;
   /** How each name was approved here: a CA is never asked for one that was not. */
   readonly approvals: readonly NameApproval[];

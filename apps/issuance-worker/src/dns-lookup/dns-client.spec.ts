@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { getEventListeners } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { DnsServer, MemoryZone, MemoryZones, type ZoneRecord } from '@certwright/dns-authority';
 import * as packet from 'dns-packet';
 import { DnsClient, type DnsClientOptions } from './dns-client';
@@ -289,26 +289,37 @@ describe('what goes wrong is an answer too', () => {
       ['unreachable', undefined],
     ];
     for (const [reason, behaviour] of behaviours) {
-      const { port } = await scripted((query, reply) =>
-        reply(response(query, { flags: packet.TRUNCATED_RESPONSE, answers: [] })),
-      );
-      if (behaviour !== undefined) {
-        const server = createServer((socket) => {
-          socket.on('error', () => undefined);
-          socket.on('data', (octets) => {
-            const octetsBack = behaviour(octets);
-            if (octetsBack !== undefined) socket.end(octetsBack);
-          });
-        });
-        await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
-        expect((server.address() as AddressInfo).port).toBe(port);
-        closers.push(() => server.close());
-      }
-      const answer = await client(port, { timeoutMs: 200 }).lookUp('www.example.com', 'A');
+      const port = await truncating(behaviour);
+      const timeoutMs = reason === 'timeout' ? 200 : 10_000;
+      const answer = await client(port, { timeoutMs }).lookUp('www.example.com', 'A');
       expect(answer).toEqual(failure(reason));
     }
   });
 });
+
+/** Answers by UDP that the answer is too long for it. @param behaviour by TCP; undefined: nobody listens there */
+async function truncating(behaviour: ((octets: Buffer) => Buffer | undefined) | undefined): Promise<number> {
+  for (;;) {
+    const { port } = await scripted((query, reply) =>
+      reply(response(query, { flags: packet.TRUNCATED_RESPONSE, answers: [] })),
+    );
+    if (behaviour === undefined) return port;
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.on('data', (octets) => {
+        const octetsBack = behaviour(octets);
+        if (octetsBack !== undefined) socket.end(octetsBack);
+      });
+    });
+    // A port that is free for UDP may be in use for TCP.
+    const isListening = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isListening) continue;
+    closers.push(() => server.close());
+    return port;
+  }
+}
 
 it('leaves no listener on a signal that outlives many look-ups', async () => {
   const { lookUp } = client(await authority());

@@ -56,6 +56,7 @@ function worker(source: DataSource, authority: CertificateAuthority = ca): Advan
     approvalReuseMs: 86_400_000,
     issuers: soleIssuer(authority),
     events: {
+      changed: () => undefined,
       attached: () => undefined,
       failed: () => undefined,
       resting: () => undefined,

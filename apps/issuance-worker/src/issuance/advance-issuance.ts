@@ -1,6 +1,7 @@
 import { type Coverage, type Issuance, nextStep } from '@certwright/issuance';
 import type { Attachments, LeasedIssuances } from '@certwright/persistence';
-import { checkApprovals, freshlyApproved, stillApproved } from '../approvals/check-approvals';
+import { freshlyApproved, stillApproved } from '../approvals/approval-age';
+import { checkApprovals } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';
 import type { PublishApprovals } from '../approvals/publish-approvals';
 import type { Issuers } from '../certificate-authorities/authorities-in-order';
@@ -9,6 +10,7 @@ import { certificateRequest, type RequestedWork } from './certificate-request';
 import { HeldLease } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
+import { type StoredWork, ToldProgress } from './told-progress';
 import { WalkEnds } from './walk-ends';
 
 /** Longer than a round of DNS look-ups; a CA that takes longer holds the lease for as long, so that it is lost by accident only. */
@@ -30,7 +32,7 @@ export interface AdvancePorts {
 }
 
 /** An issuance on its way: what was read under the lease, and what the steps have added since. */
-interface Walk extends RequestedWork {
+interface Walk extends RequestedWork, StoredWork {
   readonly coverage: Coverage;
   /** Of this walk; what is still to be published after it waits for the next. */
   readonly published: boolean;
@@ -43,16 +45,19 @@ type StepResult = Promise<Walk | null>;
 
 /** Takes an issuance as far as it goes: lease it, then one step after the other until it waits, ends, or is attached. */
 export class AdvanceIssuance {
+  private readonly progress: ToldProgress;
   private readonly ends: WalkEnds;
 
   constructor(private readonly ports: AdvancePorts) {
-    this.ends = new WalkEnds(ports.leasedIssuances, ports.events);
+    this.progress = new ToldProgress(ports.leasedIssuances, ports.events);
+    this.ends = new WalkEnds(this.progress, ports.events);
   }
 
   async run(issuanceId: string): Promise<void> {
     const askedMs = performance.now();
-    const work = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
-    if (work === null) return;
+    const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
+    if (leased === null) return;
+    const work = { ...leased, stored: leased.issuance };
     const startedMs = performance.now();
     const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - askedMs));
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
@@ -108,9 +113,11 @@ export class AdvanceIssuance {
 
   private async checkApprovals(walk: Walk, now: Date): StepResult {
     const { issuance, delegationLabels: labels, product, terms, coverage } = walk;
-    const approverEmails = product.emailApproval ? terms.approverEmails : {};
-    const subject = { issuance, labels, records: coverage.records, approverEmails };
-    const approvers = this.ports.approvers.filter(({ method }) => method !== 'http' || product.httpApproval);
+    const acceptsParentRecords = this.ports.issuers.acceptsParentRecords(product);
+    const { approverEmails } = terms;
+    const subject = { issuance, labels, records: coverage.records, approverEmails, acceptsParentRecords };
+    const isOffered = { dns: true, http: product.httpApproval, email: product.emailApproval };
+    const approvers = this.ports.approvers.filter(({ method }) => isOffered[method]);
     const progress = await checkApprovals(subject, approvers, now);
     const { approvals, nextCheckAt } = progress;
     if (nextCheckAt !== null) return await this.ends.end(walk, { approvals, dueAt: nextCheckAt });
@@ -169,6 +176,7 @@ export class AdvanceIssuance {
     const attachment = attachmentOf(issued, issuance, terms, this.ports.certificateId());
     if (await this.ports.attachments.attach(lease, attachment)) {
       this.ports.events.attached(issuance, attachment);
+      this.ports.events.changed(issuance);
       return null;
     }
     return await this.ends.end(walk, { state: 'canceled' });
@@ -180,8 +188,9 @@ export class AdvanceIssuance {
     progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
   ): Promise<Walk> {
     const askedMs = performance.now();
-    await this.ports.leasedIssuances.save(walk.lease, progress, { keepForMs: leaseMs });
+    await this.progress.save(walk, progress, { keepForMs: leaseMs });
     walk.held.lengthened(askedMs, leaseMs);
-    return { ...walk, issuance: { ...walk.issuance, ...progress } };
+    const stored = { ...walk.stored, ...progress };
+    return { ...walk, stored, issuance: { ...walk.issuance, ...progress } };
   }
 }

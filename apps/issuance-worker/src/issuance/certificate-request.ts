@@ -13,9 +13,9 @@ export function certificateRequest(work: RequestedWork): CertificateRequest {
   const { lease, terms, product, issuance, delegationLabels, held, clock, refusals } = work;
   const { dnsNames, keyType, csr } = terms;
   const { lifetimeDays, subjectCommonName } = product;
-  const { accountId, approvals, failures } = issuance;
+  const { accountId, approvals, failures, expiresBy } = issuance;
   return {
-    ...{ lease, accountId, product, dnsNames, keyType, csr, lifetimeDays, subjectCommonName },
+    ...{ lease, accountId, product, dnsNames, keyType, csr, lifetimeDays, expiresBy, subjectCommonName },
     ...{ approvals, delegationLabels, failures, refusals, clock },
     now: clock(),
     hold: held.hold,

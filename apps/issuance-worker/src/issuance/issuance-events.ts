@@ -1,8 +1,10 @@
 import type { Issuance, IssuanceError } from '@certwright/issuance';
 import type { Attachment, LeaseLost } from '@certwright/persistence';
 
-/** What an operator wants to know of an issuance: log lines and counters. */
+/** What an operator wants to know of an issuance: log lines and counters; and what wakes whoever waits for it. */
 export interface IssuanceEvents {
+  /** Callers see something new of it, and it is committed. */
+  changed(issuance: Pick<Issuance, 'id'>): void;
   attached(issuance: Issuance, attachment: Attachment): void;
   /** `final`: somebody must look at it. */
   failed(issuance: Issuance, error: IssuanceError, final: boolean): void;

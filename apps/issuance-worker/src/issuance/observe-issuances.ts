@@ -1,5 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { IssuanceStatisticsReader, Outbox } from '@certwright/persistence';
+import type { IssuanceNews } from '@certwright/redis';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Counter, Gauge, Histogram } from 'prom-client';
@@ -8,11 +9,12 @@ import type { IssuanceEvents } from './issuance-events';
 /** From an approval that stood already to one that a person gave a day later. */
 const issuanceBucketsS = [0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600, 86_400];
 
-/** Log lines and metrics of what happens to issuances. */
+/** Log lines and metrics of what happens to issuances, and news of it for whoever waits. */
 export function observeIssuances(
   { log, metrics: { registry } }: RunningProcess,
   context: INestApplicationContext,
   jobs: JobQueues,
+  news: Pick<IssuanceNews, 'publish'>,
 ): IssuanceEvents {
   gaugeWhatWaits(context, jobs, registry);
   const registers = [registry];
@@ -39,6 +41,7 @@ export function observeIssuances(
     registers,
   });
   return {
+    changed: ({ id }) => news.publish(id),
     attached: ({ id, planId, accountId, openedAt }, { certificateId, serialNumber }) => {
       attached.inc();
       seconds.observe((Date.now() - openedAt.getTime()) / 1_000);

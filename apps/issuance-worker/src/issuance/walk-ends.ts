@@ -1,22 +1,17 @@
 import { type IssuanceError, nextAttempt } from '@certwright/issuance';
-import {
-  databaseProblem,
-  type IssuanceProgress,
-  type LeasedIssuances,
-  type LeasedWork,
-  LeaseLost,
-} from '@certwright/persistence';
+import { databaseProblem, type IssuanceProgress, LeaseLost } from '@certwright/persistence';
 import type { IssuanceEvents } from './issuance-events';
+import type { StoredWork, ToldProgress } from './told-progress';
 
 /** How the walk of an issuance ends for now: stored, told, and the lease given back. */
 export class WalkEnds {
   constructor(
-    private readonly issuances: Pick<LeasedIssuances, 'save'>,
+    private readonly progress: ToldProgress,
     private readonly events: IssuanceEvents,
   ) {}
 
   async fail(
-    walk: LeasedWork,
+    walk: StoredWork,
     error: IssuanceError,
     final: boolean,
     now: Date,
@@ -31,7 +26,7 @@ export class WalkEnds {
 
   /** Waits for something that is nobody's failure. */
   async rest(
-    walk: LeasedWork,
+    walk: StoredWork,
     error: IssuanceError,
     until: Date,
     also: IssuanceProgress = {},
@@ -41,13 +36,13 @@ export class WalkEnds {
   }
 
   /** Stores what a step changed and gives the lease back: somebody goes on when it is due. */
-  async end(walk: LeasedWork, progress: IssuanceProgress): Promise<null> {
-    await this.issuances.save(walk.lease, progress, 'release');
+  async end(walk: StoredWork, progress: IssuanceProgress): Promise<null> {
+    await this.progress.save(walk, progress, 'release');
     return null;
   }
 
   /** Not known what happened: the row says where to go on; back off, so that a lasting fault does not spin. */
-  async stumbled(work: LeasedWork, error: unknown, now: Date): Promise<void> {
+  async stumbled(work: StoredWork, error: unknown, now: Date): Promise<void> {
     if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
     this.events.stumbled(work.issuance, error);
     // The database was away: no fault of the CA, and nothing could be stored. The lease runs out and the sweep goes on.

@@ -1,10 +1,11 @@
-import { CertificateAuthorities, RenewalInfos, Renewals, Transactions } from '@certwright/persistence';
+import { CertificateAuthorities, RenewalInfos, Transactions } from '@certwright/persistence';
 import { but, LyingServer } from '../acme/testing/lying-server';
 import { installedPebbles } from '../acme/testing/pebble';
 import { AcmeIssuing } from '../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
 import { askRenewalInfos } from './ask-renewal-infos';
 import { renewOnce } from './renewals';
+import { renewalsOver } from './testing/renewals-over';
 
 const dnsNames = ['renewed.example.com'];
 const csr = opensslCsr(dnsNames);
@@ -123,7 +124,7 @@ itWithNewer(
     expect(row.explanation_url).toBe('https://ca.example/why');
     expect(Math.abs(row.renew_at.getTime() - Date.now())).toBeLessThan(5_000);
     const ariId = (await pathOf(opened)).split('/')[2];
-    await renewOnce(new Renewals(new Transactions(acme.database)));
+    await renewOnce(renewalsOver(acme.database));
     const [replacement] = await acme.database.query<[{ id: string }]>(
       `SELECT id FROM issuance WHERE plan_id = $1 AND replaces_certificate_id IS NOT NULL`,
       [opened.planId],

@@ -1,8 +1,10 @@
-import { Renewals, Transactions } from '@certwright/persistence';
+import { createLogger, Metrics } from '@certwright/service';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Issuing } from '../testing/issuing';
 import { opensslCsr } from '../testing/opened-issuance';
+import { observeRenewals } from './observe-renewals';
 import { renewOnce } from './renewals';
+import { renewalsOver } from './testing/renewals-over';
 
 const dnsNames = ['a.example.com'];
 
@@ -42,7 +44,7 @@ async function currentsOf({ planId }: Issued): Promise<readonly { id: string; du
 describe('a renewal', () => {
   it('becomes the current certificate, and its own renewal is set', async () => {
     const issued = await nearingItsEnd();
-    expect(await renewOnce(new Renewals(issuing.repositories.transactions))).toBeGreaterThan(0);
+    expect(await renewOnce(renewalsOver(issuing.database))).toBeGreaterThan(0);
     const [replacement, ...more] = await replacementsOf(issued);
     expect(more).toEqual([]);
     await issuing.worker().run(replacement?.id ?? '');
@@ -59,7 +61,7 @@ describe('a renewal', () => {
       `INSERT INTO blocked_key (spki_sha256, reason) SELECT spki_sha256, 'spec' FROM certificate WHERE id = $1`,
       [issued.certificateId],
     );
-    const renewals = new Renewals(issuing.repositories.transactions);
+    const renewals = renewalsOver(issuing.database);
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       await issuing.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [issued.planId]);
       await renewals.openDue(500, new Date(Date.now() + attempt * 3_600_000));
@@ -73,13 +75,39 @@ describe('a renewal', () => {
   });
 });
 
+describe('a renewal that the account cannot pay', () => {
+  it('is logged and counted, and nothing is opened', async () => {
+    const { database } = issuing;
+    await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
+    const issued = await nearingItsEnd();
+    await database.query(
+      `UPDATE certificate SET not_before = now() - interval '89 days', not_after = now() + interval '1 day' WHERE id = $1`,
+      [issued.certificateId],
+    );
+    const logged: string[] = [];
+    const metrics = new Metrics('spec');
+    const log = createLogger('spec', 'info', { write: (line) => void logged.push(line) });
+    await renewOnce(renewalsOver(database), observeRenewals({ log, metrics }));
+    expect(await replacementsOf(issued)).toEqual([]);
+    expect(logged.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({
+        plan: issued.planId,
+        reason: 'USD 10.00 is due, and USD 0.00 is available. Please add to the balance of the account.',
+      }),
+    ]);
+    expect(await metrics.render()).toContain('certwright_renewals_unpaid_total{process="spec"} 1');
+    await database.query(`UPDATE product SET term_days = NULL, price_cents = 0 WHERE name = 'free_ca'`);
+    await database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [issued.planId]);
+  });
+});
+
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
   it('of a round: each certificate is replaced once all the same', async () => {
     for (let nth = 1; ; nth += 1) {
       const issued = await nearingItsEnd();
       const faulty = new FaultyDatabase(issuing.database, nth, when);
-      await renewOnce(new Renewals(new Transactions(faulty.source))).catch(() => undefined);
-      await renewOnce(new Renewals(issuing.repositories.transactions));
+      await renewOnce(renewalsOver(faulty.source)).catch(() => undefined);
+      await renewOnce(renewalsOver(issuing.database));
       const replacements = await replacementsOf(issued);
       expect({ nth, count: replacements.length }).toEqual({ nth, count: 1 });
       if (!faulty.struck) break;

@@ -96,6 +96,7 @@ export class Issuing {
       approvalReuseMs,
       issuers: soleIssuer(this.ca),
       events: {
+        changed: () => undefined,
         attached: () => undefined,
         failed: () => undefined,
         resting: () => undefined,

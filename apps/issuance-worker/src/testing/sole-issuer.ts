@@ -1,9 +1,10 @@
 import type { Issuers } from '../certificate-authorities/authorities-in-order';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 
-/** One CA that issues every product. */
+/** One CA that issues every product, and like the built-in one takes the records of names above. */
 export function soleIssuer(ca: CertificateAuthority): Issuers {
   return {
+    acceptsParentRecords: () => true,
     serves: async () => await Promise.resolve(true),
     submit: async (request) => await ca.submit(request),
     collect: async (reference, request) => await ca.collect(reference, request),

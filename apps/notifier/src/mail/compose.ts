@@ -3,10 +3,15 @@ import type { EmailApprovals, LeasedMail, MailSubjects } from '@certwright/persi
 import type { Letter } from './letter';
 import { approvalRequestLetter } from './letters/approval-request';
 import { expirationNoticeLetter } from './letters/expiration-notice';
+import { invoiceLetter } from './letters/invoice';
+import { renewalUnpaidLetter } from './letters/renewal-unpaid';
 import { webhookDisabledLetter } from './letters/webhook-disabled';
 
 export interface ComposePorts {
-  readonly subjects: Pick<MailSubjects, 'approval' | 'expiration' | 'disabledEndpoint'>;
+  readonly subjects: Pick<
+    MailSubjects,
+    'approval' | 'expiration' | 'disabledEndpoint' | 'invoice' | 'unpaidRenewal'
+  >;
   readonly approvals: Pick<EmailApprovals, 'issueToken'>;
   /** Where the approval responder is reached from outside; without a slash at the end. */
   readonly approvalUrl: string;
@@ -33,6 +38,14 @@ export async function compose(mail: LeasedMail, ports: ComposePorts): Promise<Le
     case 'webhook-disabled': {
       const subject = await ports.subjects.disabledEndpoint(mail.facts.endpointId);
       return subject && webhookDisabledLetter(subject);
+    }
+    case 'invoice': {
+      const subject = await ports.subjects.invoice(mail.facts.invoiceNumber);
+      return subject && invoiceLetter(subject);
+    }
+    case 'renewal-unpaid': {
+      const subject = await ports.subjects.unpaidRenewal(mail.facts.planId, mail.createdAt);
+      return subject && renewalUnpaidLetter(subject);
     }
   }
 }

@@ -8,7 +8,21 @@ export type Part = string | Quoted;
 export type Block =
   | { readonly kind: 'paragraph'; readonly parts: readonly Part[] }
   | { readonly kind: 'list'; readonly items: readonly Part[] }
-  | { readonly kind: 'link'; readonly label: string; readonly url: string };
+  | { readonly kind: 'link'; readonly label: string; readonly url: string }
+  | Table;
+
+/** Every row has one cell per column. */
+export interface Table {
+  readonly kind: 'table';
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Part[])[];
+}
+
+export interface Column {
+  readonly heading: string;
+  /** Numbers stand at the end. */
+  readonly align: 'start' | 'end';
+}
 
 /** What a mail says, written once; text and HTML are two renderings of it. */
 export interface Letter {

@@ -1,5 +1,6 @@
-import type { Block, Letter, Part } from './letter';
+import type { Block, Letter, Part, Table } from './letter';
 import { cleaned, inSubject, isolated } from './quoted-text';
+import { textTable } from './text-table';
 
 export function renderSubject({ subject }: Letter): string {
   return subject.map((part) => (typeof part === 'string' ? part : inSubject(part.quoted))).join('');
@@ -15,6 +16,11 @@ export function renderText({ blocks }: Letter): string {
         return block.items.map((item) => `  - ${text(item)}`).join('\n');
       case 'link':
         return `${block.label}:\n${block.url}`;
+      case 'table':
+        return textTable(
+          block.columns,
+          block.rows.map((row) => row.map(text)),
+        );
     }
   };
   return `${blocks.map(render).join('\n\n')}\n`;
@@ -22,8 +28,6 @@ export function renderText({ blocks }: Letter): string {
 
 /** Nothing in it is loaded from anywhere, so opening it tells nobody anything. */
 export function renderHtml(letter: Letter): string {
-  const html = (part: Part) =>
-    typeof part === 'string' ? escaped(part) : `<bdi><strong>${escaped(cleaned(part.quoted))}</strong></bdi>`;
   const render = (block: Block): string => {
     switch (block.kind) {
       case 'paragraph':
@@ -32,6 +36,8 @@ export function renderHtml(letter: Letter): string {
         return `<ul>${block.items.map((item) => `<li>${html(item)}</li>`).join('')}</ul>`;
       case 'link':
         return `<p><a href="${escaped(block.url)}">${escaped(block.label)}</a><br>${escaped(block.url)}</p>`;
+      case 'table':
+        return htmlTable(block);
     }
   };
   return [
@@ -42,6 +48,23 @@ export function renderHtml(letter: Letter): string {
     '</body></html>',
     '',
   ].join('\n');
+}
+
+const html = (part: Part): string =>
+  typeof part === 'string' ? escaped(part) : `<bdi><strong>${escaped(cleaned(part.quoted))}</strong></bdi>`;
+
+/** Style stands at each cell: mail programs drop it elsewhere. */
+function htmlTable({ columns, rows }: Table): string {
+  const cell = (name: 'th' | 'td', content: string, at: number) =>
+    `<${name} style="padding: .2em .6em; text-align: ${columns[at]?.align ?? 'start'}">${content}</${name}>`;
+  const row = (name: 'th' | 'td', contents: readonly string[]) =>
+    `<tr>${contents.map((content, at) => cell(name, content, at)).join('')}</tr>`;
+  const head = row(
+    'th',
+    columns.map(({ heading }) => escaped(heading)),
+  );
+  const body = rows.map((parts) => row('td', parts.map(html))).join('');
+  return `<table style="border-collapse: collapse"><thead>${head}</thead><tbody>${body}</tbody></table>`;
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,10 +1,18 @@
-import { Transactions, type Tx } from '@certwright/persistence';
+import {
+  Announcements,
+  type PlanOwner,
+  Transactions,
+  type Tx,
+  type Unannounced,
+  WebhookFanOut,
+} from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { OrderViews } from '../orders/order-views';
 import { OrdersRepository } from '../orders/orders.repository';
-import { AccountWebhooks } from '../webhooks/account-webhooks';
 import type { OrderExpansion } from '../wire/expansion';
-import { AnnouncementsRepository, type Unannounced } from './announcements.repository';
+
+/** Whose plans are told of here. */
+export const owner: PlanOwner = 'orders-v3';
 
 /** What the header `Webhook-Event` says. */
 const currentCertChanged = 'order.current_cert_changed';
@@ -21,10 +29,10 @@ const announcedExpansion: OrderExpansion = {
 export class AnnounceCurrentCertificate {
   constructor(
     private readonly transactions: Transactions,
-    private readonly announcements: AnnouncementsRepository,
+    private readonly announcements: Announcements,
     private readonly orders: OrdersRepository,
     private readonly views: OrderViews,
-    private readonly webhooks: AccountWebhooks,
+    private readonly webhooks: WebhookFanOut,
   ) {}
 
   /**
@@ -35,7 +43,7 @@ export class AnnounceCurrentCertificate {
    */
   async run(planId: string): Promise<boolean> {
     return await this.transactions.run(async (tx) => {
-      const unannounced = await this.announcements.lock(tx, planId);
+      const unannounced = await this.announcements.lock(tx, owner, planId);
       if (unannounced === null) return false;
       await this.tell(tx, unannounced);
       await this.announcements.markAnnounced(tx, unannounced);

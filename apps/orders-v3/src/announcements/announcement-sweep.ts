@@ -1,58 +1,11 @@
-import { Injectable } from '@nestjs/common';
-import { AnnounceCurrentCertificate } from './announce-current-certificate.use-case';
-import { AnnouncementsRepository } from './announcements.repository';
+import { AnnouncementRound, Announcements } from '@certwright/persistence';
+import type { Provider } from '@nestjs/common';
+import { AnnounceCurrentCertificate, owner } from './announce-current-certificate.use-case';
 
-/** One round: so many accounts, and so many plans of each. */
-const round = { accounts: 50, plansEach: 10 };
-
-/** Announcements side by side: each uses one connection, and requests need the others. */
-const sideBySide = 3;
-
-/** The net under every nudge that was lost: a second. */
-const restMs = 1_000;
-
-/** Before the first account: ids are positive. */
-const beforeAll = '0';
-
-/** Announces what no nudge brought about. Redis has no part in it. */
-@Injectable()
-export class AnnouncementSweep {
-  private afterAccount = beforeAll;
-
-  constructor(
-    private readonly announcements: AnnouncementsRepository,
-    private readonly announce: AnnounceCurrentCertificate,
-  ) {}
-
-  /**
-   * @param onError told of each plan that could not be announced; it keeps no other one waiting, and its turn comes again
-   * @returns how long to wait before the next round, ms
-   */
-  async round(onError: (planId: string, error: unknown) => void): Promise<number> {
-    const wasFirst = this.afterAccount === beforeAll;
-    const { planIds, lastAccount } = await this.announcements.unannounced(this.afterAccount, round);
-    this.afterAccount = lastAccount ?? beforeAll;
-    if (lastAccount === null) return wasFirst ? restMs : 0;
-    const announced = await this.announceAll([...planIds], onError);
-    // Without progress, at once again would be a race against whatever keeps it.
-    return announced > 0 ? 0 : restMs;
-  }
-
-  private async announceAll(
-    planIds: string[],
-    onError: (planId: string, error: unknown) => void,
-  ): Promise<number> {
-    let announced = 0;
-    const work = async () => {
-      for (let planId = planIds.shift(); planId !== undefined; planId = planIds.shift()) {
-        try {
-          if (await this.announce.run(planId)) announced += 1;
-        } catch (error) {
-          onError(planId, error);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: sideBySide }, work));
-    return announced;
-  }
-}
+/** Announces what no nudge brought about. */
+export const announcementSweep: Provider = {
+  provide: AnnouncementRound,
+  inject: [Announcements, AnnounceCurrentCertificate],
+  useFactory: (announcements: Announcements, announce: AnnounceCurrentCertificate) =>
+    new AnnouncementRound(announcements, owner, async (planId) => await announce.run(planId)),
+};

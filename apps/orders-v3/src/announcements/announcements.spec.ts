@@ -1,13 +1,12 @@
 import { JobQueues } from '@certwright/bullmq';
 import { currentCertificateChanged } from '@certwright/jobs';
+import { AnnouncementRound } from '@certwright/persistence';
 import { eventually } from '@certwright/testing';
 import { OrdersRepository } from '../orders/orders.repository';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { changeCurrent, deliveriesOf, unannounced } from '../testing/current-certificate';
 import { RunningApi, type Tenant } from '../testing/running-api';
 import { AnnounceCurrentCertificate } from './announce-current-certificate.use-case';
-import { AnnouncementSweep } from './announcement-sweep';
-import { AnnouncementsRepository } from './announcements.repository';
 
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
 const announcedOrder =
@@ -43,7 +42,7 @@ const planId = async (of: Tenant = tenant): Promise<string> => {
 
 /** Until `restoreAllMocks`, nothing happens but by nudges and by hand. */
 const withoutSweep = () =>
-  jest.spyOn(api.app.get(AnnouncementSweep), 'round').mockImplementation(async () => 20);
+  jest.spyOn(api.app.get(AnnouncementRound), 'run').mockImplementation(async () => 20);
 afterEach(() => jest.restoreAllMocks());
 
 describe('when the current certificate of an order changes', () => {
@@ -216,40 +215,14 @@ describe('two copies of the process', () => {
 });
 
 describe('the sweep', () => {
-  it('takes some plans of each account, and begins behind the last one the next time', async () => {
-    withoutSweep();
-    const other = await api.tenant('Full Access');
-    for (let count = 0; count < 3; count += 1) await createOrder(`order ${count}`);
-    await createOrder('theirs', other);
+  it('leaves plans alone that another API owns', async () => {
     await api.database.query(
-      `UPDATE plan SET current_version = announced_version + 1 WHERE account_id = ANY($1::bigint[])`,
-      [[tenant.accountId, other.accountId]],
-    );
-    const announcements = api.app.get(AnnouncementsRepository);
-    const accounts = [tenant.accountId, other.accountId].sort((one, two) => Number(one) - Number(two));
-    const both = await announcements.unannounced('0', { accounts: 10, plansEach: 2 });
-    expect(both.planIds).toHaveLength(3);
-    expect(both.lastAccount).toBe(accounts[1]);
-
-    const first = await announcements.unannounced('0', { accounts: 1, plansEach: 2 });
-    expect(first.lastAccount).toBe(accounts[0]);
-    const second = await announcements.unannounced(accounts[0] ?? '', { accounts: 1, plansEach: 2 });
-    expect(second.lastAccount).toBe(accounts[1]);
-    const none = await announcements.unannounced(accounts[1] ?? '', { accounts: 1, plansEach: 2 });
-    expect(none).toEqual({ planIds: [], lastAccount: null });
-    await api.database.query(`UPDATE plan SET announced_version = current_version`);
-  });
-
-  it('leaves plans alone that another API owns, until they are closed', async () => {
-    await api.database.query(
-      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, current_version)
-       VALUES ($1, 1, true, false, false, gen_random_uuid(), 1)`,
+      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, current_version, owner)
+       VALUES ($1, 1, true, false, false, gen_random_uuid(), 1, 'certs-v2')`,
       [tenant.accountId],
     );
     await changeCurrent(api, tenant, 'mine');
     await eventually(async () => expect(await unannounced(api, tenant)).toBe(1));
-    await api.database.query(`UPDATE plan SET closed_at = now() WHERE account_id = $1`, [tenant.accountId]);
-    await toldAll();
   });
 
   it('tells of every other plan while one cannot be announced', async () => {

@@ -1,9 +1,9 @@
 import { runJobs } from '@certwright/bullmq';
+import { AnnouncementRound } from '@certwright/persistence';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { OrdersConfig } from '../config';
 import { AnnounceCurrentCertificate } from './announce-current-certificate.use-case';
-import { AnnouncementSweep } from './announcement-sweep';
 
 /** After a round that failed: the database is away, and asking a little later is soon enough. */
 const afterErrorMs = 1_000;
@@ -26,10 +26,10 @@ export function runAnnouncements(
   );
   opened('announcements by nudge', async () => await nudges.close());
 
-  const sweep = app.get(AnnouncementSweep);
+  const sweep = app.get(AnnouncementRound);
   const notAnnounced = (planId: string, error: unknown) =>
     log.error({ plan: planId, err: error }, 'not announced; its turn comes again');
-  const repeating = repeat(async () => await sweep.round(notAnnounced), {
+  const repeating = repeat(async () => await sweep.run(notAnnounced), {
     afterErrorMs,
     onError: (error) => log.warn({ err: error }, 'sweep of announcements failed; it is repeated'),
   });

@@ -1,7 +1,7 @@
+import type { WriteRequest } from '@certwright/persistence';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { WriteRequest } from '../orders/repeatable-requests';
 import type { ListQuery } from '../orders/retrieve-orders.use-case';
 import { sendAnswer } from '../wire/answer';
 import { certificateExpansion } from '../wire/expansion';

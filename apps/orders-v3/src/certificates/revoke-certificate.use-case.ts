@@ -1,9 +1,8 @@
 import { Problem } from '@certwright/errors';
-import { Certificates, Revocations } from '@certwright/persistence';
+import { Certificates, RepeatableRequests, Revocations, type WriteRequest } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { noSuchOrder } from '../orders/faults';
 import { OrdersRepository } from '../orders/orders.repository';
-import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import type { CertificateExpansion } from '../wire/expansion';

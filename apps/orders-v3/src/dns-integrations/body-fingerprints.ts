@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { BodyFingerprint } from '@certwright/persistence';
+import type { BodyFingerprint, WriteRequest } from '@certwright/persistence';
 import { SealBroken, type SealingKeys } from '@certwright/sealing';
-import type { WriteRequest } from '../orders/repeatable-requests';
 
 /** Of a nonce of the sealing keys. */
 const nonceOctets = 12;

@@ -1,7 +1,7 @@
+import type { WriteRequest } from '@certwright/persistence';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { WriteRequest } from '../orders/repeatable-requests';
 import { sendAnswer } from '../wire/answer';
 import { asksForZones } from '../wire/dns-integration-json';
 import { DescribesDnsIntegrations } from '../wire/openapi/dns-integration-operations';

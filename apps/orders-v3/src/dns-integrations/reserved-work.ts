@@ -1,6 +1,11 @@
-import { type Reservation, ReservedRequests, Transactions, type Tx } from '@certwright/persistence';
+import {
+  type Reservation,
+  ReservedRequests,
+  Transactions,
+  type Tx,
+  type WriteRequest,
+} from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
-import type { WriteRequest } from '../orders/repeatable-requests';
 import type { Answer, JsonAnswer } from '../wire/answer';
 import { BodyFingerprints } from './body-fingerprints';
 

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { isUniqueViolation } from '@certwright/persistence';
+import { isUniqueViolation, RepeatableRequests, type WriteRequest } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
@@ -7,11 +7,10 @@ import { entityTag } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { assertNoFaults } from './faults';
 import { OrderChanges } from './order-changes';
-import { OrderFactsReader } from './order-facts';
+import { OrderFactsReader, productOf } from './order-facts';
 import { readOrderRequest } from './order-request';
 import { draftOrder } from './order-draft';
 import { OrderViews } from './order-views';
-import { RepeatableRequests, type WriteRequest } from './repeatable-requests';
 
 @Injectable()
 export class CreateOrder {
@@ -23,14 +22,15 @@ export class CreateOrder {
     private readonly addresses: Addresses,
   ) {}
 
-  /** @throws Problem `bad_request` with everything that is wrong; `already_exists` */
+  /** @throws Problem `bad_request` with everything that is wrong; `already_exists`; `payment_required` */
   async run(write: WriteRequest, body: unknown, expansion: OrderExpansion): Promise<Answer> {
     const request = readOrderRequest(body);
-    const { order, faults } = draftOrder(request, await this.facts.of(write.accountId, request));
+    const facts = await this.facts.of(write.accountId, request);
+    const { order, faults } = draftOrder(request, facts);
     try {
       return await this.requests.run(write, async (tx) => {
         assertNoFaults(faults, request.unknownMembers);
-        const stored = await this.changes.create(tx, write.accountId, order);
+        const stored = await this.changes.create(tx, write.accountId, order, productOf(order, facts));
         return jsonAnswer(201, await this.views.showWithin(tx, stored, expansion), {
           location: this.addresses.order(stored.name),
           etag: entityTag(stored.revision),

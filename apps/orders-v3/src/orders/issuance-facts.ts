@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { baseName } from '@certwright/dns-names';
+import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
 import { Delegations, EmailApprovals, Issuances, type Tx, WebRules } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import type { AskedMailbox, IssuanceFacts } from '../wire/issuance-json';
-import { secretBytes, secretLabel } from './secret-label';
 import type { StoredOrder } from './order';
 
 /** Reads what the member `issuance` is made of, in a number of queries that does not grow with the orders. */

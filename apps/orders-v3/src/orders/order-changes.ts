@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { baseName } from '@certwright/dns-names';
-import { Certificates, Delegations, Issuances, type Tx } from '@certwright/persistence';
+import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
+import type { Product, PurchaseKind } from '@certwright/issuance';
+import { Certificates, Delegations, Issuances, Purchases, type Tx } from '@certwright/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
 import { OrdersRepository } from './orders.repository';
-import { secretBytes, secretLabel } from './secret-label';
 
 /** What making or modifying an order does besides its row, all in the caller's transaction. */
 @Injectable()
@@ -13,12 +13,14 @@ export class OrderChanges {
   constructor(
     private readonly orders: OrdersRepository,
     private readonly issuances: Issuances,
+    private readonly purchases: Purchases,
     private readonly certificates: Certificates,
     private readonly delegations: Delegations,
     @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'SETTLING_MS'>,
   ) {}
 
-  async create(tx: Tx, accountId: string, order: Order): Promise<StoredOrder> {
+  /** @throws Problem `payment_required`: then the transaction must not be committed */
+  async create(tx: Tx, accountId: string, order: Order, product: Product): Promise<StoredOrder> {
     const stored = await this.orders.insert(
       tx,
       accountId,
@@ -26,12 +28,17 @@ export class OrderChanges {
       randomBytes(secretBytes).toString('base64url'),
     );
     await this.ensureLabels(tx, stored);
-    if (!stored.paused) await this.open(tx, stored, 0);
+    if (!stored.paused) await this.open(tx, stored, product, { settlingMs: 0, kind: 'term' });
     return stored;
   }
 
-  /** The caller holds the rows of `before`. */
-  async modify(tx: Tx, before: StoredOrder, after: Order): Promise<StoredOrder> {
+  /**
+   * The caller holds the rows of `before`.
+   *
+   * @param product of `after`
+   * @throws Problem `payment_required`: then the transaction must not be committed
+   */
+  async modify(tx: Tx, before: StoredOrder, after: Order, product: Product): Promise<StoredOrder> {
     const consequences = consequencesOf(before, after);
     if (consequences === null) {
       // Whoever posts an order unchanged asks for a look: an approval that waits for its next check is checked now.
@@ -47,8 +54,10 @@ export class OrderChanges {
         spkiSha256: csr?.spkiSha256 ?? null,
       });
     }
-    if (consequences.issuance === 'open') await this.open(tx, stored, this.config.SETTLING_MS);
-    else await this.issuances.closeOpen(tx, stored.planId, 'superseded');
+    if (consequences.issuance === 'open') {
+      const kind = kindOfModification(before, after);
+      await this.open(tx, stored, product, { settlingMs: this.config.SETTLING_MS, kind });
+    } else await this.issuances.closeOpen(tx, stored.planId, 'superseded');
     return stored;
   }
 
@@ -58,9 +67,24 @@ export class OrderChanges {
     await this.delegations.ensure(tx, accountId, names, () => secretLabel(randomBytes(secretBytes)));
   }
 
-  private async open(tx: Tx, order: StoredOrder, settlingMs: number): Promise<void> {
+  private async open(tx: Tx, order: StoredOrder, product: Product, opening: Opening): Promise<void> {
     const { planId, accountId, revision, termsId, dnsNames } = order;
     if (termsId === null) return;
-    await this.issuances.open(tx, { planId, accountId, revision, termsId, dnsNames, settlingMs });
+    const { settlingMs, kind } = opening;
+    const issuance = { planId, accountId, revision, termsId, dnsNames, settlingMs, product };
+    await this.purchases.open(tx, issuance, { kind });
   }
+}
+
+interface Opening {
+  readonly settlingMs: number;
+  readonly kind: PurchaseKind;
+}
+
+/**
+ * A modification pays what the running term does not cover, such as names that were added. Whoever turns `auto_renew` on
+ * when it is time to renew renews: "to renew manually, set it to true, then immediately back to false".
+ */
+function kindOfModification(before: Order, after: Order): PurchaseKind {
+  return !before.autoRenew && after.autoRenew ? 'renewal' : 'as_paid';
 }

@@ -1,5 +1,7 @@
+import type { Product } from '@certwright/issuance';
 import { BlockedKeys, Clusters, Products } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
+import type { Order } from './order';
 import { orderNameFault } from './order-name';
 import type { OrderFacts, OrderReading } from './order-rules';
 
@@ -26,4 +28,11 @@ export class OrderFactsReader {
     if (name === null) return true;
     return orderNameFault(name) === null && (await this.clusters.exists(accountId, name));
   }
+}
+
+/** The product of an order in which nothing is wrong: then it is a known one. */
+export function productOf({ product }: Pick<Order, 'product'>, { products }: OrderFacts): Product {
+  const known = products.get(product);
+  if (known === undefined) throw new Error(`an order has the product ${product}, which is not there`);
+  return known;
 }

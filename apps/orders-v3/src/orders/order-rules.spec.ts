@@ -21,7 +21,9 @@ const product = (name: string, change: Partial<Product> = {}): Product => ({
   httpApproval: true,
   rsaSizes: [2048, 3072, 4096],
   curves: ['P-256', 'P-384'],
+  termDays: null,
   priceCents: 0,
+  wildcardPriceCents: 0,
   currency: 'USD',
   ...change,
 });

@@ -1,3 +1,4 @@
+import type { WriteRequest } from '@certwright/persistence';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -8,7 +9,6 @@ import { DescribesOrders } from '../wire/openapi/order-operations';
 import { IfMatch, Write } from '../wire/request-parameters';
 import { CreateOrder } from './create-order.use-case';
 import { DeleteOrder } from './delete-order.use-case';
-import type { WriteRequest } from './repeatable-requests';
 import { type ListQuery, RetrieveOrders } from './retrieve-orders.use-case';
 import { UpdateOrder } from './update-order.use-case';
 

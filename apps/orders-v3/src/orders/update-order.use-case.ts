@@ -1,15 +1,15 @@
+import { RepeatableRequests, type WriteRequest } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag';
 import type { OrderExpansion } from '../wire/expansion';
 import { assertNoFaults, noSuchOrder } from './faults';
 import { OrderChanges } from './order-changes';
-import { OrderFactsReader } from './order-facts';
+import { OrderFactsReader, productOf } from './order-facts';
 import { readOrderRequest } from './order-request';
 import { draftModification } from './order-draft';
 import { OrderViews } from './order-views';
 import { OrdersRepository } from './orders.repository';
-import { RepeatableRequests, type WriteRequest } from './repeatable-requests';
 
 export interface Modification {
   readonly name: string;
@@ -28,7 +28,7 @@ export class UpdateOrder {
     private readonly views: OrderViews,
   ) {}
 
-  /** @throws Problem `not_found`, `revision_mismatch`, or `bad_request` with everything that is wrong */
+  /** @throws Problem `not_found`, `revision_mismatch`, `payment_required`, or `bad_request` with everything that is wrong */
   async run(write: WriteRequest, { name, body, precondition, expansion }: Modification): Promise<Answer> {
     const request = readOrderRequest(body);
     const facts = await this.facts.of(write.accountId, request);
@@ -38,7 +38,7 @@ export class UpdateOrder {
       assertMatches(precondition, before.revision);
       const { order, faults } = draftModification(before, request, facts);
       assertNoFaults(faults, request.unknownMembers);
-      const stored = await this.changes.modify(tx, before, order);
+      const stored = await this.changes.modify(tx, before, order, productOf(order, facts));
       return jsonAnswer(200, await this.views.showWithin(tx, stored, expansion), {
         etag: entityTag(stored.revision),
       });

@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type FieldFault, Problem } from '@certwright/errors';
-import { type Tx, WebhookEndpoints } from '@certwright/persistence';
+import { RepeatableRequests, type Tx, WebhookEndpoints, type WriteRequest } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
-import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
 import { webhookWithSecretJson } from '../wire/webhook-json';

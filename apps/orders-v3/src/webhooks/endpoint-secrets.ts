@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Keeping, WriteRequest } from '@certwright/persistence';
 import type { SealingKeys } from '@certwright/sealing';
 import { credentialsContext, secretContext, signingSecret, signingSecretOctets } from '@certwright/webhooks';
-import type { Keeping, WriteRequest } from '../orders/repeatable-requests';
 
 /** Of a nonce of the sealing keys. */
 const nonceBytes = 12;

@@ -1,6 +1,5 @@
-import { WebhookEndpoints } from '@certwright/persistence';
+import { RepeatableRequests, WebhookEndpoints, type WriteRequest } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
-import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertNothingAsked } from '../wire/object-members';
 import { webhookWithSecretJson } from '../wire/webhook-json';

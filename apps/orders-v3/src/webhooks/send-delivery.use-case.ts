@@ -1,11 +1,17 @@
-import { type Tx, WebhookDeliveries, type WebhookEndpoint, WebhookEndpoints } from '@certwright/persistence';
+import {
+  freshDeliveryId,
+  RepeatableRequests,
+  type Tx,
+  WebhookDeliveries,
+  type WebhookEndpoint,
+  WebhookEndpoints,
+  type WriteRequest,
+} from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
-import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertNothingAsked } from '../wire/object-members';
 import { testEventJson } from '../wire/webhook-json';
-import { freshDeliveryId } from './account-webhooks';
 import { DeliveryViews } from './delivery-views';
 import { isDeliveryId, isWebhookId, noSuchDelivery, noSuchWebhook, nothingSent } from './faults';
 

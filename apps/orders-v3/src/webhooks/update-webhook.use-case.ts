@@ -1,12 +1,13 @@
 import { Problem } from '@certwright/errors';
 import {
+  RepeatableRequests,
   type Tx,
   type WebhookEndpoint,
   type WebhookEndpointChange,
   WebhookEndpoints,
+  type WriteRequest,
 } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
-import { RepeatableRequests, type WriteRequest } from '../orders/repeatable-requests';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { webhookJson } from '../wire/webhook-json';
 import { type EndpointWishes, readEndpointRequest } from './endpoint-request';

@@ -1,7 +1,7 @@
+import type { WriteRequest } from '@certwright/persistence';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { WriteRequest } from '../orders/repeatable-requests';
 import { sendAnswer } from '../wire/answer';
 import { DescribesWebhooks } from '../wire/openapi/webhook-operations';
 import { Write } from '../wire/request-parameters';

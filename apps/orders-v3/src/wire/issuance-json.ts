@@ -1,4 +1,4 @@
-import { approvalLabelOf, baseName } from '@certwright/dns-names';
+import { baseName, standingRecords } from '@certwright/dns-names';
 import { type NameApproval, nextAttemptAt, phaseOf, recordStanding } from '@certwright/issuance';
 import type { DelegationLabels, LatestIssuance, RecordOfPlan } from '@certwright/persistence';
 import type { StoredOrder } from '../orders/order';
@@ -78,14 +78,8 @@ function recordOptions(
   dnsName: string,
   label: string | undefined,
   { approvalZone }: ApprovalPlaces,
-): object[] {
-  if (label === undefined) return [];
-  const name = `${approvalLabelOf(dnsName)}.`;
-  const value = `${label}.${approvalZone}.`;
-  return [
-    { name, type: 'CNAME', value },
-    { name, type: 'NS', value },
-  ];
+): readonly object[] {
+  return label === undefined ? [] : standingRecords(dnsName, label, approvalZone);
 }
 
 /**

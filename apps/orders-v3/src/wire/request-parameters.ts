@@ -1,8 +1,8 @@
+import type { WriteRequest } from '@certwright/persistence';
+import { canonicalJson, readIdempotencyKey } from '@certwright/service';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { WriteRequest } from '../orders/repeatable-requests';
 import { type Precondition, readIfMatch } from './entity-tag';
-import { canonicalJson, readIdempotencyKey } from './idempotency-key';
 
 const requestOf = (context: ExecutionContext) =>
   context.switchToHttp().getRequest<FastifyRequest<{ Params: Readonly<Record<string, string>> }>>();

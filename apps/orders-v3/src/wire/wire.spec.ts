@@ -1,10 +1,7 @@
 import { fieldFaultCodes, Problem, problemCodes } from '@certwright/errors';
-import fc from 'fast-check';
-import { secretLabel } from '../orders/secret-label';
 import { Addresses } from './addresses';
 import { readIfMatch } from './entity-tag';
 import { certificateExpansion, orderExpansion } from './expansion';
-import { canonicalJson, readIdempotencyKey } from './idempotency-key';
 import { renderProblem } from './problem';
 import { timestamp } from './timestamp';
 
@@ -61,27 +58,6 @@ describe('If-Match', () => {
   });
 });
 
-describe('Idempotency-Key', () => {
-  it('has 1 to 255 visible ASCII characters', () => {
-    expect(readIdempotencyKey(undefined)).toBeNull();
-    expect(readIdempotencyKey('~'.repeat(255))).toBe('~'.repeat(255));
-    for (const key of ['', 'a b', 'ü', 'x'.repeat(256), ['a', 'b']])
-      expect(() => readIdempotencyKey(key)).toThrow(Problem);
-  });
-
-  it('compares bodies by their meaning', () => {
-    expect(canonicalJson({ b: [1, { d: null, c: 'x' }], a: true })).toBe(
-      '{"a":true,"b":[1,{"c":"x","d":null}]}',
-    );
-    fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
-        expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
-      }),
-      { numRuns: 300 },
-    );
-  });
-});
-
 describe('errors', () => {
   it('have a status of their class for every code', () => {
     for (const code of problemCodes)
@@ -109,9 +85,4 @@ it('puts the path of the public URL in front of every path', () => {
   const addresses = new Addresses('https://example.com/certs');
   expect(addresses.order('*.a/b')).toBe('/certs/api/v3/orders/*.a%2Fb');
   expect(addresses.download('t')).toBe('https://example.com/certs/download/t');
-});
-
-it('writes 20 random bytes as 32 characters of base32 (RFC 4648, section 10)', () => {
-  expect(secretLabel(Buffer.from('foobar'.repeat(3) + 'fo'))).toMatch(/^mzxw6ytbojtg633cmfzgm33pmjqxeztp$/);
-  expect(secretLabel(Buffer.from('fooba'))).toBe('mzxw6ytb');
 });

@@ -11,7 +11,7 @@ const apex = named('example.com');
 
 /** Every name in example.com is this machine, apart from those told otherwise; no other name exists. */
 export async function serveLoopbackNames(
-  others: Readonly<Record<string, string>> = {},
+  others: Readonly<Record<string, string | readonly string[]>> = {},
 ): Promise<{ readonly address: { readonly host: string; readonly port: number }; close(): Promise<void> }> {
   const soa: ZoneRecord = {
     name: apex,
@@ -22,12 +22,10 @@ export async function serveLoopbackNames(
   const source: RecordSource = {
     read: (name) => {
       if (name !== apex && !name.endsWith(`.${apex}`)) return undefined;
-      const data = others[name] ?? '127.0.0.1';
-      const address: ZoneRecord = { name, ttl: 1, type: 'A', data };
-      return {
-        apex,
-        recordsAt: (at) => (at === apex ? [soa, { ...address, name: apex }] : [{ ...address, name: at }]),
-      };
+      const addresses = [others[name] ?? '127.0.0.1'].flat();
+      const recordsOf = (at: DnsName): ZoneRecord[] =>
+        addresses.map((data) => ({ name: at, ttl: 1, type: data.includes(':') ? 'AAAA' : 'A', data }));
+      return { apex, recordsAt: (at) => [...(at === apex ? [soa] : []), ...recordsOf(at)] };
     },
   };
   const server = new DnsServer({ host: '127.0.0.1', port: 0, source });

@@ -51,7 +51,7 @@ export class AddressGuard {
    */
   async addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const read = hostOf(host);
-    if (read.kind === 'address') return [this.#judged(read.address, 'The address')];
+    if (read.kind === 'address') return [this.checkedAddress(read.address)];
     const { name } = read;
     if (isLocalhost(name)) return this.#loopbackOf(name);
     const addresses = await lookUpAddresses(name, this.#servers, signal);
@@ -59,16 +59,40 @@ export class AddressGuard {
     return inTurn(judged).slice(0, mostAddresses);
   }
 
+  /**
+   * Every address of a host in its shortest form, both families in turn, none of them judged: for whoever tells the
+   * customer about each. A connection to one of them goes through `checkedAddress`, which judges it by itself.
+   *
+   * @param host as for `addressesOf`
+   * @throws OutboundFault `dns`, `bad_url`; what the signal's reason is when it aborts
+   */
+  async everyAddressOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
+    const read = hostOf(host);
+    if (read.kind === 'address') return [shortest(read.address)];
+    const { name } = read;
+    const addresses = isLocalhost(name) ? loopback : await lookUpAddresses(name, this.#servers, signal);
+    return inTurn(addresses.map(shortest));
+  }
+
+  /**
+   * The same address in its shortest form, which may be connected to.
+   *
+   * @throws OutboundFault `refused_address`
+   */
+  checkedAddress(address: string): string {
+    return this.#judged(address, 'The address');
+  }
+
   /** RFC 6761 §6.3: such names are this machine, whatever a DNS server says of them. */
   #loopbackOf(name: string): readonly string[] {
-    const allowed = ['127.0.0.1', '::1'].filter((address) => this.#refusalOf(address) === null);
+    const allowed = loopback.filter((address) => this.#refusalOf(address) === null);
     if (allowed.length > 0) return allowed;
     throw new OutboundFault('refused_address', `${name} is the machine itself, which is not connected to.`);
   }
 
   #judged(address: string, subject: string): string {
     const refusal = this.#refusalOf(address);
-    if (refusal === null) return addressText(unmapped(octetsOf(address) as Octets));
+    if (refusal === null) return shortest(address);
     throw new OutboundFault(
       'refused_address',
       `${subject} is not public (${refusal}), and such addresses are not connected to.`,
@@ -82,6 +106,11 @@ export class AddressGuard {
     return this.#allowed.some((network) => isWithin(unmapped(octets), network)) ? null : special;
   }
 }
+
+const loopback: readonly string[] = ['127.0.0.1', '::1'];
+
+/** @param address one that is known to be an IP address */
+const shortest = (address: string): string => addressText(unmapped(octetsOf(address) as Octets));
 
 const isLocalhost = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 

@@ -66,7 +66,8 @@ async function connectToFirst(
   throw connectFault(`${hostname} port ${port}`, addresses.length, last);
 }
 
-async function tcp(
+/** @param withinMs null: no bound of its own */
+export async function tcp(
   address: string,
   port: number,
   withinMs: number | null,

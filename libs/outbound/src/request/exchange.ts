@@ -10,6 +10,8 @@ export interface HttpQuestion {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly maxResponseBytes: number;
+  /** Takes the body of a 200 piece by piece, which is not kept then. What it throws ends the request. */
+  readonly onBody?: ((piece: Buffer) => void) | undefined;
 }
 
 export interface HttpAnswer {
@@ -43,7 +45,7 @@ export async function exchange(
       reject(exchangeFault(error));
       socket.destroy();
     };
-    const { method, path, headers, body, maxResponseBytes } = question;
+    const { method, path, headers, body } = question;
     const request = httpRequest({
       // With a connection and without an agent, nothing is kept for a later request: `Connection: close` is sent.
       createConnection: () => socket,
@@ -58,12 +60,12 @@ export async function exchange(
       insecureHTTPParser: false,
     });
     request.on('error', fail);
-    request.once('socket', () => limitOctets(socket, mostOctets(maxResponseBytes), fail));
+    request.once('socket', () => limitOctets(socket, mostOctets(question.maxResponseBytes), fail));
     limitInterimAnswers(request, fail);
     request.once('upgrade', () =>
       fail(new OutboundFault('protocol', 'The server changes to another protocol.')),
     );
-    request.once('response', (response) => collect(response, maxResponseBytes, resolve, fail));
+    request.once('response', (response) => collect(response, question, resolve, fail, reject));
     request.end(body);
     return () => socket.destroy();
   });
@@ -76,9 +78,10 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 function collect(
   response: IncomingMessage,
-  maxBytes: number,
+  { maxResponseBytes: maxBytes, onBody }: HttpQuestion,
   resolve: (answer: HttpAnswer) => void,
   fail: (error: unknown) => void,
+  reject: (error: unknown) => void,
 ): void {
   const { statusCode: status = 0, headers } = response;
   const chunks: Buffer[] = [];
@@ -87,13 +90,17 @@ function collect(
     resolve({ status, headers, body: Buffer.concat(chunks), truncated });
   response.on('error', fail);
   if (redirects.includes(status)) return done(false);
+  const take = status === 200 && onBody !== undefined ? onBody : (piece: Buffer) => void chunks.push(piece);
   response.on('data', (chunk: Buffer) => {
-    if (size + chunk.length <= maxBytes) {
-      chunks.push(chunk);
-      size += chunk.length;
-      return;
+    const isTooMuch = size + chunk.length > maxBytes;
+    try {
+      take(isTooMuch ? chunk.subarray(0, maxBytes - size) : chunk);
+    } catch (error) {
+      response.pause().removeAllListeners('data');
+      return reject(error);
     }
-    chunks.push(chunk.subarray(0, maxBytes - size));
+    size += chunk.length;
+    if (!isTooMuch) return;
     // Nothing that still comes is wanted.
     response.pause().removeAllListeners('data');
     done(true);

@@ -176,6 +176,32 @@ describe('an answer', () => {
     expect([body.length, truncated]).toEqual([1_000, true]);
   });
 
+  it('is taken piece by piece where that is wanted, up to its bound', async () => {
+    server = await serveHttp(({ url }, response) =>
+      response.writeHead(url === '/missing' ? 404 : 200).end('x'.repeat(1_500)),
+    );
+    const pieces: Buffer[] = [];
+    const onBody = (piece: Buffer) => void pieces.push(piece);
+    const { body, truncated } = await get(here(), { onBody });
+    expect({ kept: body.length, taken: Buffer.concat(pieces).length, truncated }).toEqual({
+      kept: 0,
+      taken: 1_000,
+      truncated: true,
+    });
+    expect((await get(here('/missing'), { onBody, maxResponseBytes: 2_000 })).body).toHaveLength(1_500);
+    expect(Buffer.concat(pieces)).toHaveLength(1_000);
+  });
+
+  it('that its taker has enough of is not read on', async () => {
+    server = await serveHttp((_, response) => response.end('x'.repeat(1_500)));
+    const enough = new Error('enough');
+    const onBody = () => {
+      throw enough;
+    };
+    await expect(get(here(), { onBody })).rejects.toBe(enough);
+    await eventually(() => expect(server?.connections.open).toBe(0));
+  });
+
   it('of exactly its bound is whole', async () => {
     server = await serveHttp((_request, response) => response.end('a'.repeat(1_000)));
     const { body, truncated } = await get(here());

@@ -16,6 +16,8 @@ export interface GuardedRequest {
   readonly timeoutMs: number;
   /** A longer body is cut. */
   readonly maxResponseBytes: number;
+  /** Takes the body of a 200 piece by piece; `body` is empty then. What it throws ends the request and is thrown. */
+  readonly onBody?: (piece: Buffer) => void;
   /** Default: every port. */
   readonly allowedPorts?: readonly number[];
   /** When it aborts, its reason is thrown. */
@@ -43,11 +45,11 @@ export async function guardedRequest(guard: AddressGuard, request: GuardedReques
     const addresses = await guard.addressesOf(target.hostname, deadline.signal);
     const { socket, address } = await openConnection(target, addresses, request.tls ?? {}, deadline);
     try {
-      const { method, maxResponseBytes } = request;
+      const { method, maxResponseBytes, onBody } = request;
       const body = Buffer.from(request.body ?? '');
       const answer = await exchange(
         socket,
-        { method, path: target.path, headers, body, maxResponseBytes },
+        { method, path: target.path, headers, body, maxResponseBytes, onBody },
         deadline,
       );
       return { ...answer, address };

@@ -1,6 +1,7 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('account')
+@Check('account_country', `country ~ '^[A-Z]{2}$'`)
 export class AccountEntity {
   /** Random, so that nobody can count accounts; the part of an API key before the underscore. */
   @PrimaryColumn('bigint', { comment: 'random 47-bit integer; stands in front of every API key' })
@@ -11,6 +12,19 @@ export class AccountEntity {
 
   @Column('text', { name: 'contact_email', nullable: true })
   contactEmail!: string | null;
+
+  /** Of the distinguished name that customers' CSRs are made with. */
+  @Column('text', { nullable: true, comment: 'ISO 3166-1 alpha-2' })
+  country!: string | null;
+
+  @Column('text', { nullable: true, comment: 'state or province' })
+  state!: string | null;
+
+  @Column('text', { nullable: true })
+  locality!: string | null;
+
+  @Column('text', { nullable: true })
+  organization!: string | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

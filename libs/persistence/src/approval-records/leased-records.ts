@@ -82,6 +82,17 @@ async function saveRecord(
   return changed > 0;
 }
 
+/** Whether the names, an array, have one that a record approves: one that is not to be approved in another way. */
+const approvedByRecord = (names: string, ways: string) => `EXISTS (
+  SELECT 1 FROM unnest(ARRAY[record.dns_name, '*.' || record.dns_name]) AS wanted (name)
+  WHERE name = ANY (${names}) AND coalesce(${ways} -> name ->> 'method', 'dns') = 'dns')`;
+
+/** What is under way may count another way than the plan's newest terms. */
+const awaitedByIssuance = `EXISTS (
+  SELECT 1 FROM issuance, jsonb_array_elements(issuance.approvals) AS approval
+  WHERE issuance.plan_id = plan.id AND issuance.state = 'open' AND approval -> 'way' ->> 'method' = 'dns'
+    AND approval ->> 'dnsName' IN (record.dns_name, '*.' || record.dns_name))`;
+
 /** $1 integration, $2 limit. A plan without terms waits for its CSR: until then it names whatever it uses. */
 const dueStatement = `
   SELECT record.id, record.integration_id AS "integrationId", record.dns_name AS "dnsName",
@@ -93,7 +104,8 @@ const dueStatement = `
       JOIN plan ON plan.id = used.plan_id AND plan.closed_at IS NULL
       LEFT JOIN terms ON terms.id = plan.terms_id
       WHERE used.record_id = record.id
-        AND (terms.id IS NULL OR terms.dns_names && ARRAY[record.dns_name, '*.' || record.dns_name])) AS needed
+        AND (terms.id IS NULL OR ${approvedByRecord('terms.dns_names', 'terms.approval_ways')}
+          OR ${awaitedByIssuance})) AS needed
   FROM approval_record AS record JOIN dns_integration AS integration ON integration.id = record.integration_id
   WHERE record.integration_id = $1 AND record.state <> 'removed' AND record.due_at <= clock_timestamp()
   ORDER BY record.due_at LIMIT $2`;

@@ -4,7 +4,8 @@ import { Injectable } from '@nestjs/common';
 import type { Lease } from '../issuances/lease';
 import { saveProgress } from '../issuances/leased-issuances';
 import { type Tx, Transactions } from '../transactions/transactions';
-import { announceCurrent, moveCurrent, validCertificates } from './certificates';
+import { announceCurrent } from './announce-current';
+import { moveCurrent, validCertificates } from './certificates';
 
 /** A certificate that was checked against its terms and is to become the plan's. */
 export interface Attachment {
@@ -35,8 +36,6 @@ export interface Attachment {
 interface PlanRow {
   readonly paused: boolean;
   readonly closed: boolean;
-  readonly dns_names: string[];
-  readonly spki_sha256: Buffer;
 }
 
 @Injectable()
@@ -63,7 +62,9 @@ export class Attachments {
       await saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release');
       await this.storeChain(tx, chainSha256, attachment);
       const { candidates, now } = await validCertificates(tx, attachment.planId);
-      const wanted = { dnsNames: plan.dns_names, spkiSha256: plan.spki_sha256 };
+      // It is what was asked for when it was asked for: what was changed since has no certificate yet.
+      const { dnsNames, spkiSha256 } = attachment;
+      const wanted = { dnsNames, spkiSha256 };
       const certificate = asCertificate(attachment);
       const best = bestCertificate([...candidates, certificate], wanted, now);
       const becomesCurrent = best?.id === attachment.certificateId;
@@ -90,8 +91,7 @@ export class Attachments {
 /** The order of locks is plan, then issuance, everywhere. */
 async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
   const [row] = await tx.query<[PlanRow?]>(
-    `SELECT plan.paused, plan.closed_at IS NOT NULL AS closed, terms.dns_names, terms.spki_sha256
-     FROM plan LEFT JOIN terms ON terms.id = plan.terms_id WHERE plan.id = $1 FOR UPDATE OF plan`,
+    `SELECT paused, closed_at IS NOT NULL AS closed FROM plan WHERE id = $1 FOR UPDATE`,
     [planId],
   );
   if (row === undefined) throw new Error(`plan ${planId} is missing`);

@@ -13,6 +13,10 @@ import { CertificateChainEntity } from './certificate-chain.entity';
 @Index('certificate_one_current_per_plan', ['planId'], { unique: true, where: 'is_current' })
 @Index('certificate_to_revoke', ['revokedAt'], { where: 'revoked_at IS NOT NULL AND ca_revoked_at IS NULL' })
 @Index('certificate_current_expiry', ['notAfter'], { where: 'is_current' })
+@Check('certificate_imported', `imported = (issuance_id IS NULL)`)
+@Index('certificate_sha256', ['sha256'], { unique: true, where: 'NOT imported' })
+@Index('certificate_imported_once', ['planId', 'sha256'], { unique: true, where: 'imported' })
+@Index('certificate_key_of_plan', ['planId', 'spkiSha256'])
 @Index('certificate_plan', ['planId', 'createdAt', 'id'])
 export class CertificateEntity implements Certificate {
   /** Random: nobody can count what others were issued. */
@@ -27,11 +31,15 @@ export class CertificateEntity implements Certificate {
   @Column('bigint', { name: 'plan_id' })
   planId!: string;
 
-  /** One certificate per issuance, whatever was repeated. */
+  /** One certificate per issuance, whatever was repeated; null for one that its owner brought along. */
   @Index('certificate_one_per_issuance', { unique: true })
   @ForeignKey(() => IssuanceEntity)
-  @Column('bigint', { name: 'issuance_id' })
-  issuanceId!: string;
+  @Column('bigint', { name: 'issuance_id', nullable: true })
+  issuanceId!: string | null;
+
+  /** Issued elsewhere: served and watched here, and never revoked. */
+  @Column('boolean', { default: false })
+  imported!: boolean;
 
   @Column('boolean', { name: 'is_current' })
   isCurrent!: boolean;
@@ -51,7 +59,6 @@ export class CertificateEntity implements Certificate {
   @Column('timestamptz', { name: 'not_after' })
   notAfter!: Date;
 
-  @Index('certificate_sha256', { unique: true })
   @Column('bytea', { comment: 'SHA-256 over the DER certificate' })
   sha256!: Buffer;
 

@@ -1,16 +1,8 @@
-import {
-  bestCertificate,
-  type Certificate,
-  type KeyType,
-  renewalJitter,
-  renewalTime,
-  type Wanted,
-} from '@certwright/issuance';
-import { currentCertificateChanged } from '@certwright/jobs';
+import { bestCertificate, type Certificate, type KeyType, type Wanted } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { addToOutbox } from '../outbox/outbox';
 import type { Tx } from '../transactions/transactions';
+import { announceCurrent } from './announce-current';
 
 export interface StoredCertificate extends Certificate {
   readonly planId: string;
@@ -170,28 +162,3 @@ export async function moveCurrent(tx: Tx, planId: string, certificateId: string 
   );
   return cleared + set > 0;
 }
-
-/**
- * Tells the plan's owner, in the same transaction, that another certificate (or none) is the current one, and sets when
- * that one is to be replaced.
- */
-export async function announceCurrent(
-  tx: Tx,
-  planId: string,
-  current: Pick<Certificate, 'id' | 'notBefore' | 'notAfter'> | null,
-): Promise<void> {
-  const renewAt = current === null ? null : renewalTime(current, renewalJitter(current.id));
-  const [rows] = await tx.query<[{ version: number; wanted: boolean }[], number]>(
-    `UPDATE plan SET current_version = current_version + 1, renew_at = $2,
-       announced_version = CASE WHEN ${hasWebhooks} THEN announced_version ELSE current_version + 1 END
-     WHERE id = $1 RETURNING current_version AS version, announced_version < current_version AS wanted`,
-    [planId, renewAt],
-  );
-  for (const { version, wanted } of rows) {
-    if (wanted) await addToOutbox(tx, currentCertificateChanged(planId, version));
-  }
-}
-
-/** Where nobody wants to know, there is nothing to tell, and no job to be run for it. */
-const hasWebhooks = `EXISTS (
-  SELECT 1 FROM webhook_endpoint WHERE webhook_endpoint.account_id = plan.account_id AND webhook_endpoint.enabled)`;

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await core.close());
 beforeEach(async () => {
-  for (const table of ['delegation', 'order_v3', 'terms', 'plan'])
+  for (const table of ['delegation', 'order_v3', 'issuance', 'terms', 'plan'])
     await core.database.query(`DELETE FROM ${table}`);
 });
 
@@ -50,6 +50,28 @@ it('retires what no open plan of the account names, in batches of any size', asy
   ]);
 });
 
+it('keeps what an issuance under way still names, although its plan names something else by now', async () => {
+  const { planId, termsId } = await core.plan(mine, ['old.example.com']);
+  await ensure(mine, 'old.example.com', 'new.example.com');
+  const issuance = {
+    planId,
+    accountId: mine,
+    termsId,
+    revision: 1,
+    dnsNames: ['old.example.com'],
+    settlingMs: 0,
+  };
+  await core.transactions.run(async (tx) => {
+    await core.issuances.open(tx, issuance);
+    await tx.query(`UPDATE plan SET terms_id = NULL WHERE id = $1`, [planId]);
+  });
+  await retireAll();
+  expect(await retired()).toEqual([`${mine} new.example.com`]);
+  await core.transactions.run(async (tx) => void (await core.issuances.closeOpen(tx, planId, 'canceled')));
+  await retireAll();
+  expect(await retired()).toHaveLength(2);
+});
+
 it('keeps when it was retired', async () => {
   await ensure(mine, 'a.example.com');
   const when = async () => {
@@ -83,6 +105,24 @@ it('brings back what is named again, with its label', async () => {
     new Map([...labels, ['b.example.com', expect.any(String)]]),
   );
   expect(await retired()).toEqual([]);
+});
+
+it('brings back the same names side by side, in whichever sequence they are named', async () => {
+  const names = ['a.example.com', 'b.example.com', 'c.example.com'];
+  for (let round = 0; round < 4; round += 1) {
+    await ensure(mine, ...names);
+    await core.database.query(`UPDATE delegation SET retired_at = now()`);
+    const transactions = Array.from({ length: 8 }, async (_, nth) =>
+      core.database.transaction(
+        async (tx) =>
+          await core.delegations.ensure(tx, mine, nth % 2 === 0 ? names : [...names].reverse(), fresh),
+      ),
+    );
+    const [first, ...others] = await Promise.all(transactions);
+    for (const other of others)
+      expect(new Map([...other].sort())).toEqual(new Map([...(first ?? [])].sort()));
+    expect(await core.database.query(`SELECT 1 FROM delegation WHERE retired_at IS NOT NULL`)).toEqual([]);
+  }
 });
 
 it('takes back what was retired while an open plan names it', async () => {

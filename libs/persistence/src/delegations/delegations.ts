@@ -8,7 +8,6 @@ export type DelegationLabels = ReadonlyMap<string, string>;
 interface DelegationRow {
   readonly dns_name: string;
   readonly label: string;
-  readonly retired?: boolean;
 }
 
 /** The last delegation that a round looked at. */
@@ -38,17 +37,14 @@ export class Delegations {
     names: readonly string[],
     freshLabel: () => string,
   ): Promise<DelegationLabels> {
-    const standing = await heldRows(tx, accountId, names);
-    const retired = standing.filter((row) => row.retired).map(({ dns_name }) => dns_name);
-    if (retired.length > 0) await revive(tx, accountId, retired);
-    const known = labels(standing);
+    const known = labels(await heldRows(tx, accountId, names));
     // Sorted, so that two transactions of one account never wait for each other in a circle.
     const missing = names.filter((name) => !known.has(name)).sort();
     if (missing.length === 0) return known;
     const rows: DelegationRow[] = await tx.query(
       `INSERT INTO delegation (account_id, dns_name, label)
        SELECT $1, * FROM unnest($2::text[], $3::text[])
-       ON CONFLICT (account_id, dns_name) DO UPDATE SET dns_name = excluded.dns_name
+       ON CONFLICT (account_id, dns_name) DO UPDATE SET retired_at = NULL
        RETURNING dns_name, label`,
       [accountId, missing, missing.map(() => freshLabel())],
     );
@@ -82,22 +78,19 @@ export class Delegations {
   }
 }
 
-/** Held until the end of the transaction, so that nobody retires what its order is about to name. */
+/**
+ * Held until the end of the transaction, so that nobody retires what its order is about to name. Retired ones are left out:
+ * they are written like missing ones, and a row that is held for sharing first and written then would make two
+ * transactions wait for each other.
+ */
 async function heldRows(
   tx: Tx,
   accountId: string,
   names: readonly string[],
 ): Promise<readonly DelegationRow[]> {
   return await tx.query(
-    `SELECT dns_name, label, retired_at IS NOT NULL AS retired FROM delegation
-     WHERE account_id = $1 AND dns_name = ANY($2::text[]) ORDER BY dns_name FOR SHARE`,
-    [accountId, names],
-  );
-}
-
-async function revive(tx: Tx, accountId: string, names: readonly string[]): Promise<void> {
-  await tx.query(
-    `UPDATE delegation SET retired_at = NULL WHERE account_id = $1 AND dns_name = ANY($2::text[])`,
+    `SELECT dns_name, label FROM delegation
+     WHERE account_id = $1 AND dns_name = ANY($2::text[]) AND retired_at IS NULL ORDER BY dns_name FOR SHARE`,
     [accountId, names],
   );
 }
@@ -129,7 +122,10 @@ const judgeStatement = `
     WHERE plan.closed_at IS NULL AND plan.account_id IN (SELECT account_id FROM held)
     UNION ALL
     SELECT plan.account_id, order_v3.dns_names FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id
-    WHERE plan.closed_at IS NULL AND order_v3.account_id IN (SELECT account_id FROM held)),
+    WHERE plan.closed_at IS NULL AND order_v3.account_id IN (SELECT account_id FROM held)
+    UNION ALL
+    SELECT issuance.account_id, terms.dns_names FROM issuance JOIN terms ON terms.id = issuance.terms_id
+    WHERE issuance.state = 'open' AND issuance.account_id IN (SELECT account_id FROM held)),
   named AS (
     SELECT DISTINCT account_id, CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END COLLATE "C" AS dns_name
     FROM listed CROSS JOIN unnest(dns_names) AS name),

@@ -1,3 +1,5 @@
+import { asksMailbox, wantedApproval } from './wanted-approval';
+
 /** What somebody who follows the link of a mail is asked to approve. */
 export interface ApprovalRequest {
   readonly approvalId: string;
@@ -31,24 +33,23 @@ export function findingOf({ used, expired, wanted, ...request }: LinkRow): LinkF
   return wanted === true ? { state: 'open', request } : { state: 'withdrawn' };
 }
 
-/**
- * The link whose token has the digest `$1`. What is wanted says the order as it stands now; a plan without an order of
- * its own API says it by its terms.
- */
+/** The link whose token has the digest `$1`. Certified is what was asked for when the mailbox was, whatever came since. */
 export const linkStatement = `
   SELECT approval.id AS "approvalId", approval.plan_id AS "planId", account.name AS "accountName",
-    coalesce(order_v3.name, approval.dns_name) AS "orderName", approval.dns_name AS "dnsName", approval.address,
-    product.name AS product, coalesce(order_v3.spki_sha256, terms.spki_sha256) AS "spkiSha256",
+    coalesce(order_v3.name, cert_object_v2.cn, approval.dns_name) AS "orderName",
+    approval.dns_name AS "dnsName", approval.address, product.name AS product,
+    coalesce(order_v3.spki_sha256, attempted.spki_sha256, terms.spki_sha256) AS "spkiSha256",
     link.used_at IS NOT NULL AS used,
     link.expires_at <= clock_timestamp() AS expired,
-    plan.closed_at IS NULL AND account.disabled_at IS NULL AND product.email_approval
-      AND approval.dns_name = ANY (coalesce(order_v3.dns_names, terms.dns_names))
-      AND coalesce(order_v3.approver_emails, terms.approver_emails) ->> approval.dns_name = approval.address AS wanted
+    plan.closed_at IS NULL AND account.disabled_at IS NULL AND product.email_approval AND ${wantedApproval} AS wanted
   FROM email_approval_token AS link
   JOIN email_approval AS approval ON approval.id = link.approval_id
   JOIN account ON account.id = approval.account_id
   JOIN plan ON plan.id = approval.plan_id
   LEFT JOIN terms ON terms.id = plan.terms_id
+  LEFT JOIN issuance ON ${asksMailbox('issuance')}
+  LEFT JOIN terms AS attempted ON attempted.id = issuance.terms_id
   LEFT JOIN order_v3 ON order_v3.plan_id = plan.id
-  LEFT JOIN product ON product.name = coalesce(order_v3.product, terms.product)
+  LEFT JOIN cert_object_v2 ON cert_object_v2.plan_id = plan.id
+  LEFT JOIN product ON product.name = coalesce(order_v3.product, attempted.product, terms.product)
   WHERE link.sha256 = $1`;

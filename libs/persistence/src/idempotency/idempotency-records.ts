@@ -14,13 +14,14 @@ export interface IdempotentRequest {
   readonly body: string;
 }
 
-export interface StoredAnswer {
+/** An answer as it is kept: complete, so that it can be sent again. */
+export interface RepeatableAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-interface RecordRow extends StoredAnswer {
+interface RecordRow extends RepeatableAnswer {
   readonly body_sha256: Buffer;
 }
 
@@ -38,7 +39,7 @@ export class IdempotencyRecords {
    * @throws Problem `idempotency_key_in_use` while another request with this key runs; `idempotency_key_reused` when the
    *   key was used with another body
    */
-  async begin(tx: Tx, request: IdempotentRequest): Promise<StoredAnswer | null> {
+  async begin(tx: Tx, request: IdempotentRequest): Promise<RepeatableAnswer | null> {
     const requestSha256 = requestDigest(request);
     const [lock] = await tx.query<[{ taken: boolean }]>(`SELECT pg_try_advisory_xact_lock($1) AS taken`, [
       lockNumber(request.accountId, requestSha256),
@@ -56,7 +57,7 @@ export class IdempotencyRecords {
   }
 
   /** Stores the answer in the same transaction as the work. */
-  async finish(tx: Tx, request: IdempotentRequest, answer: StoredAnswer): Promise<void> {
+  async finish(tx: Tx, request: IdempotentRequest, answer: RepeatableAnswer): Promise<void> {
     await tx.query(
       `INSERT INTO idempotency_record (account_id, request_sha256, body_sha256, status, headers, body)
        VALUES ($1, $2, $3, $4, $5, $6)

@@ -8,7 +8,7 @@ import {
   keyInUse,
   keyReused,
   requestDigest,
-  type StoredAnswer,
+  type RepeatableAnswer,
 } from './idempotency-records';
 
 /**
@@ -33,7 +33,7 @@ export interface Reservation {
   readonly token: string;
 }
 
-interface RecordRow extends StoredAnswer {
+interface RecordRow extends RepeatableAnswer {
   readonly body_sha256: Buffer;
 }
 
@@ -56,7 +56,7 @@ export class ReservedRequests {
   async reserve(
     request: ReservableRequest,
     forMs: number,
-  ): Promise<{ readonly answer: StoredAnswer } | { readonly reservation: Reservation }> {
+  ): Promise<{ readonly answer: RepeatableAnswer } | { readonly reservation: Reservation }> {
     const reservation = {
       accountId: request.accountId,
       requestSha256: requestDigest(request),
@@ -93,7 +93,7 @@ export class ReservedRequests {
   async settle(
     tx: Tx,
     { accountId, requestSha256, token }: Reservation,
-    answer: StoredAnswer,
+    answer: RepeatableAnswer,
   ): Promise<void> {
     const [, settled] = await tx.query<[unknown, number]>(
       `UPDATE idempotency_record SET status = $4, headers = $5, body = $6, created_at = now() WHERE ${held}`,

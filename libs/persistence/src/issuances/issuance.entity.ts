@@ -23,6 +23,11 @@ export class IssuanceEntity implements Issuance {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;
 
+  /** What callers know it by: nobody can count what others were issued. */
+  @Index('issuance_public_id', { unique: true })
+  @Column('bigint', { name: 'public_id', default: () => 'random_id()', comment: 'random 48-bit integer' })
+  publicId!: string;
+
   @ForeignKey(() => PlanEntity)
   @Column('bigint', { name: 'plan_id' })
   planId!: string;
@@ -77,6 +82,13 @@ export class IssuanceEntity implements Issuance {
   /** Whoever holds the lease would otherwise write its own, later due time over the wish. */
   @Column('boolean', { default: false, comment: 'asked for again while it was leased' })
   hastened!: boolean;
+
+  @Column('timestamptz', {
+    name: 'expires_by',
+    nullable: true,
+    comment: 'when what was paid for ends: the certificate is not to be valid longer',
+  })
+  expiresBy!: Date | null;
 
   @Column('timestamptz', { name: 'closed_at', nullable: true })
   closedAt!: Date | null;

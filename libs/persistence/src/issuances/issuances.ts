@@ -1,10 +1,10 @@
 import { advanceIssuance } from '@certwright/jobs';
 import {
   type ApprovalRecord,
+  type ApprovalWay,
   dueAfterModification,
   type Issuance,
   type IssuanceState,
-  type NameApproval,
 } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -12,6 +12,8 @@ import { askForRecordsOf } from '../approval-records/asking';
 import { askAgain } from '../email-approvals/asking';
 import type { Tx } from '../transactions/transactions';
 import { Outbox } from '../outbox/outbox';
+import { pendingApproval } from './pending-approval';
+import { redoApprovals } from './redo-approvals';
 
 export interface OpenIssuance {
   readonly planId: string;
@@ -19,6 +21,10 @@ export interface OpenIssuance {
   readonly revision: number;
   readonly termsId: string;
   readonly dnsNames: readonly string[];
+  /** Of the terms; left out or null: any way. */
+  readonly approvalWays?: Readonly<Record<string, ApprovalWay>> | null;
+  /** When what was paid for ends; left out or null: nothing is sold by time. */
+  readonly expiresBy?: Date | null;
   /** How long it waits for further modifications, ms; 0: it begins at once. */
   readonly settlingMs: number;
 }
@@ -53,19 +59,24 @@ export class Issuances {
    * @returns the id of the new issuance
    */
   async open(tx: Tx, request: OpenIssuance): Promise<string> {
+    // What the one that gives way wanted published, and this one does not, is looked at: whether anybody still needs it.
+    if (request.approvalWays) await tx.query(askForRecordsOf('$1'), [request.planId]);
     const superseded = await this.closeOpen(tx, request.planId, 'superseded');
     const now = superseded?.now ?? (await databaseNow(tx));
     const due = request.settlingMs === 0 ? now : dueAfterModification(now, request.settlingMs, superseded);
     const [row] = await tx.query<[{ id: string }]>(
-      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at)
-       VALUES ($1, $2, $3, $4, 'open', $5, $6) RETURNING id`,
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
+       VALUES ($1, $2, $3, $4, 'open', $5, $6, $7) RETURNING id`,
       [
         request.planId,
         request.accountId,
         request.termsId,
         request.revision,
-        JSON.stringify(request.dnsNames.map(pendingApproval)),
+        JSON.stringify(
+          request.dnsNames.map((dnsName) => pendingApproval(dnsName, request.approvalWays ?? null)),
+        ),
         due,
+        request.expiresBy ?? null,
       ],
     );
     // One that is due later needs no nudge: the sweep finds it when its time has come.
@@ -105,6 +116,26 @@ export class Issuances {
     for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
   }
 
+  /**
+   * Has the names of the plan's open issuance approved in new ways, from now on; see `redoApprovals`. The caller holds the
+   * plan's row.
+   *
+   * @param ways of the terms; null: any way
+   * @param termsId the plan's terms that say so
+   * @returns false when none is open
+   */
+  async redoApprovals(
+    tx: Tx,
+    planId: string,
+    ways: Readonly<Record<string, ApprovalWay>> | null,
+    termsId: string,
+  ): Promise<boolean> {
+    const redone = await redoApprovals(tx, planId, ways, termsId);
+    if (redone === null) return false;
+    await this.outbox.add(tx, advanceIssuance(redone.issuanceId, redone.leaseToken));
+    return true;
+  }
+
   /** Looks now at the open issuances of every plan that uses an approval record: it stands, or is gone. */
   async hastenUsersOf(tx: Tx, recordId: string): Promise<void> {
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
@@ -131,23 +162,19 @@ export class Issuances {
     return await reader.query(
       `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
               approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
-              opened_at AS "openedAt", due_at AS "dueAt", wanted.renew_at AS "renewAt",
+              opened_at AS "openedAt", due_at AS "dueAt", expires_by AS "expiresBy", wanted.renew_at AS "renewAt",
               (SELECT coalesce(jsonb_agg(jsonb_build_object(
                   'integrationId', integration_id::text, 'dnsName', dns_name, 'state', record.state,
                   'problem', problem, 'failures', record.failures, 'stoppedAt', stopped_at)), '[]')
                FROM approval_record_use AS used JOIN approval_record AS record ON record.id = used.record_id
                WHERE used.plan_id = wanted.id AND record.state <> 'removed') AS records
-       FROM (SELECT id, CASE WHEN auto_renew AND NOT paused AND closed_at IS NULL THEN renew_at END AS renew_at
+       FROM (SELECT id, CASE WHEN (auto_renew OR replacement_paid) AND NOT paused AND closed_at IS NULL THEN renew_at END AS renew_at
              FROM plan WHERE id = ANY($1::bigint[])) AS wanted
        CROSS JOIN LATERAL (
          SELECT * FROM issuance WHERE issuance.plan_id = wanted.id ORDER BY issuance.id DESC LIMIT 1) AS issuance`,
       [planIds],
     );
   }
-}
-
-export function pendingApproval(dnsName: string): NameApproval {
-  return { dnsName, status: 'pending', method: null, problem: null, checkedAt: null };
 }
 
 /** Open issuances that wait for their next look, and those that are just being looked at. */

@@ -1,4 +1,4 @@
-import type { Issuance, KeyType, NameApproval, ProductAuthority } from '@certwright/issuance';
+import type { ApprovalWay, Issuance, KeyType, NameApproval, ProductAuthority } from '@certwright/issuance';
 import type { LeasedWork } from './lease';
 
 /** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
@@ -17,6 +17,7 @@ export interface LeaseRow {
   };
   readonly opened_at: Date;
   readonly due_at: Date;
+  readonly expires_by: Date | null;
   readonly now: Date;
   readonly paused: boolean;
   readonly closed_at: Date | null;
@@ -25,6 +26,7 @@ export interface LeaseRow {
   readonly csr: Buffer;
   readonly spki_sha256: Buffer;
   readonly approver_emails: Record<string, string>;
+  readonly approval_ways: Record<string, ApprovalWay> | null;
   readonly product: {
     readonly name: string;
     readonly available: boolean;
@@ -38,7 +40,9 @@ export interface LeaseRow {
     readonly http_approval: boolean;
     readonly rsa_sizes: readonly number[];
     readonly curves: readonly string[];
+    readonly term_days: number | null;
     readonly price_cents: number;
+    readonly wildcard_price_cents: number;
     readonly currency: string;
   };
   readonly key_blocked: boolean;
@@ -65,6 +69,7 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       lastError: issuance.last_error,
       openedAt: row.opened_at,
       dueAt: row.due_at,
+      expiresBy: row.expires_by,
     },
     terms: {
       id: String(issuance.terms_id),
@@ -75,6 +80,7 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       csr: row.csr,
       spkiSha256: row.spki_sha256,
       approverEmails: row.approver_emails,
+      approvalWays: row.approval_ways,
     },
     plan: { paused: row.paused, closedAt: row.closed_at },
     product: {
@@ -90,7 +96,9 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       httpApproval: product.http_approval,
       rsaSizes: product.rsa_sizes,
       curves: product.curves,
+      termDays: product.term_days,
       priceCents: product.price_cents,
+      wildcardPriceCents: product.wildcard_price_cents,
       currency: product.currency,
     },
     delegationLabels: new Map(Object.entries(row.delegation_labels ?? {})),

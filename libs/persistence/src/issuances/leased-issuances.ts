@@ -148,9 +148,9 @@ const leaseStatement = `
       FOR UPDATE SKIP LOCKED)
     RETURNING *)
   SELECT to_jsonb(leased) AS issuance,
-    leased.opened_at, leased.due_at, clock_timestamp() AS now,
+    leased.opened_at, leased.due_at, leased.expires_by, clock_timestamp() AS now,
     plan.paused, plan.closed_at,
-    terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails,
+    terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails, terms.approval_ways,
     to_jsonb(sold) AS product,
     EXISTS (SELECT 1 FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256
       AND blocked_key.account_id IN (0, leased.account_id)) AS key_blocked,
@@ -159,7 +159,9 @@ const leaseStatement = `
     (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation
      WHERE delegation.account_id = leased.account_id
        AND delegation.dns_name = ANY (
-         SELECT CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END FROM unnest(terms.dns_names) AS name)
+         SELECT CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END FROM unnest(terms.dns_names) AS name
+         UNION ALL
+         SELECT jsonb_path_query(leased.approvals, '$[*].way.recordAt') #>> '{}')
     ) AS delegation_labels,
     coalesce(leased.account_id = (
       SELECT account_id FROM dns_integration WHERE dns_integration.account_id >= leased.account_id

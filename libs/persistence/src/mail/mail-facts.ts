@@ -5,6 +5,8 @@ export interface MailFacts {
   'approval-request': { readonly approvalId: string };
   'expiration-notice': { readonly certificateId: string; readonly thresholdDays: number };
   'webhook-disabled': { readonly endpointId: string };
+  invoice: { readonly invoiceNumber: string };
+  'renewal-unpaid': { readonly planId: string };
 }
 
 export type NewMail = {

@@ -1,7 +1,13 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
-export const mailKinds = ['expiration-notice', 'approval-request', 'webhook-disabled'] as const;
+export const mailKinds = [
+  'expiration-notice',
+  'approval-request',
+  'webhook-disabled',
+  'invoice',
+  'renewal-unpaid',
+] as const;
 export type MailKind = (typeof mailKinds)[number];
 
 /** A mail that is to be sent: what it is about, not its words; the notifier writes those. */

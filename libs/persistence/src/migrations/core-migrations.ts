@@ -2,6 +2,7 @@ import { Core1795132800000 } from './1795132800000-core';
 import { OrderLife1795219200000 } from './1795219200000-order-life';
 import { DnsIntegrations1795305600000 } from './1795305600000-dns-integrations';
 import { Acme1795392000000 } from './1795392000000-acme';
+import { Purchases1795478400000 } from './1795478400000-purchases';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -9,4 +10,5 @@ export const coreMigrations = [
   OrderLife1795219200000,
   DnsIntegrations1795305600000,
   Acme1795392000000,
+  Purchases1795478400000,
 ];

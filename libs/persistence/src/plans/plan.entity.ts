@@ -2,12 +2,21 @@ import type { Plan } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
+/** The API whose object stands in front of a plan. */
+export const planOwners = ['orders-v3', 'certs-v2'] as const;
+export type PlanOwner = (typeof planOwners)[number];
+
 @Entity('plan')
 @Check('plan_revision_positive', `revision > 0`)
 @Index('plan_unannounced', ['accountId', 'id'], { where: 'current_version > announced_version' })
-@Index('plan_renewal', ['renewAt'], { where: 'auto_renew AND NOT paused AND closed_at IS NULL' })
+@Check('plan_owner', `owner IN ('orders-v3', 'certs-v2')`)
+@Check('plan_paid', `(paid_through IS NULL) = (paid_product IS NULL)`)
+@Check('plan_paid_names', `paid_names >= 0 AND paid_wildcards >= 0`)
+@Index('plan_renewal', ['renewAt'], {
+  where: '(auto_renew OR replacement_paid) AND NOT paused AND closed_at IS NULL',
+})
 @Index('plan_renewal_of_account', ['accountId', 'renewAt'], {
-  where: 'auto_renew AND NOT paused AND closed_at IS NULL',
+  where: '(auto_renew OR replacement_paid) AND NOT paused AND closed_at IS NULL',
 })
 export class PlanEntity implements Plan {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -50,6 +59,30 @@ export class PlanEntity implements Plan {
   /** When the current certificate is to be replaced; null without one. */
   @Column('timestamptz', { name: 'renew_at', nullable: true })
   renewAt!: Date | null;
+
+  /** Whose words tell of the plan: on which queue its events go. */
+  @Column('text', { default: 'orders-v3' })
+  owner!: PlanOwner;
+
+  @Column('timestamptz', {
+    name: 'paid_through',
+    nullable: true,
+    comment: 'end of the term that was bought; null: none was',
+  })
+  paidThrough!: Date | null;
+
+  @Column('text', { name: 'paid_product', nullable: true })
+  paidProduct!: string | null;
+
+  @Column('integer', { name: 'paid_names', default: 0, comment: 'names that the term covers' })
+  paidNames!: number;
+
+  @Column('integer', { name: 'paid_wildcards', default: 0, comment: 'wildcard names that the term covers' })
+  paidWildcards!: number;
+
+  /** What `renew_at` announces lies within the term: made also without `auto_renew`. */
+  @Column('boolean', { name: 'replacement_paid', default: false })
+  replacementPaid!: boolean;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

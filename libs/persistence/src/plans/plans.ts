@@ -1,8 +1,9 @@
 import { baseName } from '@certwright/dns-names';
-import type { KeyType, Plan } from '@certwright/issuance';
+import type { ApprovalWay, KeyType, Plan } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { askForRecordsOf } from '../approval-records/asking';
 import type { Tx } from '../transactions/transactions';
+import type { PlanOwner } from './plan.entity';
 
 export interface NewPlan {
   readonly accountId: string;
@@ -10,6 +11,8 @@ export interface NewPlan {
   readonly muted: boolean;
   readonly paused: boolean;
   readonly downloadToken: string;
+  /** Left out: orders-v3. */
+  readonly owner?: PlanOwner;
 }
 
 /** Terms as they are asked for; stored, they get an id and never change. */
@@ -20,6 +23,10 @@ export interface NewTerms {
   readonly csr: Uint8Array;
   readonly spkiSha256: Uint8Array;
   readonly approverEmails: Readonly<Record<string, string>>;
+  /** Left out or null: in whichever way is in place. */
+  readonly approvalWays?: Readonly<Record<string, ApprovalWay>> | null;
+  /** What the owner's API remembers with them. */
+  readonly ownerFacts?: object | null;
 }
 
 export type PlanChange = Pick<Plan, 'autoRenew' | 'muted' | 'paused'>;
@@ -30,9 +37,16 @@ export class Plans {
   /** @returns the plan's id; its revision is 1 and it has no terms yet */
   async create(tx: Tx, plan: NewPlan): Promise<string> {
     const [row] = await tx.query<[{ id: string }]>(
-      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token)
-       VALUES ($1, 1, $2, $3, $4, $5) RETURNING id`,
-      [plan.accountId, plan.autoRenew, plan.muted, plan.paused, plan.downloadToken],
+      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, owner)
+       VALUES ($1, 1, $2, $3, $4, $5, $6) RETURNING id`,
+      [
+        plan.accountId,
+        plan.autoRenew,
+        plan.muted,
+        plan.paused,
+        plan.downloadToken,
+        plan.owner ?? 'orders-v3',
+      ],
     );
     return row.id;
   }
@@ -41,8 +55,9 @@ export class Plans {
   async setTerms(tx: Tx, planId: string, terms: NewTerms): Promise<string> {
     const [row] = await tx.query<[{ id: string }]>(
       `WITH stored AS (
-         INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id),
+         INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails, approval_ways,
+           owner_facts)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id),
        moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1),
        asked AS (${askForRecordsOf('$1')})
        SELECT id FROM stored`,
@@ -54,6 +69,8 @@ export class Plans {
         terms.csr,
         terms.spkiSha256,
         JSON.stringify(terms.approverEmails),
+        jsonOrNull(terms.approvalWays),
+        jsonOrNull(terms.ownerFacts),
       ],
     );
     return row.id;
@@ -96,4 +113,8 @@ export class Plans {
       [planId],
     );
   }
+}
+
+function jsonOrNull(value: object | null | undefined): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
 }

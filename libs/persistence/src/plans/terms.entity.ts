@@ -1,4 +1,4 @@
-import type { KeyType, Terms } from '@certwright/issuance';
+import type { ApprovalWay, KeyType, Terms } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { ProductEntity } from '../products/product.entity';
 import { PlanEntity } from './plan.entity';
@@ -35,6 +35,13 @@ export class TermsEntity implements Terms {
 
   @Column('jsonb', { name: 'approver_emails' })
   approverEmails!: Record<string, string>;
+
+  @Column('jsonb', { name: 'approval_ways', nullable: true, comment: 'DNS name → way; null: any way' })
+  approvalWays!: Record<string, ApprovalWay> | null;
+
+  /** What the API that owns the plan remembers with these terms; nobody else reads it. */
+  @Column('jsonb', { name: 'owner_facts', nullable: true })
+  ownerFacts!: object | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

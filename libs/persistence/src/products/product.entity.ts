@@ -4,6 +4,8 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('product')
 @Check('product_max_dns_names', `max_dns_names BETWEEN 1 AND 100`)
 @Check('product_price', `price_cents >= 0 AND currency ~ '^[A-Z]{3}$'`)
+@Check('product_wildcard_price', `wildcard_price_cents >= 0`)
+@Check('product_term_days', `term_days BETWEEN 1 AND 3653`)
 @Check('product_lifetime_days', `lifetime_days BETWEEN 1 AND 397`)
 export class ProductEntity implements Product {
   @PrimaryColumn('text')
@@ -46,11 +48,21 @@ export class ProductEntity implements Product {
   curves!: string[];
 
   @Column('integer', {
+    name: 'term_days',
+    nullable: true,
+    comment: 'what one purchase covers, days of 86400 seconds; null: nothing is sold by time',
+  })
+  termDays!: number | null;
+
+  @Column('integer', {
     name: 'price_cents',
     default: 0,
-    comment: 'per certificate; hundredths of the currency',
+    comment: 'per term and name; hundredths of the currency',
   })
   priceCents!: number;
+
+  @Column('integer', { name: 'wildcard_price_cents', default: 0, comment: 'per term and wildcard name' })
+  wildcardPriceCents!: number;
 
   @Column('text', { default: 'USD', comment: 'ISO 4217' })
   currency!: string;

@@ -1,62 +1,53 @@
-import type { RenewalFacts } from '@certwright/issuance';
+import { type ApprovalWay, paidWithout, type RenewalFacts, type SoldProduct } from '@certwright/issuance';
+import { type PaidColumns, paidColumns, paidOf } from '../purchases/paid';
+import { unusedCharge, unusedChargesOf, type UnusedRow } from '../purchases/unused';
 import type { Tx } from '../transactions/transactions';
 
 export interface DueRenewal {
   readonly planId: string;
   readonly accountId: string;
-  readonly termsId: string | null;
   readonly revision: number;
-  readonly dnsNames: readonly string[];
+  /** By id: the present terms, and those of the current certificate. */
+  readonly terms: ReadonlyMap<string, IssuableTerms>;
+  /** Of the present terms; null without any. */
+  readonly product: SoldProduct | null;
   /** The current certificate; null when there is none. */
   readonly certificateId: string | null;
   readonly facts: RenewalFacts;
   readonly now: Date;
 }
 
-const isDue = `
-  plan.auto_renew AND NOT plan.paused AND plan.closed_at IS NULL
-  AND plan.renew_at <= coalesce($2::timestamptz, now())`;
-
-const oldest = `
-  SELECT id FROM plan WHERE ${isDue} ORDER BY renew_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
-
-/** From account to account in the index, an equal share of each but at least 8: see `LeasedIssuances.due`. */
-const shared = `
-  WITH RECURSIVE waiting (account_id) AS (
-    (SELECT account_id FROM plan WHERE ${isDue} ORDER BY account_id LIMIT 1)
-    UNION ALL
-    SELECT next.account_id FROM waiting CROSS JOIN LATERAL (
-      SELECT account_id FROM plan WHERE ${isDue} AND plan.account_id > waiting.account_id
-      ORDER BY account_id LIMIT 1) AS next),
-  share (of_account) AS (SELECT greatest(8, $1::int / count(*)) FROM waiting),
-  turns AS (
-    SELECT due.id FROM waiting CROSS JOIN share CROSS JOIN LATERAL (
-      SELECT plan.id, renew_at, row_number() OVER (ORDER BY account_id, renew_at) AS turn FROM plan
-      WHERE plan.account_id BETWEEN waiting.account_id AND waiting.account_id AND ${isDue}
-      ORDER BY account_id, renew_at LIMIT of_account) AS due
-    ORDER BY turn, renew_at LIMIT $1)
-  SELECT id FROM plan WHERE id IN (SELECT id FROM turns) AND ${isDue} FOR UPDATE SKIP LOCKED`;
-
-/**
- * Holds plans whose renewal time has come: the oldest; when there are more than `limit`, every account gets its share.
- * Rows that others hold are left to the next round.
- */
-export async function lockDuePlans(tx: Tx, limit: number, now: Date | null): Promise<string[]> {
-  const first = await tx.query<{ id: string }[]>(oldest, [limit, now]);
-  const shares = first.length < limit ? [] : await tx.query<{ id: string }[]>(shared, [limit, now]);
-  // What others leave of their shares goes to whoever is due longest.
-  return [...new Set([...shares, ...first].map(({ id }) => id))].slice(0, limit);
+export interface IssuableTerms {
+  readonly dnsNames: readonly string[];
+  readonly approvalWays: Readonly<Record<string, ApprovalWay>> | null;
 }
 
-interface DueRow {
+interface TermsRow extends IssuableTerms {
+  readonly id: string;
+  readonly product: string;
+}
+
+interface DueRow extends PaidColumns {
   readonly id: string;
   readonly account_id: string;
-  readonly terms_id: string | null;
   readonly revision: number;
+  readonly auto_renew: boolean;
+  readonly terms_id: string | null;
   readonly dns_names: string[] | null;
-  readonly opened_at: Date | null;
+  readonly approval_ways: Record<string, ApprovalWay> | null;
+  readonly product: string | null;
+  readonly available: boolean;
+  readonly term_days: number | null;
+  readonly price_cents: number;
+  readonly wildcard_price_cents: number;
+  readonly currency: string;
+  readonly own: TermsRow | null;
+  readonly unused: readonly UnusedRow[];
   readonly certificate_id: string | null;
+  readonly not_before: Date | null;
   readonly not_after: Date | null;
+  readonly window_end: Date | null;
+  readonly opened_at: Date | null;
   readonly replaced: boolean;
   readonly failures: number;
   readonly failed_at: Date | null;
@@ -75,15 +66,28 @@ export async function dueRenewals(
 
 /**
  * An attempt that was ended by a pause or by newer terms is no failure. All issuances of a plan are read, by its index:
- * asked for the open ones alone, PostgreSQL may go through those of all plans instead.
+ * asked for the open ones alone, PostgreSQL may go through those of all plans instead. The certificate's own terms count
+ * only where something is paid, and are not looked for elsewhere. What was charged for an issuance that led to nothing, and
+ * was not given back yet, pays for nothing.
  */
 const factsStatement = `
-  SELECT plan.id, plan.account_id, plan.terms_id, plan.revision, terms.dns_names, clock.now,
-    certificate.id AS certificate_id, certificate.not_after,
+  SELECT plan.id, plan.account_id, plan.revision, plan.auto_renew, ${paidColumns}, clock.now,
+    terms.id AS terms_id, terms.dns_names, terms.approval_ways, terms.product,
+    product.available, product.term_days, product.price_cents, product.wildcard_price_cents, product.currency,
+    (SELECT jsonb_build_object('id', own.id::text, 'product', own.product, 'dnsNames', own.dns_names,
+       'approvalWays', own.approval_ways)
+     FROM issuance JOIN terms AS own ON own.id = issuance.terms_id
+     WHERE plan.paid_through IS NOT NULL AND issuance.id = certificate.issuance_id) AS own,
+    CASE WHEN plan.paid_through IS NULL THEN '[]' ELSE (
+      ${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) END AS unused,
+    certificate.id AS certificate_id, certificate.not_before, certificate.not_after,
+    (SELECT window_end FROM renewal_info
+     WHERE product.term_days IS NOT NULL AND certificate_id = certificate.id) AS window_end,
     attempts.opened_at, coalesce(attempts.replaced, false) AS replaced, attempts.failures, attempts.failed_at
   FROM (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now) AS clock
   CROSS JOIN plan
   LEFT JOIN terms ON terms.id = plan.terms_id
+  LEFT JOIN product ON product.name = terms.product
   LEFT JOIN certificate ON certificate.plan_id = plan.id AND certificate.is_current
     AND certificate.revoked_at IS NULL AND certificate.not_after >= clock.now
   CROSS JOIN LATERAL (
@@ -98,19 +102,48 @@ const factsStatement = `
   WHERE plan.id = ANY($1::bigint[])`;
 
 function dueRenewal(row: DueRow): DueRenewal {
+  const present = presentTerms(row);
   return {
     planId: row.id,
     accountId: row.account_id,
-    termsId: row.terms_id,
     revision: row.revision,
-    dnsNames: row.dns_names ?? [],
+    terms: new Map([present, row.own].filter((terms) => terms !== null).map((terms) => [terms.id, terms])),
+    product: soldProduct(row),
     certificateId: row.certificate_id,
     facts: {
-      termsId: row.terms_id,
+      autoRenew: row.auto_renew,
+      present:
+        present === null ? null : { ...present, isSold: row.term_days !== null, isAvailable: row.available },
+      own: row.own,
+      paid: paidWithout(row.unused.map(unusedCharge), paidOf(row)),
       open: row.opened_at === null ? null : { openedAt: row.opened_at },
-      current: row.not_after === null ? null : { notAfter: row.not_after },
+      current: currentOf(row),
       replacement: { issued: row.replaced, failures: row.failures, failedAt: row.failed_at },
     },
     now: row.now,
   };
+}
+
+function presentTerms({ terms_id: id, dns_names, approval_ways, product }: DueRow): TermsRow | null {
+  if (id === null || dns_names === null || product === null) return null;
+  return { id, product, dnsNames: dns_names, approvalWays: approval_ways };
+}
+
+function soldProduct(row: DueRow): SoldProduct | null {
+  const { product: name, term_days, price_cents, wildcard_price_cents, currency } = row;
+  if (name === null) return null;
+  return {
+    name,
+    termDays: term_days,
+    priceCents: price_cents,
+    wildcardPriceCents: wildcard_price_cents,
+    currency,
+  };
+}
+
+function currentOf(row: DueRow): RenewalFacts['current'] {
+  const { certificate_id: id, not_before: notBefore, not_after: notAfter, window_end: windowEnd } = row;
+  return id === null || notBefore === null || notAfter === null
+    ? null
+    : { id, notBefore, notAfter, windowEnd };
 }

@@ -1,6 +1,7 @@
 import { attachedCertificate, attachOpen, validity } from '../testing/attached-certificate';
 import { CoreDatabaseFixture } from '../testing/core-database';
-import { Renewals } from './renewals';
+import type { Renewals } from './renewals';
+import { renewalsOver } from './testing/renewals-over';
 
 const accountId = '1000000000001';
 const dayMs = 86_400_000;
@@ -12,7 +13,7 @@ let renewals: Renewals;
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
   await core.account(accountId);
-  renewals = new Renewals(core.transactions);
+  renewals = renewalsOver(core.database);
 });
 afterAll(async () => await core.close());
 // What one spec leaves open is none of the next one's business.
@@ -70,8 +71,8 @@ describe('the time of the renewal', () => {
 describe('a renewal', () => {
   it('opens an issuance of the present terms that is due at once, once the time has come', async () => {
     const { planId, certificateId } = await dueSoon();
-    expect(await renewals.openDue(10, daysOn(50))).toEqual({ found: 0, opened: 0 });
-    expect(await renewals.openDue(10, daysOn(59))).toEqual({ found: 1, opened: 1 });
+    expect(await renewals.openDue(10, daysOn(50))).toEqual({ found: 0, opened: 0, unpaid: [] });
+    expect(await renewals.openDue(10, daysOn(59))).toEqual({ found: 1, opened: 1, unpaid: [] });
     const [first, second, ...more] = await issuancesOf(planId);
     expect(more).toEqual([]);
     expect(second).toMatchObject({ state: 'open', replaces: certificateId, terms_id: first?.terms_id });

@@ -1,7 +1,7 @@
 import type { RevocationReason } from '@certwright/issuance';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { BlockedKeys } from '../blocked-keys/blocked-keys';
-import { Renewals } from '../renewals/renewals';
+import { renewalsOver } from '../renewals/testing/renewals-over';
 import {
   type AttachedCertificate,
   attachedCertificate,
@@ -64,7 +64,7 @@ async function renewed(): Promise<{
 }> {
   const first = await valid();
   await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [first.planId]);
-  await new Renewals(core.transactions).openDue(1_000);
+  await renewalsOver(core.database).openDue(1_000);
   return { first, second: await attachOpen(core, first.planId, validity(-0.01, 90)) };
 }
 
@@ -170,9 +170,93 @@ describe('the replacement of a revoked certificate', () => {
   it('is the issuance that is under way, where there is one', async () => {
     const certificate = await valid();
     await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [certificate.planId]);
-    await new Renewals(core.transactions).openDue(1_000);
+    await renewalsOver(core.database).openDue(1_000);
     await revoke(certificate, 4);
     expect(await openOf(certificate.planId)).toHaveLength(1);
+  });
+});
+
+describe('the replacement of a revoked certificate of a product that is sold by time', () => {
+  const dnsNames = ['a.example.com'];
+  const issued = async (paidThrough: Date | null) => {
+    const certificate = await attachedCertificate(core, accountId, validity(-1, 50));
+    const product = { paidThrough, paidProduct: paidThrough === null ? null : 'paid_ca' };
+    await core.database.query(`ALTER TABLE terms DISABLE TRIGGER terms_are_immutable`);
+    await core.database.query(`UPDATE terms SET product = 'paid_ca' WHERE plan_id = $1`, [
+      certificate.planId,
+    ]);
+    await core.database.query(`ALTER TABLE terms ENABLE TRIGGER terms_are_immutable`);
+    await core.database.query(
+      `UPDATE plan SET paid_through = $2, paid_product = $3, paid_names = 1 WHERE id = $1`,
+      [certificate.planId, product.paidThrough, product.paidProduct],
+    );
+    const [{ terms_id: own }] = await core.database.query<[{ terms_id: string }]>(
+      `SELECT terms_id FROM plan WHERE id = $1`,
+      [certificate.planId],
+    );
+    return { ...certificate, own };
+  };
+  const setTerms = async (planId: string, product: string, names: readonly string[]) =>
+    await core.transactions.run(
+      async (tx) =>
+        await core.plans.setTerms(tx, planId, {
+          product,
+          dnsNames: names,
+          keyType: 'ecdsa',
+          csr: randomBytes(8),
+          spkiSha256: randomBytes(32),
+          approverEmails: {},
+        }),
+    );
+  const replacementOf = async ({ planId }: AttachedCertificate) => {
+    const rows: { terms_id: string; expires_by: Date | null; names: number; charges: number }[] =
+      await core.database.query(
+        `SELECT terms_id, expires_by, jsonb_array_length(approvals) AS names,
+           (SELECT count(*)::int FROM charge WHERE charge.plan_id = issuance.plan_id) AS charges
+         FROM issuance WHERE plan_id = $1 AND state = 'open'`,
+        [planId],
+      );
+    return rows[0];
+  };
+  const inAYear = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 365 * 86_400_000);
+
+  it('lasts as long as is paid, and is not charged', async () => {
+    const certificate = await issued(inAYear);
+    const present = await setTerms(certificate.planId, 'paid_ca', ['b.example.com']);
+    await revoke(certificate, 4);
+    expect(await replacementOf(certificate)).toEqual({
+      terms_id: present,
+      expires_by: inAYear,
+      names: 1,
+      charges: 0,
+    });
+  });
+
+  it('has the names that are paid, not those that were added since', async () => {
+    const certificate = await issued(inAYear);
+    await setTerms(certificate.planId, 'paid_ca', [...dnsNames, 'b.example.com', 'c.example.com']);
+    await revoke(certificate, 4);
+    expect(await replacementOf(certificate)).toMatchObject({ terms_id: certificate.own, names: 1 });
+  });
+
+  it.each([
+    ['nothing is paid', null],
+    ['the term is over', new Date('2026-01-01')],
+  ])('lasts no longer than the revoked one where %s', async (_, paidThrough) => {
+    const certificate = await issued(paidThrough);
+    await revoke(certificate, 4);
+    const [{ not_after }] = await core.database.query<[{ not_after: Date }]>(
+      `SELECT not_after FROM certificate WHERE id = $1`,
+      [certificate.certificateId],
+    );
+    expect(await replacementOf(certificate)).toMatchObject({ expires_by: not_after });
+  });
+
+  it('has no end where the product is another one by now that is not', async () => {
+    const certificate = await issued(new Date('2026-01-01'));
+    const present = await setTerms(certificate.planId, 'free_ca', dnsNames);
+    await revoke(certificate, 4);
+    expect(await replacementOf(certificate)).toMatchObject({ terms_id: present, expires_by: null });
   });
 });
 
@@ -186,6 +270,22 @@ describe('keyCompromise', () => {
     expect((await nudges('revoke-certificate')).sort()).toEqual(
       [first, second].map(({ certificateId }) => `revoke-certificate-${certificateId}-1`).sort(),
     );
+  });
+
+  it('leaves imported ones with this key: only who issued them can revoke them', async () => {
+    const certificate = await valid();
+    const imported = { planId: certificate.planId, certificateId: String(randomInt(1, 2 ** 47)) };
+    await core.database.query(
+      `INSERT INTO certificate (id, account_id, plan_id, imported, is_current, dns_names, key_type, serial_number,
+         not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+       SELECT $2, account_id, plan_id, true, false, dns_names, key_type, '01', not_before, not_after, $3, spki_sha256,
+         leaf, chain_sha256 FROM certificate WHERE id = $1`,
+      [certificate.certificateId, imported.certificateId, randomBytes(32)],
+    );
+    expect(await revoke(imported, 4, 'operator')).toBe('missing');
+    await revoke(certificate, 1);
+    expect(await certificateRow(imported.certificateId)).toMatchObject({ revoked_at: null });
+    expect((await certificateRow(certificate.certificateId)).revoked_at).not.toBeNull();
   });
 
   it('blocks the key for the account, and for no other: a CSR is no secret', async () => {
@@ -222,7 +322,7 @@ describe('keyCompromise', () => {
   it('takes the lease from whoever is issuing for this key, and the next look finds it blocked', async () => {
     const certificate = await valid();
     await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [certificate.planId]);
-    await new Renewals(core.transactions).openDue(1_000);
+    await renewalsOver(core.database).openDue(1_000);
     const [{ id }] = await core.database.query<[{ id: string }]>(
       `SELECT id FROM issuance WHERE plan_id = $1 AND state = 'open'`,
       [certificate.planId],

@@ -1,6 +1,10 @@
 import {
+  type ApprovalWay,
   isReplacedAfterRevocation,
   lastingReason,
+  type OfferedTerms,
+  paidWithout,
+  replacementOfRevoked,
   type RevocationReason,
   revocationReasons,
 } from '@certwright/issuance';
@@ -9,6 +13,8 @@ import { Injectable } from '@nestjs/common';
 import { reselectCurrent } from '../certificates/certificates';
 import { openReplacements } from '../issuances/replacements';
 import { addToOutbox } from '../outbox/outbox';
+import { type PaidColumns, paidColumns, paidOf } from '../purchases/paid';
+import { unusedCharge, unusedChargesOf, type UnusedRow } from '../purchases/unused';
 import type { Tx } from '../transactions/transactions';
 
 export interface RevocationRequest {
@@ -19,7 +25,7 @@ export interface RevocationRequest {
   readonly requestedBy: 'subscriber' | 'operator';
 }
 
-interface LockedPlan {
+interface LockedPlan extends PaidColumns {
   readonly account_id: string;
   readonly terms_id: string | null;
   readonly revision: number;
@@ -27,7 +33,13 @@ interface LockedPlan {
   readonly paused: boolean;
   readonly closed_at: Date | null;
   readonly dns_names: string[] | null;
+  readonly approval_ways: Record<string, ApprovalWay> | null;
   readonly spki_sha256: Buffer | null;
+  readonly product: string | null;
+  readonly is_sold: boolean;
+  /** What was charged and led to nothing: it is about to be given back. */
+  readonly unused: readonly UnusedRow[];
+  readonly now: Date;
 }
 
 interface CertificateRow {
@@ -37,6 +49,13 @@ interface CertificateRow {
   readonly revocation_reason: number | null;
   readonly revoked: boolean;
   readonly expired: boolean;
+  readonly not_after: Date;
+  /** Its own terms; null: it was issued elsewhere. */
+  readonly own: OwnTerms | null;
+}
+
+interface OwnTerms extends OfferedTerms {
+  readonly approvalWays: Record<string, ApprovalWay> | null;
 }
 
 /** What an API does to revoke: the CA is asked afterwards, by `PendingRevocations`. */
@@ -45,9 +64,11 @@ export class Revocations {
   /**
    * Revokes a certificate here, moves `current`, and orders the CA's revocation, all in the caller's transaction. Said
    * again, nothing changes. With keyCompromise all of the plan's certificates with this key are revoked, and the key is
-   * blocked; it may be said of a certificate that was revoked for another reason before.
+   * blocked; it may be said of a certificate that was revoked for another reason before. What was imported is left: only
+   * who issued it can revoke it.
    *
-   * @returns `missing` when the plan has no such certificate; `expired` when time has revoked it: nothing was written
+   * @returns `missing` when the plan has no such certificate that was issued here; `expired` when time has revoked it:
+   *   nothing was written
    */
   async request(tx: Tx, request: RevocationRequest): Promise<'revoked' | 'expired' | 'missing'> {
     const plan = await lockPlan(tx, request.planId);
@@ -64,7 +85,7 @@ export class Revocations {
     const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
     await reselectCurrent(tx, request.planId, wanted);
     const replaces = certificate.is_current && isReplacedAfterRevocation(asPlan(plan), request.reason);
-    if (replaces) await this.openReplacement(tx, plan, request);
+    if (replaces) await this.openReplacement(tx, plan, certificate, request);
     return 'revoked';
   }
 
@@ -105,27 +126,40 @@ export class Revocations {
   ): Promise<void> {
     const [rows] = await tx.query<[{ id: string }[], number]>(
       `UPDATE certificate SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $3, ca_revoked_at = NULL
-       WHERE plan_id = $1 AND (id = $2 OR spki_sha256 = $4) AND not_after >= clock_timestamp()
+       WHERE plan_id = $1 AND (id = $2 OR spki_sha256 = $4) AND NOT imported AND not_after >= clock_timestamp()
          AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $3) RETURNING id`,
       [planId, certificateId, reason, key],
     );
     for (const { id } of rows) await addToOutbox(tx, revokeCertificate(id, reason));
   }
 
-  /** Once per certificate, however often it is revoked; nudged, since somebody waits for it. */
+  /** Once per certificate, however often it is revoked, and never charged; nudged, since somebody waits for it. */
   private async openReplacement(
     tx: Tx,
     plan: LockedPlan,
+    { own, not_after: notAfter }: CertificateRow,
     { planId, certificateId }: RevocationRequest,
   ): Promise<void> {
-    if (plan.terms_id === null) return;
-    const { account_id: accountId, terms_id: termsId, revision } = plan;
+    const present = presentTerms(plan);
+    if (present === null) return;
+    const terms = {
+      present: { ...present, isSold: plan.is_sold, isAvailable: true },
+      own,
+      paid: paidWithout(plan.unused.map(unusedCharge), paidOf(plan)),
+    };
+    const chosen = replacementOfRevoked(terms, { notAfter }, plan.now);
+    if (chosen === null) return;
+    const { termsId, expiresBy } = chosen;
+    const { dnsNames, approvalWays } = termsId === own?.id ? own : present;
+    const { account_id: accountId, revision } = plan;
     const replacement = {
       planId,
       accountId,
       termsId,
       revision,
-      dnsNames: plan.dns_names ?? [],
+      dnsNames,
+      approvalWays,
+      expiresBy,
       certificateId,
     };
     for (const id of await openReplacements(tx, [replacement])) await addToOutbox(tx, advanceIssuance(id, 0));
@@ -135,8 +169,11 @@ export class Revocations {
 async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
   const rows = await tx.query<LockedPlan[]>(
     `SELECT plan.account_id, plan.terms_id, plan.revision, plan.auto_renew, plan.paused, plan.closed_at,
-       terms.dns_names, terms.spki_sha256
-     FROM plan LEFT JOIN terms ON terms.id = plan.terms_id WHERE plan.id = $1 FOR UPDATE OF plan`,
+       ${paidColumns}, terms.dns_names, terms.approval_ways, terms.spki_sha256, terms.product,
+       product.term_days IS NOT NULL AS is_sold, clock_timestamp() AS now,
+       (${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) AS unused
+     FROM plan LEFT JOIN terms ON terms.id = plan.terms_id LEFT JOIN product ON product.name = terms.product
+     WHERE plan.id = $1 FOR UPDATE OF plan`,
     [planId],
   );
   return rows[0] ?? null;
@@ -148,11 +185,22 @@ async function certificateOf(
 ): Promise<CertificateRow | null> {
   const rows = await tx.query<CertificateRow[]>(
     `SELECT id, is_current, spki_sha256, revocation_reason, revoked_at IS NOT NULL AS revoked,
-       not_after < clock_timestamp() AS expired
-     FROM certificate WHERE plan_id = $1 AND id = $2`,
+       not_after < clock_timestamp() AS expired, not_after,
+       (SELECT jsonb_build_object('id', own.id::text, 'product', own.product, 'dnsNames', own.dns_names,
+          'approvalWays', own.approval_ways)
+        FROM issuance JOIN terms AS own ON own.id = issuance.terms_id
+        WHERE issuance.id = certificate.issuance_id) AS own
+     FROM certificate WHERE plan_id = $1 AND id = $2 AND NOT imported`,
     [planId, certificateId],
   );
   return rows[0] ?? null;
+}
+
+function presentTerms(plan: LockedPlan): OwnTerms | null {
+  const { terms_id: id, product, dns_names: dnsNames, approval_ways: approvalWays } = plan;
+  return id === null || product === null || dnsNames === null
+    ? null
+    : { id, product, dnsNames, approvalWays };
 }
 
 function asPlan({ auto_renew: autoRenew, paused, closed_at: closedAt }: LockedPlan) {

@@ -11,6 +11,26 @@ export function encodeInteger(value: bigint): Uint8Array {
   return encodeTlv(0x02, ...((octets[0] ?? 0) >= 0x80 ? [Buffer.from([0])] : []), octets);
 }
 
+/** From its dotted form (X.690, section 8.19: the first two arcs share one number). */
+export function encodeObjectIdentifier(dotted: string): Uint8Array {
+  const [first = 0n, second = 0n, ...rest] = dotted.split('.').map(BigInt);
+  return encodeTlv(0x06, Buffer.from([first * 40n + second, ...rest].flatMap(base128)));
+}
+
+/** UTCTime through 2049, GeneralizedTime from then on (RFC 5280, section 4.1.2.5). Fractions of a second are dropped. */
+export function encodeTime(instant: Date): Uint8Array {
+  const digits = `${instant.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`;
+  return instant.getUTCFullYear() < 2050
+    ? encodeTlv(0x17, Buffer.from(digits.slice(2)))
+    : encodeTlv(0x18, Buffer.from(digits));
+}
+
+function base128(number: bigint): number[] {
+  const digits = [Number(number & 0x7fn)];
+  for (let rest = number >> 7n; rest > 0n; rest >>= 7n) digits.unshift(Number(rest & 0x7fn) | 0x80);
+  return digits;
+}
+
 function lengthOctets(length: number): number[] {
   if (length < 0x80) return [length];
   const octets: number[] = [];

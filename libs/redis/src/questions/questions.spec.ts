@@ -163,4 +163,39 @@ describe('the prober', () => {
     for (const _each of [1, 2, 3]) expect(await probes.ask(question, 5_000)).toEqual(silence);
     expect(await probes.ask(question, 5_000)).toMatchObject({ problem: 'probe-web-rule', data: question });
   });
+
+  it('that does not tell of an installation in words known here has told nothing', async () => {
+    const probes = new ProbeQuestions(redis.url, { name: queue, log }, queue);
+    undo.push(() => probes.close());
+    const about = {
+      hosts: ['www.example.com'],
+      port: 443,
+      serverName: 'www.example.com',
+      leafSha256: '00'.repeat(32),
+      chainSha256: [],
+      temporarySha256: [],
+    };
+    expect(await probes.askTls(about, 100)).toBeNull();
+    const at = { host: 'www.example.com', address: '192.0.2.1' };
+    const found = { ...at, status: 'conclusive', correct: true, chained: true, temporary: false };
+    const failed = { ...at, status: 'connect_error', problem: 'It is away.' };
+    const strange = [
+      'what',
+      { tests: {} },
+      { tests: [null] },
+      { tests: [found, { ...found, chained: 1 }] },
+      { tests: [{ ...found, host: undefined }] },
+      { tests: [{ ...failed, status: 'toString' }] },
+      { tests: [{ ...failed, problem: undefined }] },
+    ];
+    const answers: unknown[] = [...strange];
+    const patterns: string[] = [];
+    taker((pattern) => {
+      patterns.push(pattern);
+      return Promise.resolve(answers.shift() ?? { tests: [found, failed] });
+    });
+    for (const _each of strange) expect(await probes.askTls(about, 5_000)).toBeNull();
+    expect(await probes.askTls(about, 5_000)).toEqual({ tests: [found, failed] });
+    expect(new Set(patterns)).toEqual(new Set(['test-installation']));
+  });
 });

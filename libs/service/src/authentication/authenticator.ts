@@ -2,16 +2,25 @@ import { Problem } from '@certwright/errors';
 import type { RequestLimits } from '../limits/request-limits';
 import type { TokenBuckets } from '../limits/token-buckets';
 import { apiKeySha256 } from './api-key';
-import { readCredentials } from './credentials';
-import type { ApiKeys, KnownApiKey } from './key-cache';
-import { isAllowed } from './permissions';
+import { type PasswordCredentials, readCredentials } from './credentials';
+import { FailedAuthentication, ofAddress, ofUserAt, ofUserName } from './failed-authentication';
+import { FamiliarAddresses } from './familiar-addresses';
+import type { ApiKeys } from './key-cache';
+import type { Passwords } from './passwords';
+import { isAllowed, type Permission } from './permissions';
 import type { RouteAccess } from './route-access';
 
 /** Who calls. */
 export interface CallerIdentity {
   readonly accountId: string;
+  /** Of the API key; `user:<id>` for a person who signed in with a password. */
   readonly keyId: string;
 }
+
+/** Whether a person called, who knows the password of the account, and not a program with an API key. */
+export const isUser = ({ keyId }: CallerIdentity): boolean => keyId.startsWith(userPrefix);
+
+const userPrefix = 'user:';
 
 export interface Admission {
   readonly authorization: string | undefined;
@@ -21,57 +30,106 @@ export interface Admission {
   readonly access: Exclude<RouteAccess, { readonly kind: 'public' }>;
 }
 
+/** Whose credentials were right. */
+interface Admitted extends CallerIdentity {
+  /** As people call them, with a capital. */
+  readonly what: 'This API key' | 'This user';
+  readonly permissions: readonly string[];
+  readonly disabled: boolean;
+}
+
+const ofEveryUser: readonly Permission[] = ['Full Access'];
+
 const methodsThatRead: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets a request in or throws the Problem that says why not: `bad_credentials`, `rate_limited`, `disabled_credentials`
- * or `unauthorized`. Valid credentials work from every address, also from one where somebody else has tried many wrong
- * ones: only failures are counted there, and over the limit a failure is answered 429 in place of 401.
+ * Lets a request in or throws the Problem that says why not: `bad_credentials`, `rate_limited`, `disabled_credentials`,
+ * `unauthorized`, or `service_outage` while too many passwords are being checked. A valid API key works from every
+ * address, also from one where somebody else has tried many wrong ones, and whatever is tried with its account's user
+ * names: only failures are counted there, and over the limit a failure is answered 429 in place of 401. A user who has
+ * signed in from an address before is not locked out there by what is tried elsewhere.
  */
 export class Authenticator {
+  readonly #failures: FailedAuthentication;
+  readonly #familiar: FamiliarAddresses;
+
+  /**
+   * @param passwords without them API keys are the only credentials
+   * @param nowMs monotonic, in milliseconds
+   */
   constructor(
     private readonly keys: ApiKeys,
     private readonly buckets: TokenBuckets,
     private readonly limits: RequestLimits,
-  ) {}
+    private readonly passwords?: Passwords,
+    nowMs: () => number = () => performance.now(),
+  ) {
+    this.#failures = new FailedAuthentication(buckets, limits.failedAuthentication, nowMs);
+    this.#familiar = new FamiliarAddresses(nowMs);
+  }
 
   async admit({ authorization, addressKey, method, access }: Admission): Promise<CallerIdentity> {
-    const credentials = readCredentials(authorization);
-    if (credentials.kind === 'none') {
-      // Not counted: clients that wait for the challenge (RFC 9110 §11.6.1) begin every request like this.
-      throw new Problem(
-        'bad_credentials',
-        'This needs an API key: as a Bearer token, or as the user name of Basic authentication.',
-      );
-    }
-    const key = credentials.kind === 'key' ? await this.keys.find(apiKeySha256(credentials.apiKey)) : null;
-    if (key === null) throw await this.#refusal(addressKey);
-    if (key.disabled) throw new Problem('disabled_credentials', 'This API key is disabled.');
-    await this.#count(key, method);
-    if (access.kind === 'permission' && !isAllowed(key.permissions, access.anyOf)) {
+    const admitted = await this.#credentialsOf(authorization, addressKey);
+    const { what, accountId, keyId, permissions } = admitted;
+    if (admitted.disabled) throw new Problem('disabled_credentials', `${what} is disabled.`);
+    await this.#count(admitted, method);
+    if (access.kind === 'permission' && !isAllowed(permissions, access.anyOf)) {
       const needed = access.anyOf.map((permission) => `"${permission}"`).join(' or ');
-      throw new Problem('unauthorized', `This API key lacks the permission ${needed}.`);
+      throw new Problem('unauthorized', `${what} lacks the permission ${needed}.`);
     }
-    return { accountId: key.accountId, keyId: key.keyId };
+    return { accountId, keyId };
   }
 
-  async #refusal(addressKey: string): Promise<Problem> {
-    const taken = await this.buckets.take(`failed-authentication:${addressKey}`, {
-      ...this.limits.failedAuthentication,
-      cost: 1,
-    });
-    if (taken.ok) return new Problem('bad_credentials', 'There is no such API key.');
-    const { retryAfterS } = taken;
-    return new Problem(
-      'rate_limited',
-      `Too many wrong credentials came from this address; the next try is looked at in ${retryAfterS} s.`,
-      {
-        retryAfterS,
-      },
+  async #credentialsOf(authorization: string | undefined, addressKey: string): Promise<Admitted> {
+    const credentials = readCredentials(authorization, { passwords: this.passwords !== undefined });
+    switch (credentials.kind) {
+      case 'none':
+        // Not counted: clients that wait for the challenge (RFC 9110 §11.6.1) begin every request like this.
+        throw new Problem('bad_credentials', this.#needed());
+      case 'password':
+        return await this.#user(credentials, addressKey);
+      case 'key':
+      case 'malformed': {
+        const key =
+          credentials.kind === 'key' ? await this.keys.find(apiKeySha256(credentials.apiKey)) : null;
+        if (key !== null) return { ...key, what: 'This API key' };
+        const unknown = new Problem('bad_credentials', 'There is no such API key.');
+        throw await this.#failures.refusal(ofAddress(addressKey), unknown);
+      }
+    }
+  }
+
+  async #user(credentials: PasswordCredentials, addressKey: string): Promise<Admitted> {
+    const { userName } = credentials;
+    const isFamiliar = this.#familiar.has(userName, addressKey);
+    const ofName = isFamiliar ? ofUserAt(userName, addressKey) : ofUserName(userName);
+    const origins = [ofAddress(addressKey), ofName];
+    this.#failures.refuseOverLimit(origins);
+    const user = await this.passwords?.find(
+      credentials,
+      async (check) => await this.#failures.guess(origins, check),
     );
+    if (!user)
+      throw new Problem('bad_credentials', 'There is no user with this name, or the password is wrong.');
+    this.#familiar.add(userName, addressKey);
+    const { userId, accountId, disabled } = user;
+    return {
+      accountId,
+      keyId: `${userPrefix}${userId}`,
+      disabled,
+      what: 'This user',
+      permissions: ofEveryUser,
+    };
   }
 
-  async #count({ keyId }: KnownApiKey, method: string): Promise<void> {
+  #needed(): string {
+    const key = 'an API key: as a Bearer token, or as the user name of Basic authentication';
+    return this.passwords === undefined
+      ? `This needs ${key}.`
+      : `This needs ${key} with an empty password; or user name and password.`;
+  }
+
+  async #count({ keyId, what }: Admitted, method: string): Promise<void> {
     const kind = methodsThatRead.has(method) ? 'reads' : 'writes';
     const rate = this.limits[kind];
     const taken = await this.buckets.take(`${kind}:${keyId}`, { ...rate, cost: 1 });
@@ -79,7 +137,7 @@ export class Authenticator {
     const { retryAfterS } = taken;
     throw new Problem(
       'rate_limited',
-      `This API key may send ${rate.ratePerS} ${kind} a second; the next one is due in ${retryAfterS} s.`,
+      `${what} may send ${rate.ratePerS} ${kind} a second; the next one is due in ${retryAfterS} s.`,
       {
         retryAfterS,
       },

@@ -71,7 +71,7 @@ describe('a URL', () => {
     ['bytes beyond ASCII', '/orders/\u00e4'],
     ['nothing that answers and %zz', '/nowhere/%zz'],
     ['a parameter beyond every name', `/orders/${'a'.repeat(1_021)}`],
-    ['more than 8,000 bytes', `/orders/${'a/'.repeat(4_100)}`],
+    ['more than 15,000 bytes', `/orders/${'a/'.repeat(7_600)}`],
   ])('with %s is answered 400', async (_what, path) => {
     expect(await refusal(request(`GET ${path}`, [bearer]))).toEqual([400, 'bad_request']);
   });

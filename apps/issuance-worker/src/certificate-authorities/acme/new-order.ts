@@ -5,7 +5,12 @@ import type { AcmeSession } from './acme-accounts';
 /** Where the CA says so, what `replaces` says is left out, and the order is opened without (RFC 9773, section 5). */
 const replacesRefusals = ['alreadyReplaced', 'malformed', 'unauthorized'] as const;
 
-/** Opens an order, and where the CA does not like what it replaces, opens it without. @throws AcmeFault, LeaseLost */
+/**
+ * When a certificate is to end is not said (`notAfter`, RFC 8555, section 7.1.3): public CAs refuse an order that says so.
+ * Opens an order, and where the CA does not like what it replaces, opens it without.
+ *
+ * @throws AcmeFault, LeaseLost
+ */
 export async function newOrder(
   account: AcmeSession['account'],
   {

@@ -81,6 +81,7 @@ async function leasedRequest(changes: Partial<LeafRequest> = {}): Promise<LeafRe
     keyType: terms.keyType,
     csr: terms.csr,
     lifetimeDays: 90,
+    expiresBy: null,
     subjectCommonName: false,
     now,
   };
@@ -143,6 +144,18 @@ describe('a certificate of the built-in CA', () => {
     const { validFrom, validTo } = new X509Certificate((await issue({ lifetimeDays: 365 })).leaf);
     expect(Date.parse(validTo) + 1_000 - Date.parse(validFrom)).toBe(365 * 24 * 60 * 60 * 1_000);
     expect(Date.parse(validFrom)).toBeLessThan(Date.now());
+  });
+
+  it('ends with what was paid for, and stays the same one bit for bit', async () => {
+    const expiresBy = new Date(Date.now() + 30 * 24 * 60 * 60 * 1_000);
+    const request = await leasedRequest({ lifetimeDays: 365, expiresBy });
+    const { reference } = await ca.submit(request);
+    const later = { ...request, now: new Date(request.now.getTime() + 60_000) };
+    expect((await ca.submit(later)).reference).toBe(reference);
+    const [first, second] = [await ca.collect(reference), await (await open()).collect(reference)];
+    expect(first).toEqual(second);
+    const { validTo } = new X509Certificate(first.issued.leaf);
+    expect(Date.parse(validTo)).toBe(Math.floor(expiresBy.getTime() / 1_000) * 1_000);
   });
 
   it('has a serial number with more than 64 random bits, positive and at most 20 octets', async () => {

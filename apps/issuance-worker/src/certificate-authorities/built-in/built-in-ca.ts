@@ -9,17 +9,11 @@ import type {
   RevocationOrder,
   Submitted,
 } from '../certificate-authority';
-import {
-  backdatingMs,
-  createCa,
-  parseCertificate,
-  randomSerial,
-  signBytes,
-  wholeSeconds,
-} from './ca-creation';
+import { createCa, parseCertificate, randomSerial, signBytes, wholeSeconds } from './ca-creation';
 import type { KeyFiles } from './key-files';
 import { assemble, type Issuing, leafTbs } from './profile';
 import { revocationListTbs } from './revocation-list';
+import { validityFrom } from './validity';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -37,7 +31,7 @@ export interface BuiltInCaSettings {
 /** What this CA looks at. */
 export type LeafRequest = Pick<
   CertificateRequest,
-  'lease' | 'dnsNames' | 'keyType' | 'csr' | 'lifetimeDays' | 'subjectCommonName' | 'now'
+  'lease' | 'dnsNames' | 'keyType' | 'csr' | 'lifetimeDays' | 'expiresBy' | 'subjectCommonName' | 'now'
 >;
 
 /** The CA that the platform carries with it: the sandbox's untrusted testing authority, or a private CA. */
@@ -81,9 +75,7 @@ export class BuiltInCa implements CertificateAuthority {
   async submit(request: LeafRequest): Promise<Extract<Submitted, { readonly kind: 'submitted' }>> {
     const reading = readCsr(request.csr);
     if (!reading.ok) throw new Error('a stored CSR cannot be read');
-    const notBefore = wholeSeconds(new Date(request.now.getTime() - backdatingMs));
-    // The last second belongs to the validity, so a lifetime of n days ends a second earlier (Baseline Requirements 1.6.1).
-    const notAfter = new Date(notBefore.getTime() + request.lifetimeDays * dayMs - 1_000);
+    const { notBefore, notAfter } = validityFrom(request.now, request.lifetimeDays, request.expiresBy);
     const serialNumber = randomSerial();
     const content = { ...request, serialNumber, spki: reading.csr.spkiDer, notBefore, notAfter };
     await this.signings.record(request.lease, {

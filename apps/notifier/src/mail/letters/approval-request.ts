@@ -1,9 +1,10 @@
 import type { ApprovalSubject } from '@certwright/persistence';
-import { type Letter, link, list, paragraph, quote } from '../letter';
+import { type Letter, link, list, type Part, paragraph, quote } from '../letter';
+import { dateOf } from './dates';
 
 /** @param url the link that approves, behind a button */
 export function approvalRequestLetter(subject: ApprovalSubject, url: string, expiresAt: Date): Letter {
-  const { accountName, dnsName, dnsNames, orderName } = subject;
+  const { accountName, dnsName, dnsNames } = subject;
   const others = dnsNames.filter((name) => name !== dnsName);
   return {
     subject: ['Please approve a certificate for ', quote(dnsName)],
@@ -13,9 +14,8 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
         quote(accountName),
         ' asks for a TLS certificate for ',
         quote(dnsName),
-        ' (order ',
-        quote(orderName),
-        '). It is issued only with the approval of somebody who controls this name, and this mailbox may give it.',
+        ...orderedAs(subject),
+        '. It is issued only with the approval of somebody who controls this name, and this mailbox may give it.',
       ),
       ...(others.length === 0
         ? []
@@ -28,7 +28,7 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
       ),
       link('Look at the request and approve it', url),
       paragraph(
-        `The link works once, until ${dateOf(expiresAt)}. Opening it approves nothing yet. It is meant for you alone: whoever has it can approve.`,
+        `The link works once, until ${dateOf(expiresAt)} (UTC). Opening it approves nothing yet. It is meant for you alone: whoever has it can approve.`,
       ),
       paragraph(
         'If you did not expect this mail, do nothing: without your approval no certificate is issued on account of it.',
@@ -37,4 +37,8 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
   };
 }
 
-const dateOf = (at: Date): string => `${at.toISOString().slice(0, 10)} (UTC)`;
+/** As what its owner knows it; a certificate for this very name needs no other. */
+function orderedAs({ owner, objectName, dnsName }: ApprovalSubject): readonly Part[] {
+  if (owner === 'orders-v3') return [' (order ', quote(objectName), ')'];
+  return objectName === dnsName ? [] : [' (in the certificate for ', quote(objectName), ')'];
+}

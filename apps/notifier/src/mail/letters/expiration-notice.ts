@@ -1,17 +1,19 @@
-import type { ExpirationSubject } from '@certwright/persistence';
+import type { ExpirationSubject, PlanOwner } from '@certwright/persistence';
 import { type Block, type Letter, list, paragraph, quote } from '../letter';
+import { instantOf } from './dates';
+import { objectOf } from './words-of-owners';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
 export function expirationNoticeLetter(subject: ExpirationSubject, now: Date): Letter {
-  const { orderName, dnsNames, notAfter, serialNumber, accountName } = subject;
+  const { owner, objectName, dnsNames, notAfter, serialNumber, accountName } = subject;
   const inDays = daysText(notAfter, now);
   return {
-    subject: ['The certificate of ', quote(orderName), ` expires ${inDays}`],
+    subject: ['The certificate of ', quote(objectName), ` expires ${inDays}`],
     blocks: [
       paragraph(
-        'The current certificate of the order ',
-        quote(orderName),
+        owner === 'orders-v3' ? 'The current certificate of the order ' : 'The current certificate for ',
+        quote(objectName),
         ' in the account ',
         quote(accountName),
         ` expires ${inDays}, on ${instantOf(notAfter)}. It holds these names:`,
@@ -19,7 +21,7 @@ export function expirationNoticeLetter(subject: ExpirationSubject, now: Date): L
       list(dnsNames),
       paragraph(`Its serial number is ${serialNumber}.`),
       ...whatToDo(subject),
-      paragraph('To get no more of these notices for this order, set its "muted" to true.'),
+      paragraph(`To get no more of these notices for this ${objectOf[owner]}, set its "muted" to true.`),
     ],
   };
 }
@@ -30,26 +32,36 @@ function daysText(notAfter: Date, now: Date): string {
   return days <= 1 ? 'within a day' : `in ${days} days`;
 }
 
-function whatToDo({ paused, autoRenew, problem }: ExpirationSubject): readonly Block[] {
+function whatToDo({
+  owner,
+  paused,
+  autoRenew,
+  replacementPaid,
+  problem,
+}: ExpirationSubject): readonly Block[] {
+  const object = objectOf[owner];
   if (paused) {
     return [
-      paragraph('The order is paused, so it is not renewed. To have it renewed, set its "paused" to false.'),
-    ];
-  }
-  if (!autoRenew) {
-    return [
       paragraph(
-        'Automatic renewal is off. To renew it now, set "auto_renew" of the order to true; to keep it off after that, set it back to false at once.',
+        `The ${object} is paused, so it is not renewed. To have it renewed, set its "paused" to false.`,
       ),
     ];
   }
-  const renewed = 'Automatic renewal is on, but there is no replacement yet.';
+  if (!autoRenew && !replacementPaid) return [paragraph(howToRenew[owner])];
+  const renewed = autoRenew
+    ? 'Automatic renewal is on, but there is no replacement yet.'
+    : 'What was paid for lasts longer, so a replacement is made by itself, but there is none yet.';
   if (problem === null) {
     return [
-      paragraph(`${renewed} Please look at the order: it may be waiting for an approval or for a CSR.`),
+      paragraph(`${renewed} Please look at the ${object}: it may be waiting for an approval or for a CSR.`),
     ];
   }
   return [paragraph(`${renewed} The last attempt ran into this: `, quote(problem))];
 }
 
-const instantOf = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+const howToRenew = {
+  'orders-v3':
+    'Automatic renewal is off. To renew it now, set "auto_renew" of the order to true; to keep it off after that, set it back to false at once.',
+  'certs-v2':
+    'Automatic renewal is off. To renew it, buy the certificate again; to have that done by itself from then on, set its "auto_renew" to true.',
+} as const satisfies Record<PlanOwner, string>;

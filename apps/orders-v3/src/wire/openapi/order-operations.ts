@@ -19,6 +19,7 @@ export const DescribesOrders = {
     ApiResponse({ status: 201, type: OrderSchema }),
     failsWith({
       400: 'See sub_errors',
+      402: 'Balance and credit limit of the account do not cover what it costs',
       409: 'The name is taken, or the Idempotency-Key is in use',
       422: 'The Idempotency-Key was used with another body',
     }),
@@ -38,6 +39,7 @@ export const DescribesOrders = {
     ApiResponse({ status: 200, type: OrderSchema }),
     failsWith({
       400: 'See sub_errors',
+      402: 'Balance and credit limit of the account do not cover what it costs',
       404: 'No such order',
       409: 'The Idempotency-Key is in use',
       412: 'Another revision',

@@ -1,0 +1,18 @@
+import type { Account, Balance } from '@certwright/persistence';
+
+/** Of one account, as it sees itself. */
+export function accountJson(account: Account, { balanceCents, creditLimitCents, currency }: Balance): object {
+  const { id, name, contactEmail, country, state, locality, organization } = account;
+  return {
+    id: Number(id),
+    name,
+    contact_email: contactEmail,
+    country,
+    state,
+    locality,
+    organization,
+    balance_cents: balanceCents,
+    credit_limit_cents: creditLimitCents,
+    currency,
+  };
+}

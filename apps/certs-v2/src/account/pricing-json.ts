@@ -1,0 +1,37 @@
+import type { Product } from '@certwright/issuance';
+import type { Quote } from '@certwright/persistence';
+import type { CertType } from '../cert-objects/cert-object';
+
+/** How an account pays: from its balance, or not at all as long as it has none. */
+export type PaymentMethod = 'balance' | 'none';
+
+export interface Pricing {
+  readonly type: CertType;
+  readonly product: Pick<Product, 'lifetimeDays'>;
+  /** The common name first. */
+  readonly dnsNames: readonly string[];
+  readonly quote: Quote;
+  readonly payment: PaymentMethod;
+}
+
+export function pricingJson({ type, product, dnsNames, quote, payment }: Pricing): object {
+  const { cents, currency, termDays } = quote;
+  const [duration, unit] = durationOf(termDays ?? product.lifetimeDays);
+  return {
+    dns_names: dnsNames,
+    duration,
+    duration_unit: unit,
+    currency,
+    price: cents,
+    description: `${type.toUpperCase()} certificate, ${counted(dnsNames.length, 'name')}, ${counted(duration, unit)}`,
+    payment: cents === 0 ? null : { method: payment },
+  };
+}
+
+const daysOfYear = 365;
+
+function durationOf(days: number): readonly [number, 'year' | 'day'] {
+  return days % daysOfYear === 0 ? [days / daysOfYear, 'year'] : [days, 'day'];
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;

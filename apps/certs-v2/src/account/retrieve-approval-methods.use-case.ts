@@ -1,0 +1,58 @@
+import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } from '@certwright/dns-names';
+import { zoneFor } from '@certwright/issuance';
+import { ApprovalRecords } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { ApprovalStatuses } from '../cert-objects/approval-statuses';
+import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { CertProducts } from '../cert-objects/cert-products';
+import { productOf, readQueriedName, readType } from './product-request';
+
+/** RFC 1035, section 2.3.4, as text without the trailing dot. */
+const longestName = 253;
+
+/** Whose plan uses a record does not matter here. */
+const noPlan = '0';
+
+/** How a name can be approved, and what would happen without a person. */
+@Injectable()
+export class RetrieveApprovalMethods {
+  constructor(
+    private readonly products: CertProducts,
+    private readonly objects: CertObjectsRepository,
+    private readonly records: ApprovalRecords,
+    private readonly statuses: ApprovalStatuses,
+  ) {}
+
+  /** @throws Refusal `bad_type`, `missing_param`, `bad_cn`, `product_unavailable` */
+  async run(accountId: string, typeText: string, cnText: unknown): Promise<object> {
+    const type = readType(typeText);
+    const cn = readQueriedName(cnText);
+    const product = productOf(await this.products.byType(), type);
+    const byDns = approvalLabelOf(cn).length <= longestName;
+    // Baseline Requirements 3.2.2.4.18 and .19: never a wildcard.
+    const byHttp = product.httpApproval && !isWildcard(cn);
+    return {
+      email: {
+        available: product.emailApproval,
+        addresses: product.emailApproval ? constructedApproverAddresses(cn) : [],
+      },
+      dns: { available: byDns, integrated: byDns && (await this.isPublished(accountId, cn)) },
+      http: { available: byHttp, integrated: byHttp && (await this.followsRule(accountId, cn)) },
+    };
+  }
+
+  /** An integration of the account has the zone of the name, and works. */
+  private async isPublished(accountId: string, cn: string): Promise<boolean> {
+    const place = baseName(cn);
+    const { zones } = await this.records.coverageOf(accountId, noPlan, [place]);
+    return zoneFor(place, zones)?.ok === true;
+  }
+
+  /** The web server follows the account's rule now; where nobody can tell, it did when somebody last looked. */
+  private async followsRule(accountId: string, cn: string): Promise<boolean> {
+    const object = await this.objects.find(accountId, cn);
+    const approval = { dnsName: cn, method: 'http', recordPlace: cn } as const;
+    const planIds = object === null ? [] : [object.planId];
+    return (await this.statuses.of({ accountId, planIds, approvals: [approval] })).has(approval);
+  }
+}

@@ -1,0 +1,30 @@
+import type { ApprovalMethod } from '@certwright/issuance';
+import { Refusal } from '../wire/reasons';
+
+const methods: ReadonlySet<unknown> = new Set<ApprovalMethod>(['email', 'http', 'dns']);
+
+/** @throws Refusal `bad_approval_method` on the parameter */
+export function readApprovalMethod(value: unknown, param: string): ApprovalMethod {
+  if (methods.has(value)) return value as ApprovalMethod;
+  throw new Refusal('bad_approval_method', 'approval_method must be email, http or dns.', { param });
+}
+
+/** ASCII alone: other characters fold to ASCII letters (U+212A to k). */
+export function lowerCaseAddress(address: string): string {
+  return address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/**
+ * The address that goes with a method: one with `email`, and none with the others, where an empty text says as much as none.
+ *
+ * @param address in lower case; null: none was given
+ * @throws Refusal `bad_approver_email` on the parameter
+ */
+export function approverFor(method: ApprovalMethod, address: string | null, param: string): string | null {
+  const isGiven = address !== null && address !== '';
+  if (isGiven === (method === 'email')) return isGiven ? address : null;
+  const message = isGiven
+    ? `approver_email goes with the approval method email, not with ${method}; leave it out.`
+    : 'The approval method email needs an approver_email.';
+  throw new Refusal('bad_approver_email', message, { param });
+}

@@ -1,0 +1,249 @@
+import type { WebRuleQuestion } from '@certwright/jobs';
+import { probeQueue, TakenQuestions } from '@certwright/redis';
+import { certificateRequest, keyPair } from '../testing/certificate-request';
+import { openIssuance } from '../testing/forged-instances';
+import { RunningApi, type Tenant } from '../testing/running-api';
+import { looksOfAccount } from './look-limit';
+import { mostLooks } from './web-rule-looks';
+
+const keys = keyPair('p256');
+const path = (cn: string) => `/api/v2/certs/${encodeURIComponent(cn)}`;
+const statuses = '?expand=dns_approval.status&expand=http_approval.status';
+
+// The longest waits three seconds for a prober that does not answer, on a machine that may be busy.
+jest.setTimeout(30_000);
+
+let api: RunningApi;
+let tenant: Tenant;
+/** What the prober under test does; null: there is none. */
+let answer: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
+const asked: WebRuleQuestion[] = [];
+let prober: TakenQuestions;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+  const log = { warn: () => undefined, info: () => undefined };
+  prober = new TakenQuestions(api.redis.url, probeQueue, { name: 'spec-prober', log, concurrency: 20 });
+  prober.start(async (_pattern, data) => {
+    asked.push(data as WebRuleQuestion);
+    return await answer?.(data as WebRuleQuestion);
+  });
+});
+beforeEach(async () => {
+  answer = null;
+  asked.length = 0;
+  tenant = await api.tenant();
+});
+afterAll(async () => {
+  await prober.close(0);
+  await api.stop();
+});
+
+const save = async (cn: string, more: object, query = '') => {
+  const csr = certificateRequest(keys, { CN: cn });
+  const { status, json } = await tenant.post(`${path(cn)}${query}`, { csr, sans: [], ...more });
+  expect([status, json.message]).toEqual([200, undefined]);
+  return json;
+};
+const ready = async (cn: string) => {
+  const { dns_approval, http_approval } = (await tenant.get(`${path(cn)}${statuses}`)).json;
+  return (dns_approval ?? http_approval).status.ready;
+};
+
+let lastId = 1_000;
+/** @returns its id */
+const integrate = async (zone: string, state = 'ok') => {
+  const id = String((lastId += 1));
+  await api.database.query(
+    `WITH made AS (INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)
+       VALUES ($1, $2, 'cloudflare', '', 'handle', $4, now()) RETURNING id, account_id)
+     INSERT INTO dns_integration_zone (integration_id, account_id, name, zone_id) SELECT id, account_id, $3, 'z' FROM made`,
+    [id, tenant.accountId, zone, state],
+  );
+  return id;
+};
+
+/** The rule works: the body is the content that stands for the token that was asked for. */
+const ruleWorks = async ({ path: wanted }: WebRuleQuestion) => {
+  const token = wanted.split('/').at(-1);
+  const [row] = await api.database.query<{ content: string }>(
+    `SELECT content FROM http_challenge WHERE token = $1`,
+    [token],
+  );
+  return { kind: 'answered', status: 200, body: `${row?.content}\n`, hops: [] };
+};
+
+describe('dns_approval.status.ready', () => {
+  it('is shown when it is asked for, of the object, of each SAN and of the added one', async () => {
+    const sans = [
+      { value: 'a.example.com', approval_method: 'dns' },
+      { value: 'b.example.com', approval_method: 'email', approver_email: 'admin@example.com' },
+    ];
+    const status = { status: { ready: false } };
+    const json = await save('example.com', { approval_method: 'dns', sans }, statuses);
+    expect(json).toMatchObject({ dns_approval: status, sans: [{ dns_approval: status }, {}] });
+    expect(json.sans[1]).not.toHaveProperty('dns_approval');
+    expect(await save('example.com', { sans: null }, statuses)).toMatchObject({
+      default_san: { dns_approval: status },
+    });
+    const plain = await save('example.com', { sans });
+    expect(plain.dns_approval).not.toHaveProperty('status');
+    const ofSans = await save('example.com', { sans }, '?expand=sans.dns_approval.status');
+    expect(ofSans.dns_approval).not.toHaveProperty('status');
+    expect(ofSans.sans[0].dns_approval).toMatchObject(status);
+  });
+
+  it('is true where an integration publishes the record by itself', async () => {
+    await save('www.a.example.com', { approval_method: 'dns' });
+    await integrate('example.org');
+    expect(await ready('www.a.example.com')).toBe(false);
+    await integrate('example.com');
+    expect(await ready('www.a.example.com')).toBe(true);
+    // A longer zone holds the name, and its provider does not answer.
+    await integrate('a.example.com', 'failing');
+    expect(await ready('www.a.example.com')).toBe(false);
+  });
+
+  it('is true where a record stands', async () => {
+    await save('*.example.com', { approval_method: 'dns' });
+    const id = await integrate('example.com', 'failing');
+    const record = async (state: string) =>
+      await api.database.query(
+        `INSERT INTO approval_record (account_id, integration_id, dns_name, zone_name, target, state)
+         VALUES ($1, $2, 'example.com', 'example.com', 't', $3)
+         ON CONFLICT (account_id, dns_name) WHERE state <> 'removed' DO UPDATE SET state = excluded.state`,
+        [tenant.accountId, id, state],
+      );
+    await record('wanted');
+    expect(await ready('*.example.com')).toBe(false);
+    await record('standing');
+    expect(await ready('*.example.com')).toBe(true);
+  });
+
+  it('is what an issuance found last', async () => {
+    await save('example.com', { approval_method: 'dns' });
+    const opened = await openIssuance(api, tenant, 'example.com', {
+      approved: ['example.com'],
+      state: 'canceled',
+    });
+    expect(await ready('example.com')).toBe(true);
+    const age = async (interval: string) =>
+      await api.database.query(
+        `UPDATE issuance SET approvals = jsonb_set(approvals, '{0,checkedAt}', to_jsonb(now() - $2::interval)) WHERE id = $1`,
+        [opened.issuanceId, interval],
+      );
+    await age('201 days');
+    expect(await ready('example.com')).toBe(false);
+    await age('1 hour');
+    // A newer one has not looked yet.
+    const newer = await openIssuance(api, tenant, 'example.com');
+    expect(await ready('example.com')).toBe(true);
+    await api.database.query(
+      `UPDATE issuance SET approvals = jsonb_set(approvals, '{0,checkedAt}', to_jsonb(now())) WHERE id = $1`,
+      [newer.issuanceId],
+    );
+    expect(await ready('example.com')).toBe(false);
+  });
+});
+
+describe('http_approval.status.ready', () => {
+  it('is true when the web server follows the rule, and false when it answers anything else', async () => {
+    answer = ruleWorks;
+    await save('a.example.com', { approval_method: 'http' });
+    expect(await ready('a.example.com')).toBe(true);
+    expect(asked).toEqual([
+      {
+        dnsName: 'a.example.com',
+        path: expect.stringMatching(/^\/\.well-known\/acme-challenge\/[\w-]{27}$/),
+      },
+    ]);
+    const others = [
+      { kind: 'answered', status: 200, body: 'hello', hops: [] },
+      { kind: 'answered', status: 404, body: '', hops: [] },
+      { kind: 'failed', problem: 'no route', hops: [] },
+    ];
+    for (const [at, other] of others.entries()) {
+      answer = () => Promise.resolve(other);
+      await save(`n${at}.example.com`, { approval_method: 'http' });
+      expect(await ready(`n${at}.example.com`)).toBe(false);
+    }
+  });
+
+  it('is what an issuance found last when the prober does not answer in time', async () => {
+    for (const name of ['a', 'b']) await save(`${name}.example.com`, { approval_method: 'http' });
+    await openIssuance(api, tenant, 'a.example.com', { approved: ['a.example.com'] });
+    expect(await Promise.all([ready('a.example.com'), ready('b.example.com')])).toEqual([true, false]);
+  });
+
+  it('asks about no more names than it may in one request, however many objects it shows', async () => {
+    answer = ruleWorks;
+    const sans = Array.from({ length: 12 }, (_, at) => ({
+      value: `n${at}.example.com`,
+      approval_method: 'http',
+    }));
+    await save('example.com', { approval_method: 'http', sans });
+    await save('example.org', { approval_method: 'http' });
+    const { data } = (await tenant.get(`/api/v2/certs${statuses}`)).json;
+    expect(asked).toHaveLength(mostLooks);
+    const shown = [data[0], ...data[0].sans, data[1]].map((each) => each.http_approval.status.ready);
+    expect(shown.filter(Boolean)).toHaveLength(mostLooks);
+    expect(shown[0]).toBe(true);
+  });
+
+  it('asks a web server once in a while, however often a caller asks', async () => {
+    answer = ruleWorks;
+    await save('example.com', { approval_method: 'http' });
+    const found = await Promise.all(Array.from({ length: 5 }, () => ready('example.com')));
+    expect(found).toEqual([true, true, true, true, true]);
+    expect(asked).toHaveLength(1);
+  });
+
+  it('has so few servers looked at for one account that others get their turn with the prober', async () => {
+    // Nobody answers in time, as where an account has made its servers slow.
+    const sansOf = (object: number) =>
+      Array.from({ length: mostLooks - 1 }, (_, at) => ({
+        value: `s${at}.n${object}.example.com`,
+        approval_method: 'http',
+      }));
+    const objects = Array.from({ length: 6 }, (_, object) => object);
+    const begun = performance.now();
+    for (const object of objects)
+      await save(`n${object}.example.com`, { approval_method: 'http', sans: sansOf(object) });
+    const shown = await Promise.all(objects.map((object) => ready(`n${object}.example.com`)));
+    expect(shown).toEqual(objects.map(() => false));
+    const refilled = Math.ceil(((performance.now() - begun) / 1_000) * looksOfAccount.ratePerS);
+    expect(asked.length).toBeGreaterThanOrEqual(looksOfAccount.burst);
+    expect(asked.length).toBeLessThanOrEqual(looksOfAccount.burst + refilled);
+
+    const other = tenant;
+    tenant = await api.tenant();
+    answer = ruleWorks;
+    await save('example.org', { approval_method: 'http' });
+    expect([other.accountId === tenant.accountId, await ready('example.org')]).toEqual([false, true]);
+  });
+
+  it('is looked at before a change takes hold of the object: nobody waits for a web server', async () => {
+    await save('example.com', { approval_method: 'http' });
+    let otherIsDone: (value: unknown) => void = () => undefined;
+    const other = new Promise((resolve) => (otherIsDone = resolve));
+    answer = async (question) => {
+      await other;
+      return await ruleWorks(question);
+    };
+    const looking = save('example.com', { tags: ['looked'] }, statuses);
+    const changed = await save('example.com', { muted: true });
+    otherIsDone(null);
+    expect(changed.muted).toBe(true);
+    expect(await looking).toMatchObject({
+      muted: true,
+      tags: ['looked'],
+      http_approval: { status: { ready: true } },
+    });
+  });
+
+  it('does not look for what is refused', async () => {
+    answer = ruleWorks;
+    const { status } = await tenant.post(`${path('example.com')}${statuses}`, { approval_method: 'http' });
+    expect([status, asked]).toEqual([400, []]);
+  });
+});

@@ -1,0 +1,86 @@
+import { zoneFor, zoneNamesOver } from '@certwright/issuance';
+import { ApprovalRecords } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { ApprovalHistory } from './approval-history';
+import type { PlacedWay } from './approval-ways';
+import { WebRuleLooks } from './web-rule-looks';
+
+/** A name whose approval is asked about. */
+export type AskedApproval = Pick<PlacedWay, 'dnsName' | 'method' | 'recordPlace'>;
+
+/** Which approvals are in place. An approval by email never is: somebody has to press a button each time. */
+export class ReadyApprovals {
+  private readonly keys: ReadonlySet<string>;
+
+  constructor(ready: readonly AskedApproval[]) {
+    this.keys = new Set(ready.map(keyOf));
+  }
+
+  static readonly none = new ReadyApprovals([]);
+
+  has(approval: Pick<AskedApproval, 'dnsName' | 'method'>): boolean {
+    return this.keys.has(keyOf(approval));
+  }
+}
+
+function keyOf({ dnsName, method }: Pick<AskedApproval, 'dnsName' | 'method'>): string {
+  return `${method} ${dnsName}`;
+}
+
+export interface AskedApprovals {
+  readonly accountId: string;
+  /** Whose issuances may have looked already. */
+  readonly planIds: readonly string[];
+  /** The ones that matter most first: not all can be looked at. */
+  readonly approvals: readonly AskedApproval[];
+}
+
+/**
+ * Whether a name would be approved right now, as far as it can be known within a request. No API process asks DNS: a record
+ * counts as ready when an integration has published it or will do so by itself (the account's zone that holds the name), or
+ * when an issuance found it last. A web server is looked at through the prober; where nobody answers in time, what an
+ * issuance found last counts.
+ */
+@Injectable()
+export class ApprovalStatuses {
+  constructor(
+    private readonly records: ApprovalRecords,
+    private readonly history: ApprovalHistory,
+    private readonly webRules: WebRuleLooks,
+  ) {}
+
+  /** Never within a transaction: it waits for web servers, and takes connections of its own. */
+  async of({ accountId, planIds, approvals }: AskedApprovals): Promise<ReadyApprovals> {
+    const byDns = approvals.filter(({ method }) => method === 'dns');
+    const byHttp = approvals.filter(({ method }) => method === 'http');
+    const names = [...new Set([...byDns, ...byHttp].map(({ dnsName }) => dnsName))];
+    if (names.length === 0) return ReadyApprovals.none;
+    const looks = await this.history.lastLooks(planIds, names);
+    const found = new Map(looks.map((look) => [keyOf(look), look.approved]));
+    const published = await this.published(accountId, byDns);
+    const seen = await this.webRules.at(accountId, [...new Set(byHttp.map(({ dnsName }) => dnsName))]);
+    return new ReadyApprovals([
+      ...byDns.filter((each) => published.has(each.recordPlace) || found.get(keyOf(each)) === true),
+      ...byHttp.filter((each) => seen.get(each.dnsName) ?? found.get(keyOf(each)) ?? false),
+    ]);
+  }
+
+  /** Places whose record stands through an integration, or is published as soon as an issuance wants it. */
+  private async published(accountId: string, byDns: readonly AskedApproval[]): Promise<ReadonlySet<string>> {
+    const places = [...new Set(byDns.map(({ recordPlace }) => recordPlace))];
+    if (places.length === 0) return new Set();
+    const { zones, records } = await this.records.coverageOf(accountId, noPlan, places);
+    const zonesByName = Map.groupBy(zones, ({ zoneName }) => zoneName);
+    return new Set(
+      places.filter((place) => {
+        if (records.get(place)?.state === 'standing') return true;
+        // The longest first: those that are shorter have delegated the name away.
+        const zoneName = zoneNamesOver(place).find((name) => zonesByName.has(name));
+        return zoneName !== undefined && zoneFor(place, zonesByName.get(zoneName) ?? [])?.ok === true;
+      }),
+    );
+  }
+}
+
+/** Which plan uses a record does not matter here. */
+const noPlan = '0';

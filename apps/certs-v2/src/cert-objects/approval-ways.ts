@@ -1,0 +1,70 @@
+import { baseName } from '@certwright/dns-names';
+import type { ApprovalWay } from '@certwright/issuance';
+import type { NewTerms } from '@certwright/persistence';
+import { type CertObject, defaultSanOf, dnsNamesOf, type NameToApprove } from './cert-object';
+
+/** DNS name → how it is approved; one for every name of the certificate. */
+export type ApprovalWays = Readonly<Record<string, ApprovalWay>>;
+
+/**
+ * With default SANs, one record at the shorter of the two names approves both by dns: it is an Authorization Domain Name of
+ * the longer one (Baseline Requirements 1.6.1). A wildcard and its base name have the same record anyway.
+ */
+export function approvalWaysOf(object: Pick<CertObject, 'cn' | 'sans'> & NameToApprove): ApprovalWays {
+  const { cn, sans } = object;
+  const wayOf = (
+    { approvalMethod: method, approverEmail }: NameToApprove,
+    recordAt: string | null,
+  ): ApprovalWay => ({
+    method,
+    approverEmail,
+    recordAt: method === 'dns' ? recordAt : null,
+  });
+  if (sans !== null) {
+    const named = sans.map((san) => [san.value, wayOf(san, null)] as const);
+    return Object.fromEntries([[cn, wayOf(object, null)], ...named]);
+  }
+  const added = defaultSanOf(cn);
+  const [one, other] = [baseName(cn), baseName(added)];
+  const shorter = one.length < other.length ? one : other;
+  return Object.fromEntries(
+    [cn, added].map((name) => [name, wayOf(object, baseName(name) === shorter ? null : shorter)]),
+  );
+}
+
+/** How one name is approved, and where its standing record is looked for. */
+export interface PlacedWay extends ApprovalWay {
+  readonly dnsName: string;
+  /** Without `*.`. */
+  readonly recordPlace: string;
+}
+
+/**
+ * @param takesRecordsAbove whether whoever issues takes a record at a name above
+ * @returns DNS name → way, the common name first
+ */
+export function placedWaysOf(object: CertObject, takesRecordsAbove: boolean): ReadonlyMap<string, PlacedWay> {
+  const placed = Object.entries(approvalWaysOf(object)).map(([dnsName, way]): [string, PlacedWay] => {
+    const above = takesRecordsAbove ? way.recordAt : null;
+    return [dnsName, { ...way, dnsName, recordPlace: above ?? baseName(dnsName) }];
+  });
+  return new Map(placed);
+}
+
+/** What a certificate made from the object contains. */
+export function termsOf(object: CertObject, product: string): NewTerms {
+  const approvalWays = approvalWaysOf(object);
+  const byEmail = Object.entries(approvalWays).flatMap(([name, { approverEmail }]) =>
+    approverEmail === null ? [] : [[name, approverEmail] as const],
+  );
+  return {
+    product,
+    dnsNames: dnsNamesOf(object),
+    keyType: object.csr.keyType,
+    csr: object.csr.der,
+    spkiSha256: object.csr.spkiSha256,
+    approverEmails: Object.fromEntries(byEmail),
+    approvalWays,
+    ownerFacts: { sans: object.sans },
+  };
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
+import type { Product } from '@certwright/issuance';
+import { Delegations, type Tx, WebRules } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { termsOf } from './approval-ways';
+import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-object';
+import { changesOf } from './cert-object-draft';
+import { CertObjectsRepository } from './cert-objects.repository';
+
+const freshLabel = () => secretLabel(randomBytes(secretBytes));
+
+/** What making or modifying an object does besides its row, all in the caller's transaction. Nothing is issued by it. */
+@Injectable()
+export class CertObjectChanges {
+  constructor(
+    private readonly objects: CertObjectsRepository,
+    private readonly delegations: Delegations,
+    private readonly webRules: WebRules,
+  ) {}
+
+  async create(tx: Tx, accountId: string, object: CertObject, product: Product): Promise<StoredCertObject> {
+    const stored = await this.objects.insert(tx, accountId, object, {
+      terms: termsOf(object, product.name),
+      downloadToken: randomBytes(secretBytes).toString('base64url'),
+    });
+    await this.ensureSecrets(tx, stored);
+    return stored;
+  }
+
+  /**
+   * The caller holds the rows of `before`. Where nothing changed, nothing is written.
+   *
+   * @param product what the type of the modified object stands for; null only where the terms stay
+   */
+  async modify(
+    tx: Tx,
+    before: StoredCertObject,
+    after: CertObject,
+    product: Product | null,
+  ): Promise<StoredCertObject> {
+    const changes = changesOf(before, after);
+    if (!changes.any) return before;
+    const terms = changes.terms && product !== null ? termsOf(after, product.name) : null;
+    const stored = await this.objects.modify(tx, before, after, terms);
+    if (changes.terms) await this.ensureSecrets(tx, stored);
+    return stored;
+  }
+
+  /** What the customer's own records and servers point to; a name that the account never had gets a fresh label. */
+  private async ensureSecrets(tx: Tx, object: StoredCertObject): Promise<void> {
+    const names = [...new Set(dnsNamesOf(object).map(baseName))];
+    await this.delegations.ensure(tx, object.accountId, names, freshLabel);
+    const ways = [object, ...(object.sans ?? [])];
+    if (ways.some(({ approvalMethod }) => approvalMethod === 'http')) {
+      await this.webRules.ensure(object.accountId, freshLabel, tx);
+    }
+  }
+}

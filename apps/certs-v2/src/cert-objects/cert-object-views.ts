@@ -1,0 +1,117 @@
+import type { Tx } from '@certwright/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { CertsConfig } from '../config';
+import { InstanceViews } from '../instances/instance-views';
+import { certObjectJson, missingCertObjectJson, wantsStatus } from '../wire/cert-object-json';
+import type { Expansion } from '../wire/expansion';
+import { ApprovalStatuses, ReadyApprovals } from './approval-statuses';
+import { type PlacedWay, placedWaysOf } from './approval-ways';
+import type { CertObject, StoredCertObject } from './cert-object';
+import { CertObjectFactsReader } from './cert-object-facts';
+import { CertProducts, type ProductsByType } from './cert-products';
+
+/** What was found out before the transaction that the answer is part of. */
+export interface Beforehand {
+  readonly products: ProductsByType;
+  readonly ready: ReadyApprovals;
+}
+
+/** Shows certificate objects with what was asked to be expanded, in a number of queries that does not grow with theirs. */
+@Injectable()
+export class CertObjectViews {
+  constructor(
+    private readonly facts: CertObjectFactsReader,
+    private readonly instances: InstanceViews,
+    private readonly statuses: ApprovalStatuses,
+    private readonly products: CertProducts,
+    @Inject(CertsConfig)
+    private readonly config: Pick<CertsConfig, 'APPROVAL_ZONE' | 'APPROVAL_URL' | 'DOWNLOAD_URL'>,
+  ) {}
+
+  /**
+   * @param objects of one account
+   * @param tx the open transaction, when there is one: everything is read on its connection
+   * @param beforehand for an answer within a transaction; left out there: no approval counts as being in place
+   */
+  async show(
+    objects: readonly StoredCertObject[],
+    expansion: Expansion,
+    tx?: Tx,
+    beforehand?: Beforehand,
+  ): Promise<object[]> {
+    const [first] = objects;
+    if (first === undefined) return [];
+    const { accountId } = first;
+    const products = beforehand?.products ?? (await this.products.byType());
+    const shown = objects.map((object) => ({ object, ways: this.waysOf(object, products) }));
+    const ways = shown.flatMap((each) => [...each.ways.values()]);
+    const planIds = objects.map(({ planId }) => planId);
+    const ready =
+      beforehand?.ready ??
+      (tx === undefined ? await this.ready(accountId, planIds, ways, expansion) : ReadyApprovals.none);
+    const subject = await this.facts.subject(accountId, tx);
+    const approvals = await this.facts.approvals(accountId, ways, tx);
+    const instances = await this.instancesOf(planIds, expansion, tx);
+    return shown.map(({ object, ways }) => {
+      const { current = null, pending = null } = instances.get(object.planId) ?? {};
+      const facts = { ...approvals, subject, ready, ways, current, pending };
+      return certObjectJson(object, expansion, facts, this.places);
+    });
+  }
+
+  async showMissing(accountId: string, cn: string, expansion: Expansion): Promise<object> {
+    return missingCertObjectJson(cn, await this.facts.subject(accountId), expansion);
+  }
+
+  /** Whether the answer tells which approvals are in place. */
+  tellsReady(expansion: Expansion): boolean {
+    return (['dns', 'http'] as const).some((method) => tells(expansion, method));
+  }
+
+  /**
+   * What `show` within a transaction cannot find out.
+   *
+   * @param planId null: the object is not stored yet
+   */
+  async beforehand(
+    accountId: string,
+    planId: string | null,
+    object: CertObject,
+    expansion: Expansion,
+  ): Promise<Beforehand> {
+    const products = await this.products.byType();
+    const ways = [...this.waysOf(object, products).values()];
+    const ready = await this.ready(accountId, planId === null ? [] : [planId], ways, expansion);
+    return { products, ready };
+  }
+
+  private async ready(
+    accountId: string,
+    planIds: readonly string[],
+    ways: readonly PlacedWay[],
+    expansion: Expansion,
+  ): Promise<ReadyApprovals> {
+    const approvals = ways.filter(({ method }) => tells(expansion, method));
+    return await this.statuses.of({ accountId, planIds, approvals });
+  }
+
+  private waysOf(object: CertObject, products: ProductsByType): ReadonlyMap<string, PlacedWay> {
+    return placedWaysOf(object, this.products.takesRecordsAbove(products[object.type]));
+  }
+
+  private async instancesOf(planIds: readonly string[], expansion: Expansion, tx?: Tx) {
+    const wanted = (member: string) => (expansion.has(member) ? expansion.below(member) : null);
+    const [current, pending] = [wanted('current'), wanted('pending')];
+    if (current === null && pending === null) return new Map<string, never>();
+    return await this.instances.ofPlans(planIds, { current, pending }, tx);
+  }
+
+  private get places() {
+    const { APPROVAL_ZONE, APPROVAL_URL, DOWNLOAD_URL } = this.config;
+    return { approvalZone: APPROVAL_ZONE, approvalUrl: APPROVAL_URL, downloadUrl: DOWNLOAD_URL };
+  }
+}
+
+function tells(expansion: Expansion, method: PlacedWay['method']): boolean {
+  return wantsStatus(expansion, method) || wantsStatus(expansion.below('sans'), method);
+}

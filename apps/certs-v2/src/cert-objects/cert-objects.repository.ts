@@ -1,0 +1,129 @@
+import { type NewTerms, Plans, type Tx } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { CertObject, StoredCertObject } from './cert-object';
+
+interface CertObjectRow extends Omit<StoredCertObject, 'csr'> {
+  readonly csr: Buffer;
+  readonly spkiSha256: Buffer;
+  readonly keyType: CertObject['csr']['keyType'];
+}
+
+const objects = `
+  SELECT object.plan_id AS "planId", object.account_id AS "accountId", object.cn, object.type,
+         object.approval_method AS "approvalMethod", object.approver_email AS "approverEmail", object.sans, object.tags,
+         object.csr, object.spki_sha256 AS "spkiSha256", object.key_type AS "keyType",
+         plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted,
+         plan.download_token AS "downloadToken", plan.paid_through AS "paidThrough"
+  FROM cert_object_v2 AS object JOIN plan ON plan.id = object.plan_id`;
+
+export interface Page {
+  /** Common name of the last object of the page before; null: the first page. */
+  readonly after: string | null;
+  readonly limit: number;
+  /** Only objects with this tag; null: all. */
+  readonly tag: string | null;
+}
+
+/** Certificate objects: their own table, and the plan that each points to. They are never deleted. */
+@Injectable()
+export class CertObjectsRepository {
+  constructor(
+    private readonly database: DataSource,
+    private readonly plans: Plans,
+  ) {}
+
+  async find(accountId: string, cn: string): Promise<StoredCertObject | null> {
+    const rows: CertObjectRow[] = await this.database.query(
+      `${objects} WHERE object.account_id = $1 AND object.cn = $2`,
+      [accountId, cn],
+    );
+    return rows[0] === undefined ? null : storedCertObject(rows[0]);
+  }
+
+  /** Holds object and plan until the transaction ends. Both rows: of a row that is not locked, an older version may be seen. */
+  async lock(tx: Tx, accountId: string, cn: string): Promise<StoredCertObject | null> {
+    const rows: CertObjectRow[] = await tx.query(
+      `${objects} WHERE object.account_id = $1 AND object.cn = $2 FOR UPDATE`,
+      [accountId, cn],
+    );
+    return rows[0] === undefined ? null : storedCertObject(rows[0]);
+  }
+
+  /** The object of a plan that the caller holds; null: the plan is another API's. */
+  async ofPlan(tx: Tx, planId: string): Promise<StoredCertObject | null> {
+    const rows: CertObjectRow[] = await tx.query(`${objects} WHERE object.plan_id = $1`, [planId]);
+    return rows[0] === undefined ? null : storedCertObject(rows[0]);
+  }
+
+  /** By common name, in code point order. */
+  async page(accountId: string, { after, limit, tag }: Page): Promise<StoredCertObject[]> {
+    const rows: CertObjectRow[] = await this.database.query(
+      `${objects} WHERE object.account_id = $1 AND ($2::text IS NULL OR object.cn > $2)
+         AND ($3::text IS NULL OR $3 = ANY (object.tags))
+       ORDER BY object.cn LIMIT $4`,
+      [accountId, after, tag, limit],
+    );
+    return rows.map(storedCertObject);
+  }
+
+  /** @throws unique_violation of `cert_object_v2_cn` when the account has an object of this common name */
+  async insert(
+    tx: Tx,
+    accountId: string,
+    object: CertObject,
+    { terms, downloadToken }: { readonly terms: NewTerms; readonly downloadToken: string },
+  ): Promise<StoredCertObject> {
+    const { autoRenew, muted } = object;
+    const plan = { accountId, autoRenew, muted, paused: false, downloadToken, owner: 'certs-v2' } as const;
+    const planId = await this.plans.create(tx, plan);
+    await tx.query(
+      `INSERT INTO cert_object_v2 (plan_id, account_id, cn, type, approval_method, approver_email, sans, tags, csr,
+         spki_sha256, key_type)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [planId, accountId, object.cn, ...modifiableColumns(object)],
+    );
+    const termsId = await this.plans.setTerms(tx, planId, terms);
+    return { ...object, planId, accountId, termsId, revision: 1, downloadToken, paidThrough: null };
+  }
+
+  /**
+   * The caller holds the rows of `before`.
+   *
+   * @param terms null: those that stand are kept
+   */
+  async modify(
+    tx: Tx,
+    before: StoredCertObject,
+    after: CertObject,
+    terms: NewTerms | null,
+  ): Promise<StoredCertObject> {
+    const { planId, accountId, downloadToken, paidThrough } = before;
+    const { autoRenew, muted } = after;
+    const revision = await this.plans.modify(tx, planId, { autoRenew, muted, paused: false });
+    await tx.query(
+      `UPDATE cert_object_v2 SET type = $2, approval_method = $3, approver_email = $4, sans = $5, tags = $6, csr = $7,
+         spki_sha256 = $8, key_type = $9 WHERE plan_id = $1`,
+      [planId, ...modifiableColumns(after)],
+    );
+    const termsId = terms === null ? before.termsId : await this.plans.setTerms(tx, planId, terms);
+    return { ...after, planId, accountId, termsId, revision, downloadToken, paidThrough };
+  }
+}
+
+function storedCertObject({ csr: der, spkiSha256, keyType, ...row }: CertObjectRow): StoredCertObject {
+  return { ...row, csr: { der, spkiSha256, keyType } };
+}
+
+function modifiableColumns({ sans, csr, ...object }: CertObject): unknown[] {
+  return [
+    object.type,
+    object.approvalMethod,
+    object.approverEmail,
+    sans === null ? null : JSON.stringify(sans),
+    object.tags,
+    csr.der,
+    csr.spkiSha256,
+    csr.keyType,
+  ];
+}

@@ -1,0 +1,40 @@
+import type { Product } from '@certwright/issuance';
+import { Products } from '@certwright/persistence';
+import { Inject, Injectable } from '@nestjs/common';
+import { CertsConfig } from '../config';
+import type { CertType } from './cert-object';
+
+/** Type → the product that it stands for; null: there is none in this deployment. */
+export type ProductsByType = Readonly<Record<CertType, Product | null>>;
+
+@Injectable()
+export class CertProducts {
+  constructor(
+    private readonly products: Products,
+    @Inject(CertsConfig)
+    private readonly config: Pick<CertsConfig, 'DV_PRODUCT' | 'EV_PRODUCT' | 'CERTWRIGHT_MODE'>,
+  ) {}
+
+  /** To be called before a transaction is begun: it may need a connection of its own. */
+  async byType(): Promise<ProductsByType> {
+    const products = await this.products.byName();
+    return {
+      dv: products.get(this.config.DV_PRODUCT) ?? null,
+      ev: products.get(this.config.EV_PRODUCT) ?? null,
+    };
+  }
+
+  /**
+   * Whether a record at a name above one that is to be approved counts. ACME CAs look at the name itself alone; a sandbox
+   * issues everything by its built-in CA, whatever the product says.
+   */
+  takesRecordsAbove(product: Product | null): boolean {
+    if (this.config.CERTWRIGHT_MODE === 'sandbox' || product === null) return true;
+    const { authorities, certificateAuthority } = product;
+    const names = authorities.length > 0 ? authorities.map(({ name }) => name) : [certificateAuthority];
+    return names.every((name) => name === builtInCa);
+  }
+}
+
+/** As products name the CA of the deployment itself. */
+const builtInCa = 'built-in';

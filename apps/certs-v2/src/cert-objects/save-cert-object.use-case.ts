@@ -1,0 +1,99 @@
+import {
+  BlockedKeys,
+  isUniqueViolation,
+  RepeatableRequests,
+  type Tx,
+  type WriteRequest,
+} from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import type { Arguments } from '../wire/arguments';
+import type { Expansion } from '../wire/expansion';
+import { Refusal } from '../wire/reasons';
+import { ReadyApprovals } from './approval-statuses';
+import type { StoredCertObject } from './cert-object';
+import { CertObjectChanges } from './cert-object-changes';
+import { type CertObjectWishes, readCertObjectRequest } from './cert-object-request';
+import { type Beforehand, CertObjectViews } from './cert-object-views';
+import { CertObjectsRepository } from './cert-objects.repository';
+import { CertProducts } from './cert-products';
+import { type DesiredFacts, desiredCertObject } from './desired-cert-object';
+
+/** What is wanted for which common name of which account. */
+interface Desire {
+  readonly accountId: string;
+  readonly cn: string;
+  readonly wishes: CertObjectWishes;
+  readonly facts: DesiredFacts;
+}
+
+/** Creates the object of a common name, or changes what was supplied. */
+@Injectable()
+export class SaveCertObject {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly objects: CertObjectsRepository,
+    private readonly changes: CertObjectChanges,
+    private readonly views: CertObjectViews,
+    private readonly products: CertProducts,
+    private readonly blockedKeys: BlockedKeys,
+  ) {}
+
+  /** @throws Refusal for the first thing that is wrong */
+  async run(write: WriteRequest, cn: string, given: Arguments, expansion: Expansion): Promise<Answer> {
+    const { accountId } = write;
+    const wishes = readCertObjectRequest(given);
+    const desire = { accountId, cn, wishes, facts: await this.factsOf(accountId, wishes) };
+    const beforehand = await this.beforehand(desire, expansion);
+    const save = async () =>
+      await this.requests.run(write, async (tx) => {
+        const stored = await this.save(tx, desire);
+        const [shown] = await this.views.show([stored], expansion, tx, beforehand);
+        return jsonAnswer(shown);
+      });
+    try {
+      return await save();
+    } catch (error) {
+      // Somebody else created it at the same time: then this is a change of it.
+      if (!isUniqueViolation(error, 'cert_object_v2_cn')) throw error;
+      return await save();
+    }
+  }
+
+  private async save(tx: Tx, { accountId, cn, wishes, facts }: Desire): Promise<StoredCertObject> {
+    const before = await this.objects.lock(tx, accountId, cn);
+    const after = desiredCertObject(before, cn, wishes, facts);
+    const product = facts.products[after.type];
+    if (before !== null) return await this.changes.modify(tx, before, after, product);
+    if (product === null)
+      throw new Error(`an object of the type ${after.type} was let through without a product`);
+    return await this.changes.create(tx, accountId, after, product);
+  }
+
+  /** To be called before the transaction is begun: one that waits for a second connection may wait for itself. */
+  private async factsOf(accountId: string, { csr }: CertObjectWishes): Promise<DesiredFacts> {
+    return {
+      products: await this.products.byType(),
+      keyBlocked:
+        csr !== undefined && (await this.blockedKeys.has(Buffer.from(csr.spkiSha256, 'hex'), accountId)),
+    };
+  }
+
+  /** Web servers are looked at before the transaction, or whoever wants the plan would wait for them too. */
+  private async beforehand(
+    { accountId, cn, wishes, facts }: Desire,
+    expansion: Expansion,
+  ): Promise<Beforehand> {
+    const nothing = { products: facts.products, ready: ReadyApprovals.none };
+    if (!this.views.tellsReady(expansion)) return nothing;
+    const before = await this.objects.find(accountId, cn);
+    try {
+      const draft = desiredCertObject(before, cn, wishes, facts);
+      return await this.views.beforehand(accountId, before?.planId ?? null, draft, expansion);
+    } catch (error) {
+      // What is wrong is told by the transaction, unless it finds that the request was carried out already.
+      if (error instanceof Refusal) return nothing;
+      throw error;
+    }
+  }
+}

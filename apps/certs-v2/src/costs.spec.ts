@@ -1,0 +1,57 @@
+import { certificateRequest, keyPair } from './testing/certificate-request';
+import { attachCertificate, openIssuance } from './testing/forged-instances';
+import { RunningApi, type Tenant } from './testing/running-api';
+
+const keys = keyPair('p256');
+const body = (cn: string) => ({ csr: certificateRequest(keys, { CN: cn }), approval_method: 'dns' });
+const at = (cn: string) => `/api/v2/certs/${cn}`;
+/** What the existing command-line client asks for before it buys. */
+const asked = '?expand=current&expand=pending&expand=csr';
+
+// A machine that is busy with other specs must not fail these.
+jest.setTimeout(30_000);
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start();
+  tenant = await api.tenant();
+  await tenant.post(at('warm.example.com'), body('warm.example.com'));
+});
+afterAll(() => api.stop());
+
+/** BEGIN and COMMIT are no work. */
+const workOf = async (work: () => Promise<unknown>) =>
+  (await api.statementsOf(work)).filter((statement) => !/^(START TRANSACTION|COMMIT)/.test(statement));
+
+it('creates an object with at most 10 statements, and changes a tag with at most 6', async () => {
+  const made = await workOf(() => tenant.post(at('new.example.com'), body('new.example.com')));
+  expect(made.length).toBeGreaterThan(3);
+  expect(made.length).toBeLessThanOrEqual(10);
+  const tagged = await workOf(() => tenant.postForm(at('new.example.com'), { 'tags.x': '1' }));
+  expect(tagged.length).toBeLessThanOrEqual(6);
+});
+
+it('retrieves an object with 3 statements, and at most 6 for what a client shows', async () => {
+  expect(await workOf(() => tenant.get(at('warm.example.com')))).toHaveLength(3);
+  expect(await workOf(() => tenant.get(at('missing.example.com')))).toHaveLength(2);
+  const all = await workOf(() => tenant.get(`${at('warm.example.com')}${asked}`));
+  expect(all.length).toBeLessThanOrEqual(6);
+});
+
+it('lists objects with a number of statements that does not grow with theirs', async () => {
+  const query = `${asked}&expand=dns_approval.status&expand=current.chain`;
+  const list = () => tenant.get(`/api/v2/certs${query}`);
+  const add = async (count: number) => {
+    const cn = `n${count}.example.com`;
+    await tenant.post(at(cn), body(cn));
+    await attachCertificate(api, tenant, cn);
+    await openIssuance(api, tenant, cn);
+  };
+  await add(0);
+  const few = await workOf(list);
+  for (let count = 1; count <= 10; count += 1) await add(count);
+  expect(await workOf(list)).toEqual(few);
+  expect(few.length).toBeLessThanOrEqual(12);
+});

@@ -1,0 +1,304 @@
+import { type Schema, schemas } from './schemas';
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: true;
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+interface Route {
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  /** Names of arguments, each with its schema; form or JSON. */
+  readonly takes?: Readonly<Record<string, Schema>>;
+  readonly answers: Schema;
+  /** Answered to anybody. */
+  readonly open?: true;
+  readonly html?: true;
+}
+
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const dataOf = (name: string): Schema => ({
+  type: 'object',
+  properties: { data: { type: 'array', items: ref(name) } },
+});
+const query = (name: string, description: string, schema: Schema = { type: 'string' }): Parameter => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+});
+const inPath = (name: string, description: string): Parameter => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
+const text: Schema = { type: 'string' };
+const flag: Schema = { type: 'boolean' };
+
+const cn = inPath('CN', 'Common name, percent-encoded.');
+const expand = query('expand', 'Expandable members to include; nested by dots; repeatable.', {
+  type: 'array',
+  items: text,
+});
+const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'For 24 hours a repetition with the same key and body gets the same answer.',
+  schema: text,
+};
+const poll = query('poll', 'Seconds to wait for an instance that is pending, at most 180.', {
+  type: 'integer',
+});
+const paged = [
+  query('after', 'The last one of the page before.'),
+  query('limit', 'At most so many.', { type: 'integer' }),
+];
+
+const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Route>>>>> = {
+  '/certs': {
+    get: { summary: 'Lists the certificate objects', parameters: [expand], answers: dataOf('CertObject') },
+  },
+  '/certs/{CN}': {
+    get: {
+      summary: 'Retrieves an object; also one that does not exist',
+      parameters: [cn, expand],
+      answers: ref('CertObject'),
+    },
+    post: {
+      summary: 'Creates or updates an object',
+      description:
+        'For a new object csr and approval_method are required. Only what is sent changes. Instances stay as they are.',
+      parameters: [cn, expand, idempotencyKey],
+      takes: {
+        csr: { ...text, description: 'PEM PKCS#10 with the common name in CN and a country in C.' },
+        approval_method: { ...text, enum: ['email', 'http', 'dns'] },
+        approver_email: { type: ['string', 'null'] },
+        type: { ...text, enum: ['dv', 'ev'] },
+        sans: {
+          type: ['array', 'null', 'string'],
+          items: ref('San'),
+          description: 'In a form: JSON, or the text null.',
+        },
+        auto_renew: flag,
+        muted: flag,
+        tags: { type: ['array', 'string'], items: text, description: 'In a form: JSON.' },
+        'tags.TAGNAME': { ...text, enum: ['0', '1'], description: '1 adds the tag TAGNAME, 0 removes it.' },
+      },
+      answers: ref('CertObject'),
+    },
+  },
+  '/certs/{CN}/buy': {
+    post: {
+      summary: 'Buys a certificate for one year',
+      parameters: [cn, expand, idempotencyKey],
+      takes: {
+        invoice_note: text,
+        email_invoice_to: { ...text, format: 'email' },
+      },
+      answers: ref('Instance'),
+    },
+  },
+  '/certs/{CN}/reissue': {
+    post: {
+      summary: 'Issues anew within what was bought',
+      description: 'Needs an active instance and takes its expiry. Names that are added are charged for.',
+      parameters: [cn, expand, idempotencyKey],
+      answers: ref('Instance'),
+    },
+  },
+  '/certs/{CN}/redo_approval': {
+    post: {
+      summary: 'Begins the approval of the pending instance anew',
+      parameters: [cn, expand],
+      answers: ref('Instance'),
+    },
+  },
+  '/certs/{CN}/revoke': {
+    post: {
+      summary: 'Revokes every instance but the active one, or all',
+      parameters: [cn],
+      takes: { all: flag },
+      answers: ref('RevokeResult'),
+    },
+  },
+  '/certs/{CN}/test': {
+    get: {
+      summary: 'Tests what servers serve',
+      parameters: [
+        cn,
+        query('hostname', 'Host name or address; repeatable. Default: every host name of the certificate.', {
+          type: 'array',
+          items: text,
+        }),
+        query('port', 'Default 443.', { type: 'integer' }),
+      ],
+      answers: { type: 'object', properties: { result: { type: 'array', items: ref('TestResult') } } },
+    },
+  },
+  '/certs/{CN}/instances': {
+    get: {
+      summary: 'Lists the instances, the newest first',
+      parameters: [cn, expand, ...paged],
+      answers: dataOf('Instance'),
+    },
+    post: {
+      summary: 'Imports a certificate that was issued elsewhere',
+      parameters: [cn, expand, idempotencyKey],
+      takes: {
+        crt: { ...text, description: 'PEM.' },
+        chain: { type: ['array', 'string'], items: text, description: 'PEM; the first issued crt.' },
+      },
+      answers: ref('Instance'),
+    },
+  },
+  '/certs/{CN}/instances/{INSTANCE_ID}': {
+    get: {
+      summary: 'Retrieves an instance, by id or by its key',
+      description:
+        'The key is addressed as pubkey_hash:HASH. Polled while still pending: 412 not_ready with retry_after.',
+      parameters: [
+        cn,
+        inPath('INSTANCE_ID', 'Id, or pubkey_hash: and the SHA-256 of the DER public key.'),
+        poll,
+        expand,
+      ],
+      answers: ref('Instance'),
+    },
+  },
+  '/pricing': {
+    get: {
+      summary: 'Tells what a certificate costs',
+      parameters: [
+        query('cn', 'Common name.'),
+        query('custom_sans', 'Whether the names of san are taken in place of default SANs.', flag),
+        query('san', 'Repeatable.', { type: 'array', items: text }),
+        query('type', 'dv or ev; default dv.'),
+      ],
+      answers: ref('Pricing'),
+    },
+  },
+  '/products/{type}/approval': {
+    get: {
+      summary: 'Tells how a name can be approved',
+      parameters: [inPath('type', 'dv or ev.'), query('cn', 'The name.')],
+      answers: ref('ApprovalWays'),
+    },
+  },
+  '/config_templates': {
+    get: { summary: 'Lists configuration templates', open: true, answers: { type: 'object' } },
+  },
+  '/config_templates/{name}': {
+    get: {
+      summary: 'Retrieves a configuration template',
+      open: true,
+      parameters: [
+        inPath('name', 'nginx, for instance.'),
+        expand,
+        query('include_security_settings', 'Whether recommended settings stand in it.', flag),
+      ],
+      answers: { type: 'object' },
+    },
+  },
+  '/latest_client_version': {
+    get: {
+      summary: 'Tells the newest version of the command-line client',
+      open: true,
+      answers: { type: 'object' },
+    },
+  },
+  '/api_credentials': {
+    get: {
+      summary: 'The API key of whoever signs in with user name and password',
+      answers: { type: 'object' },
+    },
+  },
+  '/account': {
+    get: {
+      summary: 'The account, its balance, and its part of distinguished names',
+      answers: ref('Account'),
+    },
+    post: {
+      summary: 'Changes the distinguished name that CSRs are made with',
+      takes: { country: text, state: text, locality: text, organization: text },
+      answers: ref('Account'),
+    },
+  },
+  '/invoices': {
+    get: { summary: 'Lists invoices, the newest first', parameters: paged, answers: dataOf('Invoice') },
+  },
+  '/invoices/{number}': {
+    get: {
+      summary: 'Retrieves an invoice; with .html behind the number a page to print',
+      parameters: [inPath('number', 'Number of the invoice.')],
+      answers: ref('Invoice'),
+    },
+  },
+};
+
+function operation(path: string, method: string, route: Route): object {
+  const { summary, description, parameters = [], takes, answers, open } = route;
+  const body = takes === undefined ? undefined : { type: 'object', properties: takes };
+  return {
+    operationId: `${method}${path.replace(/[/{}_.]+(\w?)/g, (_, first: string) => first.toUpperCase())}`,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(open ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            content: {
+              'application/x-www-form-urlencoded': { schema: body },
+              'application/json': { schema: body },
+            },
+          },
+        }),
+    responses: {
+      200: { description: 'Success', content: { 'application/json': { schema: answers } } },
+      default: {
+        description: 'An error: docs/errors.md lists every reason',
+        content: { 'application/json': { schema: ref('Error') } },
+      },
+    },
+  };
+}
+
+/** The OpenAPI document of the certificate API. */
+export function openApiDocument(): object {
+  const paths = Object.entries(routes).map(([path, methods]) => {
+    const operations = Object.entries(methods).map(([method, route]) => [
+      method,
+      operation(path, method, route),
+    ]);
+    return [path, Object.fromEntries(operations)];
+  });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Certwright: certificates',
+      version: '2',
+      description: 'Certificate objects keyed by common name, and their instances.',
+    },
+    servers: [{ url: '/api/v2' }],
+    security: [{ basic: [] }, { bearer: [] }],
+    paths: Object.fromEntries(paths) as object,
+    components: {
+      securitySchemes: {
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'The API key as user name with an empty password, or user name and password',
+        },
+        bearer: { type: 'http', scheme: 'bearer', description: 'The API key' },
+      },
+      schemas,
+    },
+  };
+}

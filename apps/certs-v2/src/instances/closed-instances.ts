@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import type { Expansion } from '../wire/expansion';
+import { InstanceViews } from './instance-views';
+
+interface Asked {
+  readonly issuanceId: string;
+  readonly expansion: Expansion;
+  readonly resolve: (shown: object | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Instances of one reading. */
+const mostTogether = 250;
+
+/**
+ * Reads the instances of those who have waited. Many are woken at the same moment, and each reading on its own would keep
+ * every other request from the database meanwhile: they are read together, one group after another.
+ */
+@Injectable()
+export class ClosedInstances {
+  private asked: Asked[] = [];
+  private reading = false;
+
+  constructor(private readonly views: InstanceViews) {}
+
+  /** @returns null when it is gone */
+  async show(issuanceId: string, expansion: Expansion): Promise<object | null> {
+    return await new Promise((resolve, reject) => {
+      this.asked.push({ issuanceId, expansion, resolve, reject });
+      if (!this.reading) void this.read();
+    });
+  }
+
+  /** Never rejects. */
+  private async read(): Promise<void> {
+    this.reading = true;
+    // Whoever is woken by the same news asks before the next turn of the event loop.
+    await new Promise(setImmediate);
+    while (this.asked.length > 0) {
+      const together = this.asked.splice(0, mostTogether);
+      try {
+        const shown = await this.views.ofIssuances(together);
+        together.forEach(({ resolve }, index) => resolve(shown[index] ?? null));
+      } catch (error) {
+        for (const { reject } of together) reject(error);
+      }
+    }
+    this.reading = false;
+  }
+}

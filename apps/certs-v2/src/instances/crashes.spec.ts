@@ -1,0 +1,149 @@
+import { RunningApi, type Tenant } from '../testing/running-api';
+import {
+  activatePending,
+  chargesOf,
+  createObject,
+  csrFor,
+  issuancesOf,
+  otherKeys,
+  pathOf,
+} from './testing/bought';
+import { type Fault, withFault } from './testing/faulty-connection';
+
+jest.setTimeout(120_000);
+
+let api: RunningApi;
+beforeAll(async () => {
+  api = await RunningApi.start({ CERTWRIGHT_MODE: 'production' });
+  await api.database.query(`UPDATE product SET price_cents = 1000 WHERE name = 'paid_ca'`);
+});
+afterAll(() => api.stop());
+
+const cn = 'www.example.com';
+const balance = 1_000_000;
+/** A name and the same with www. are one. */
+const price = 1_000;
+
+async function tenantWithObject(): Promise<Tenant> {
+  const tenant = await api.tenant();
+  await api.database.query(
+    `INSERT INTO account_balance (account_id, currency, balance_cents) VALUES ($1, 'USD', $2)`,
+    [tenant.accountId, balance],
+  );
+  await createObject(tenant, cn);
+  return tenant;
+}
+
+const balanceOf = async ({ accountId }: Tenant) => {
+  const [row] = await api.database.query<{ balance: number; entries: number }>(
+    `SELECT balance_cents::int AS balance, (SELECT count(*)::int FROM ledger_entry WHERE account_id = $1) AS entries
+     FROM account_balance WHERE account_id = $1`,
+    [accountId],
+  );
+  return row;
+};
+
+/** Every place where a crash can happen. @returns how many there are */
+async function everywhere(
+  when: Fault['when'],
+  work: (fault: Fault) => Promise<{ readonly struck: boolean }>,
+): Promise<number> {
+  for (let nth = 1; ; nth += 1) {
+    if (!(await work({ nth, when })).struck) return nth - 1;
+    if (nth > 100) throw new Error('there is no end of statements');
+  }
+}
+
+describe.each(['before', 'after'] as const)('a purchase that is cut off %s any of its statements', (when) => {
+  it('is one purchase when it is repeated with its key', async () => {
+    const places = await everywhere(when, async (fault) => {
+      const tenant = await tenantWithObject();
+      const buy = () => tenant.postForm(`${pathOf(cn)}/buy`, {}, { 'idempotency-key': 'k' });
+      const { result, struck } = await withFault(fault, buy);
+      if (struck)
+        expect([result.status, result.json.retry_after ?? 5]).toEqual([result.json.id ? 200 : 503, 5]);
+      const again = await buy();
+      expect(again.status).toBe(200);
+      expect(await issuancesOf(api, tenant)).toEqual([[again.json.id, 'open']]);
+      expect(await chargesOf(api, tenant)).toEqual([
+        { kind: 'term', cents: price, instance: String(again.json.id) },
+      ]);
+      expect(await balanceOf(tenant)).toEqual({ balance: balance - price, entries: 1 });
+      return { struck };
+    });
+    expect(places).toBeGreaterThan(10);
+  });
+
+  it('is one purchase when it is repeated without one, which is refused if it is there already', async () => {
+    const places = await everywhere(when, async (fault) => {
+      const tenant = await tenantWithObject();
+      const buy = () => tenant.postForm(`${pathOf(cn)}/buy`, {});
+      const { struck } = await withFault(fault, buy);
+      const again = await buy();
+      expect(again.status === 200 || again.json.reason === 'already_pending').toBe(true);
+      expect((await issuancesOf(api, tenant)).map(([, state]) => state)).toEqual(['open']);
+      expect(await chargesOf(api, tenant)).toHaveLength(1);
+      expect(await balanceOf(tenant)).toEqual({ balance: balance - price, entries: 1 });
+      return { struck };
+    });
+    expect(places).toBeGreaterThan(8);
+  });
+
+  it('leaves what was pending, or takes its place: never neither, never both', async () => {
+    await everywhere(when, async (fault) => {
+      const tenant = await tenantWithObject();
+      const first = (await tenant.post(`${pathOf(cn)}/buy`)).json;
+      await tenant.post(pathOf(cn), { csr: csrFor(cn, otherKeys) });
+      const { struck } = await withFault(fault, () => tenant.post(`${pathOf(cn)}/buy`));
+      const states = (await issuancesOf(api, tenant)).map(([, state]) => state);
+      expect([['open'], ['superseded', 'open']]).toContainEqual(states);
+      expect(await chargesOf(api, tenant)).toHaveLength(1);
+      expect((await balanceOf(tenant))?.balance).toBe(balance - price);
+      expect((await tenant.get(`${pathOf(cn)}/instances/${first.id}`)).json.state).toBe(
+        states.length === 1 ? 'pending' : 'canceled',
+      );
+      return { struck };
+    });
+  });
+});
+
+describe.each(['before', 'after'] as const)(
+  'a revocation that is cut off %s any of its statements',
+  (when) => {
+    it('is complete or has not happened, and complete when it is said again', async () => {
+      await everywhere(when, async (fault) => {
+        const tenant = await tenantWithObject();
+        for (const action of ['buy', 'reissue']) {
+          await tenant.post(`${pathOf(cn)}/${action}`);
+          await activatePending(api, tenant, cn);
+        }
+        await tenant.post(pathOf(cn), { muted: true, sans: [] });
+        await tenant.post(`${pathOf(cn)}/reissue`);
+        const revoke = () => tenant.postForm(`${pathOf(cn)}/revoke`, { all: '1' });
+        const { struck } = await withFault(fault, revoke);
+        const states = async () =>
+          (await tenant.get(`${pathOf(cn)}/instances`)).json.data.map(
+            ({ state }: { state: string }) => state,
+          );
+        expect([
+          ['pending', 'active', 'active'],
+          ['canceled', 'revoked', 'revoked'],
+        ]).toContainEqual(await states());
+        expect((await revoke()).json).toEqual({
+          status: 'pending',
+          num_revoked: 2,
+          num_active: 0,
+          num_imported: 0,
+        });
+        expect(await states()).toEqual(['canceled', 'revoked', 'revoked']);
+        const jobs = await api.database.query(
+          `SELECT DISTINCT payload FROM outbox WHERE job = 'revoke-certificate' AND payload ->> 'certificateId' IN (
+           SELECT id::text FROM certificate WHERE account_id = $1)`,
+          [tenant.accountId],
+        );
+        expect(jobs).toHaveLength(2);
+        return { struck };
+      });
+    });
+  },
+);

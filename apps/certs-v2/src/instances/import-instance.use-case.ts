@@ -1,0 +1,52 @@
+import { Certificates, RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { dnsNamesOf } from '../cert-objects/cert-object';
+import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import type { Arguments } from '../wire/arguments';
+import type { Expansion } from '../wire/expansion';
+import { Refusal } from '../wire/reasons';
+import { readImportRequest } from './import-request';
+import { judgeImport } from './imported-certificate';
+import { ImportedCertificates } from './imported-certificates.repository';
+import { noSuchCert } from './instance-reference';
+import { InstanceViews } from './instance-views';
+import { trustedRoots } from './trusted-roots';
+
+@Injectable()
+export class ImportInstance {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly objects: CertObjectsRepository,
+    private readonly imported: ImportedCertificates,
+    private readonly certificates: Certificates,
+    private readonly views: InstanceViews,
+  ) {}
+
+  /**
+   * Takes a certificate that was issued elsewhere. It becomes the current one where it is the best.
+   *
+   * @throws Refusal `no_such_cert`, `missing_param`, `bad_certificate`, `already_imported`, `bad_param`
+   */
+  async run(write: WriteRequest, cn: string, given: Arguments, expansion: Expansion): Promise<Answer> {
+    const sent = readImportRequest(given);
+    return await this.requests.run(write, async (tx) => {
+      const object = await this.objects.lock(tx, write.accountId, cn);
+      if (object === null) throw noSuchCert();
+      const certificate = judgeImport(sent, cn, trustedRoots, new Date());
+      const { planId, csr } = object;
+      const there = await this.imported.instanceOf(tx, planId, certificate);
+      if (there !== null) throw alreadyImported(there);
+      const id = await this.imported.insert(tx, object, certificate);
+      const wanted = { dnsNames: dnsNamesOf(object), spkiSha256: csr.spkiSha256 };
+      await this.certificates.reselectCurrent(tx, planId, wanted);
+      const [shown] = await this.views.ofImported([id], expansion, tx);
+      return jsonAnswer(shown);
+    });
+  }
+}
+
+function alreadyImported(instanceId: string): Refusal {
+  const message = `The certificate is there already, as the instance ${instanceId}.`;
+  return new Refusal('already_imported', message, { param: 'crt' });
+}

@@ -1,0 +1,104 @@
+import { parseDnsNames } from '@certwright/dns-names';
+import type { KeyType } from '@certwright/issuance';
+import { type Certificate, checkIssued, type IssuedMismatch, type IssuedMismatchCode } from '@certwright/pki';
+import { badCertificate, type SentCertificates } from './import-request';
+
+/** A certificate that somebody else has issued, found to be what it is said to be. */
+export interface ImportedCertificate {
+  readonly leaf: Certificate;
+  readonly keyType: KeyType;
+  /** In normal form; what is no DNS name that a certificate may have is left out. */
+  readonly dnsNames: readonly string[];
+  /** Without the root. */
+  readonly chain: readonly Certificate[];
+  /** Null: it was not sent, and is none that everybody knows. */
+  readonly root: Certificate | null;
+}
+
+/** What the certificate itself may not be. Whoever issued it answers for the rest, such as further names. */
+const refusedOfLeaf: ReadonlySet<IssuedMismatchCode> = new Set([
+  'not_yet_valid',
+  'expired',
+  'is_ca',
+  'no_server_auth',
+]);
+const refusedOfChain: ReadonlySet<IssuedMismatchCode> = new Set(['not_yet_valid', 'expired', 'broken_chain']);
+
+/**
+ * @param cn in normal form; the certificate must have it among its names, literally
+ * @param rootsNamed roots that everybody knows, by the DER of their subject
+ * @throws Refusal `bad_certificate`
+ */
+export function judgeImport(
+  { leaf, issuers }: SentCertificates,
+  cn: string,
+  rootsNamed: (subject: Uint8Array) => readonly Certificate[],
+  now: Date,
+): ImportedCertificate {
+  const { names } = parseDnsNames(leaf.dnsNames);
+  if (!names.includes(cn)) throw badCertificate('crt', `has not the name ${cn} among its alternative names.`);
+  if (leaf.keyType === undefined) throw badCertificate('crt', 'has a key that is neither RSA nor ECDSA.');
+  // Of one second no interval is left that the database could hold.
+  if (leaf.notBefore >= leaf.notAfter) throw badCertificate('crt', 'ends before it begins.');
+  assertNone('crt', mismatchesOf(leaf, [], leaf, now), refusedOfLeaf);
+  const { chain, root } = withoutRoot(leaf, issuers, rootsNamed);
+  assertCertified(leaf, chain, root, now);
+  return { leaf, keyType: leaf.keyType, dnsNames: names, chain, root };
+}
+
+/** A root is known by being its own issuer; one that was not sent is looked for. */
+function withoutRoot(
+  leaf: Certificate,
+  issuers: readonly Certificate[],
+  rootsNamed: (subject: Uint8Array) => readonly Certificate[],
+): Pick<ImportedCertificate, 'chain' | 'root'> {
+  const last = issuers.at(-1) ?? leaf;
+  if (isSelfIssued(last)) return { chain: issuers.slice(0, -1), root: last };
+  const root = rootsNamed(last.issuer.der).find((candidate) => certifies(candidate, last));
+  return { chain: issuers, root: root ?? null };
+}
+
+function isSelfIssued({ issuer, subject }: Certificate): boolean {
+  return Buffer.compare(issuer.der, subject.der) === 0;
+}
+
+/** Of two roots of one name only one has the key. */
+function certifies(issuer: Certificate, certificate: Certificate): boolean {
+  return !mismatchesOf(certificate, [], issuer, certificate.notBefore).some(
+    ({ code }) => code === 'broken_chain',
+  );
+}
+
+function assertCertified(
+  leaf: Certificate,
+  chain: readonly Certificate[],
+  root: Certificate | null,
+  now: Date,
+): void {
+  // Without a root the last of the chain stands for it: nobody is there to certify that one.
+  const anchor = root ?? chain.at(-1);
+  if (anchor === undefined || anchor === leaf) return;
+  const between = root === null ? chain.slice(0, -1) : chain;
+  assertNone('chain', mismatchesOf(leaf, between, anchor, now), refusedOfChain);
+  if (root === null && anchor.notAfter < now)
+    throw badCertificate('chain', 'ends in a certificate that has expired.');
+}
+
+function assertNone(
+  param: string,
+  mismatches: readonly IssuedMismatch[],
+  refused: ReadonlySet<IssuedMismatchCode>,
+): void {
+  const first = mismatches.find(({ code }) => refused.has(code));
+  if (first !== undefined) throw badCertificate(param, `cannot be imported. ${first.message}`);
+}
+
+function mismatchesOf(
+  leaf: Certificate,
+  chain: readonly Certificate[],
+  root: Certificate,
+  now: Date,
+): readonly IssuedMismatch[] {
+  const issued = { leaf: leaf.der, chain: chain.map(({ der }) => der), root: root.der };
+  return checkIssued(issued, { dnsNames: leaf.dnsNames, spkiSha256: leaf.spkiSha256, now });
+}

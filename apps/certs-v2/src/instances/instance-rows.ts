@@ -1,0 +1,117 @@
+import type { ApprovalWay, IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import type { StoredSan } from '@certwright/persistence';
+import type { StoredInstance } from './instance';
+
+/** Which big columns are read. */
+export interface InstanceNeeds {
+  /** CSRs: none, those of pending instances (a temporary certificate is made from one), or all. */
+  readonly csr: 'none' | 'pending' | 'all';
+  /** Chains and roots. */
+  readonly chain: boolean;
+}
+
+export const leastNeeds: InstanceNeeds = { csr: 'none', chain: false };
+
+/** As PostgreSQL answers. What belongs to the attempt is null in one that was imported, what to the certificate in one without. */
+export interface InstanceRow {
+  readonly id: string;
+  readonly planId: string;
+  readonly accountId: string;
+  readonly openedAt: Date;
+  readonly spkiSha256: Buffer;
+  readonly isActive: boolean;
+  readonly issuanceId: string | null;
+  readonly attemptState: IssuanceState;
+  readonly product: string;
+  readonly dnsNames: string[];
+  readonly ownerFacts: { readonly sans?: readonly StoredSan[] | null } | null;
+  readonly approvalWays: Record<string, ApprovalWay> | null;
+  readonly approvals: NameApproval[];
+  readonly lastError: IssuanceError | null;
+  readonly csr: Buffer | null;
+  readonly certificateId: string | null;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly revokedAt: Date | null;
+  readonly sha256: Buffer;
+  readonly leaf: Buffer;
+  readonly chain: Buffer[] | null;
+  readonly root: Buffer | null;
+}
+
+export interface InstanceSources {
+  /** SELECT … FROM issuances, with the certificates that came of them. */
+  readonly attempts: string;
+  /** SELECT … FROM certificates, with the issuances that they came of; those of imported ones are absent. */
+  readonly certificates: string;
+}
+
+const csrColumn = {
+  none: 'NULL::bytea',
+  pending: `CASE WHEN issuance.state = 'open' THEN terms.csr END`,
+  all: 'terms.csr',
+} as const satisfies Record<InstanceNeeds['csr'], string>;
+
+/** The same columns from both sides, since an issuance may have no certificate, and a certificate no issuance. */
+export function sources({ csr, chain }: InstanceNeeds): InstanceSources {
+  const columns = `
+    SELECT coalesce(issuance.public_id, certificate.id) AS id,
+      coalesce(issuance.plan_id, certificate.plan_id) AS "planId",
+      coalesce(issuance.account_id, certificate.account_id) AS "accountId",
+      coalesce(issuance.opened_at, certificate.created_at) AS "openedAt",
+      coalesce(certificate.spki_sha256, terms.spki_sha256) AS "spkiSha256",
+      coalesce(certificate.revoked_at IS NULL AND certificate.not_after >= now(), false) AS "isActive",
+      issuance.id AS "issuanceId", issuance.state AS "attemptState", issuance.approvals,
+      issuance.last_error AS "lastError", terms.product, terms.dns_names AS "dnsNames",
+      terms.owner_facts AS "ownerFacts", terms.approval_ways AS "approvalWays", ${csrColumn[csr]} AS csr,
+      certificate.id AS "certificateId", certificate.not_before AS "notBefore", certificate.not_after AS "notAfter",
+      certificate.revoked_at AS "revokedAt", certificate.sha256, certificate.leaf,
+      ${chain ? 'certificate_chain.chain, certificate_chain.root' : 'NULL::bytea[] AS chain, NULL::bytea AS root'}`;
+  const withChain = chain
+    ? 'LEFT JOIN certificate_chain ON certificate_chain.sha256 = certificate.chain_sha256'
+    : '';
+  return {
+    attempts: `${columns} FROM issuance JOIN terms ON terms.id = issuance.terms_id
+      LEFT JOIN certificate ON certificate.issuance_id = issuance.id ${withChain}`,
+    certificates: `${columns} FROM certificate LEFT JOIN issuance ON issuance.id = certificate.issuance_id
+      LEFT JOIN terms ON terms.id = issuance.terms_id ${withChain}`,
+  };
+}
+
+export function storedInstance(row: InstanceRow): StoredInstance {
+  const { id, planId, accountId, openedAt, spkiSha256, issuanceId, certificateId } = row;
+  return {
+    id,
+    planId,
+    accountId,
+    openedAt,
+    spkiSha256,
+    attempt:
+      issuanceId === null
+        ? null
+        : {
+            issuanceId,
+            state: row.attemptState,
+            product: row.product,
+            dnsNames: row.dnsNames,
+            sans: row.ownerFacts?.sans ?? null,
+            approvalWays: row.approvalWays,
+            approvals: row.approvals,
+            lastError: row.lastError,
+            csr: row.csr,
+          },
+    certificate:
+      certificateId === null
+        ? null
+        : {
+            certificateId,
+            notBefore: row.notBefore,
+            notAfter: row.notAfter,
+            revokedAt: row.revokedAt,
+            sha256: row.sha256,
+            leaf: row.leaf,
+            chain: row.chain,
+            root: row.root,
+          },
+  };
+}

@@ -1,0 +1,224 @@
+import { eventually } from '@certwright/testing';
+import {
+  type InstanceNews,
+  PendingInstances,
+  type PendingInstancesOptions,
+  type Waiting,
+} from './pending-instances';
+
+jest.setTimeout(30_000);
+
+/** News as Redis brings it: told to whoever listens at this moment, or lost. */
+class FakeNews implements InstanceNews {
+  readonly listeners = new Map<string, Set<() => void>>();
+  readonly reconnected = new Set<() => void>();
+
+  on(issuanceId: string, listener: () => void): () => void {
+    const all = this.listeners.get(issuanceId) ?? new Set();
+    this.listeners.set(issuanceId, all.add(listener));
+    return () => {
+      all.delete(listener);
+      if (all.size === 0) this.listeners.delete(issuanceId);
+    };
+  }
+
+  onReconnected(listener: () => void): () => void {
+    this.reconnected.add(listener);
+    return () => void this.reconnected.delete(listener);
+  }
+
+  tell(issuanceId: string): void {
+    for (const listener of this.listeners.get(issuanceId) ?? []) listener();
+  }
+}
+
+let news: FakeNews;
+let closed: Set<string>;
+/** Ids of each look. */
+let looks: (readonly string[])[];
+let failures: unknown[];
+const opened: PendingInstances[] = [];
+const farAwayMs = 3_600_000;
+
+beforeEach(() => {
+  news = new FakeNews();
+  closed = new Set();
+  looks = [];
+  failures = [];
+});
+afterEach(() => opened.splice(0).forEach((pending) => pending.close()));
+
+/** Looks by itself only when told to, unless a spec is about that. */
+function pendingInstances(options: Partial<PendingInstancesOptions> = {}): PendingInstances {
+  const pending = new PendingInstances({
+    news,
+    closedAmong: async (ids) => {
+      looks.push(ids);
+      return await Promise.resolve(ids.filter((id) => closed.has(id)));
+    },
+    onFailure: (error) => void failures.push(error),
+    lookEveryMs: farAwayMs,
+    ...options,
+  });
+  opened.push(pending);
+  return pending;
+}
+
+const waiting = (issuanceId: string, change: Partial<Waiting> = {}): Waiting => ({
+  issuanceId,
+  accountId: '1',
+  forMs: farAwayMs,
+  whenGone: () => undefined,
+  ...change,
+});
+
+/** Until the looks under way are done. */
+const settled = () => new Promise(setImmediate);
+
+describe('a client that waits for a pending instance', () => {
+  it('is told when news comes and the database says that it is closed', async () => {
+    const pending = pendingInstances();
+    const end = pending.wait(waiting('7'));
+    await settled();
+    news.tell('7');
+    await settled();
+    expect([pending.count, looks]).toEqual([1, [['7'], ['7']]]);
+    closed.add('7');
+    news.tell('7');
+    expect(await end).toBe('closed');
+    expect([pending.count, news.listeners.size]).toEqual([0, 0]);
+  });
+
+  it('is told of what closed between the reading of its row and the wait, without any news', async () => {
+    closed.add('7');
+    expect(await pendingInstances().wait(waiting('7'))).toBe('closed');
+  });
+
+  it('hears nothing of others', async () => {
+    const pending = pendingInstances();
+    const ends: string[] = [];
+    void pending.wait(waiting('7')).then((end) => ends.push(`7 ${end}`));
+    void pending.wait(waiting('8')).then((end) => ends.push(`8 ${end}`));
+    closed.add('8');
+    news.tell('8');
+    await settled();
+    expect([ends, pending.count]).toEqual([['8 closed'], 1]);
+  });
+
+  it('is found by the round where all news is lost', async () => {
+    const pending = pendingInstances({ lookEveryMs: 1 });
+    const end = pending.wait(waiting('7'));
+    await settled();
+    closed.add('7');
+    expect(await end).toBe('closed');
+  });
+
+  it('is looked for at once when news can be heard again', async () => {
+    const pending = pendingInstances();
+    const ends = ['7', '8', '9'].map((id) => pending.wait(waiting(id)));
+    await settled();
+    looks.length = 0;
+    ['7', '8', '9'].forEach((id) => closed.add(id));
+    for (const reconnected of news.reconnected) reconnected();
+    expect(await Promise.all(ends)).toEqual(['closed', 'closed', 'closed']);
+    expect(looks).toEqual([['7', '8', '9']]);
+  });
+
+  it('never waits longer than it said', async () => {
+    const pending = pendingInstances();
+    const begun = performance.now();
+    const ends = await Promise.all([
+      pending.wait(waiting('7', { forMs: 600 })),
+      pending.wait(waiting('8', { forMs: 600 })),
+    ]);
+    expect(ends).toEqual(['time is up', 'time is up']);
+    expect(performance.now() - begun).toBeGreaterThan(300);
+    expect(pending.count).toBe(0);
+  });
+
+  it('is forgotten at once when it goes away', async () => {
+    const pending = pendingInstances();
+    let goAway = (): void => undefined;
+    const end = pending.wait(waiting('7', { whenGone: (gone) => void (goAway = gone) }));
+    const other = pending.wait(waiting('7'));
+    goAway();
+    expect(await end).toBe('gone');
+    expect(pending.count).toBe(1);
+    closed.add('7');
+    news.tell('7');
+    expect(await other).toBe('closed');
+    goAway();
+    expect([pending.count, news.listeners.size]).toEqual([0, 0]);
+  });
+
+  it('that had gone away before the wait began is not kept', async () => {
+    const pending = pendingInstances();
+    expect(await pending.wait(waiting('7', { whenGone: (gone) => gone() }))).toBe('gone');
+    expect([pending.count, news.listeners.size]).toEqual([0, 0]);
+  });
+});
+
+describe('many clients', () => {
+  it('cost one statement at a time, whatever comes meanwhile', async () => {
+    let answer: () => void = () => undefined;
+    const pending = pendingInstances({
+      closedAmong: async (ids) => {
+        looks.push(ids);
+        await new Promise<void>((resolve) => (answer = resolve));
+        return ids.filter((id) => closed.has(id));
+      },
+    });
+    const ids = Array.from({ length: 500 }, (_, index) => String(index));
+    const ends = ids.flatMap((id) => [pending.wait(waiting(id)), pending.wait(waiting(id))]);
+    expect(looks.map(({ length }) => length)).toEqual([1]);
+    for (const id of ids) {
+      closed.add(id);
+      news.tell(id);
+    }
+    answer();
+    await eventually(() => expect(looks.map(({ length }) => length)).toEqual([1, 500]));
+    answer();
+    expect(new Set(await Promise.all(ends))).toEqual(new Set(['closed']));
+    expect(looks).toHaveLength(2);
+  });
+
+  it('outlive a database that is away', async () => {
+    let isAway = true;
+    const pending = pendingInstances({
+      lookEveryMs: 1,
+      closedAmong: async (ids) =>
+        isAway ? await Promise.reject(new Error('away')) : await Promise.resolve(ids),
+    });
+    const end = pending.wait(waiting('7'));
+    await eventually(() => expect(failures.length).toBeGreaterThan(1));
+    isAway = false;
+    expect(await end).toBe('closed');
+  });
+
+  it('are all answered when the process stops, and none waits from then on', async () => {
+    const pending = pendingInstances();
+    const ends = ['7', '8', '8'].map((id) => pending.wait(waiting(id)));
+    pending.close();
+    expect(await Promise.all(ends)).toEqual(['turned away', 'turned away', 'turned away']);
+    expect(await pending.wait(waiting('9'))).toBe('turned away');
+    expect([pending.count, news.reconnected.size]).toEqual([0, 0]);
+  });
+
+  it('are as many as the process takes, and no account takes all places', async () => {
+    const pending = pendingInstances({ most: 4, mostOfAccount: 3 });
+    const wait = (accountId: string) => pending.wait(waiting('7', { accountId }));
+    const kept = ['1', '1', '1'].map(wait);
+    expect(await wait('1')).toBe('turned away');
+    kept.push(wait('2'));
+    expect(await wait('3')).toBe('turned away');
+    closed.add('7');
+    news.tell('7');
+    expect(await Promise.all(kept)).toEqual(Array(4).fill('closed'));
+    closed.clear();
+    const again = wait('1');
+    expect(pending.count).toBe(1);
+    closed.add('7');
+    news.tell('7');
+    expect(await again).toBe('closed');
+  });
+});

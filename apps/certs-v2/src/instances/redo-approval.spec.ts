@@ -1,0 +1,101 @@
+import { RunningApi, type Tenant } from '../testing/running-api';
+import { activatePending, createObject, csrFor, otherKeys, pathOf } from './testing/bought';
+import { openIssuance } from '../testing/forged-instances';
+
+jest.setTimeout(60_000);
+
+let api: RunningApi;
+let tenant: Tenant;
+beforeAll(async () => {
+  api = await RunningApi.start();
+});
+beforeEach(async () => {
+  tenant = await api.tenant();
+});
+afterAll(() => api.stop());
+
+const cn = 'www.example.com';
+const redo = () => tenant.post(`${pathOf(cn)}/redo_approval`);
+const rowOf = async (id: number) => {
+  const [row] = await api.database.query(
+    `SELECT lease_token::int, due_at <= clock_timestamp() AS due, issuance.terms_id, plan.terms_id AS plan_terms_id
+     FROM issuance JOIN plan ON plan.id = plan_id WHERE public_id = $1`,
+    [id],
+  );
+  return row;
+};
+
+describe('redo_approval', () => {
+  it('needs a pending instance', async () => {
+    await createObject(tenant, cn);
+    const refused = async () => {
+      const { status, json } = await redo();
+      expect([status, json.reason]).toEqual([409, 'no_pending_instance']);
+    };
+    await refused();
+    await tenant.post(`${pathOf(cn)}/buy`);
+    await activatePending(api, tenant, cn);
+    await refused();
+  });
+
+  it('has the pending instance approved as the object says now, at once', async () => {
+    await createObject(tenant, cn);
+    const { id: instanceId } = (await tenant.post(`${pathOf(cn)}/buy`)).json;
+    await api.database.query(
+      `UPDATE issuance SET due_at = now() + interval '1 hour', approvals = jsonb_set(approvals, '{1,status}', '"approved"')
+       WHERE public_id = $1`,
+      [instanceId],
+    );
+    const before = await rowOf(instanceId);
+    expect(before?.['due']).toBe(false);
+    await tenant.post(pathOf(cn), { approval_method: 'email', approver_email: 'admin@example.com' });
+    const { status, json } = await redo();
+    expect([status, json.id, json.state]).toEqual([200, instanceId, 'pending']);
+    expect(json).toMatchObject({
+      approval_method: 'email',
+      approver_email: 'admin@example.com',
+      approval: [
+        { name: cn, method: 'email', status: 'pending' },
+        { name: 'example.com', method: 'email', status: 'pending' },
+      ],
+    });
+    const after = await rowOf(instanceId);
+    expect(after).toMatchObject({ due: true, lease_token: before?.['lease_token'] + 1 });
+    expect(after?.['terms_id']).toBe(after?.['plan_terms_id']);
+    // The same instance: nothing new was bought.
+    expect((await tenant.post(`${pathOf(cn)}/buy`)).json.reason).toBe('already_pending');
+  });
+
+  it('keeps what is approved in an unchanged way, and the names and key that were bought', async () => {
+    await createObject(tenant, cn, {
+      sans: [{ type: 'dns', value: 'a.example.com', approval_method: 'dns' }],
+    });
+    const { instanceId } = await openIssuance(api, tenant, cn, { approved: [cn] });
+    await tenant.post(pathOf(cn), {
+      csr: csrFor(cn, otherKeys),
+      sans: [{ type: 'dns', value: 'b.example.com', approval_method: 'dns' }],
+    });
+    const { json } = await redo();
+    expect(json).toMatchObject({
+      id: instanceId,
+      sans: [{ value: 'a.example.com', approval_method: 'dns' }],
+      approval: [
+        { name: cn, method: 'dns', status: 'approved' },
+        { name: 'a.example.com', method: 'dns', status: 'pending' },
+      ],
+    });
+    const row = await rowOf(instanceId);
+    expect(row?.['terms_id']).not.toBe(row?.['plan_terms_id']);
+  });
+
+  it('may be said again and again, and in a form', async () => {
+    await createObject(tenant, cn);
+    const { id } = (await tenant.post(`${pathOf(cn)}/buy`)).json;
+    for (const _ of [1, 2, 3]) {
+      expect((await tenant.postForm(`${pathOf(cn)}/redo_approval`, '')).json).toMatchObject({
+        id,
+        state: 'pending',
+      });
+    }
+  });
+});

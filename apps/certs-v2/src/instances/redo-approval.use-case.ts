@@ -1,0 +1,38 @@
+import { Issuances, RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { Injectable } from '@nestjs/common';
+import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import type { Expansion } from '../wire/expansion';
+import { Refusal } from '../wire/reasons';
+import { noSuchCert } from './instance-reference';
+import { InstanceViews } from './instance-views';
+import { openingFacts } from './opening-facts';
+
+@Injectable()
+export class RedoApproval {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly objects: CertObjectsRepository,
+    private readonly issuances: Issuances,
+    private readonly views: InstanceViews,
+  ) {}
+
+  /**
+   * The names of the pending instance are approved as the object says now; one that the object no longer has is approved
+   * as before.
+   *
+   * @throws Refusal `no_such_cert`, `no_pending_instance`
+   */
+  async run(write: WriteRequest, cn: string, expansion: Expansion): Promise<Answer> {
+    return await this.requests.run(write, async (tx) => {
+      const object = await this.objects.lock(tx, write.accountId, cn);
+      if (object === null) throw noSuchCert();
+      const { pending, approvalWays } = await openingFacts(tx, object);
+      const { planId, termsId } = object;
+      if (pending === null || !(await this.issuances.redoApprovals(tx, planId, approvalWays, termsId))) {
+        throw new Refusal('no_pending_instance', 'No instance of this certificate is pending.');
+      }
+      return jsonAnswer(await this.views.one(pending.issuanceId, expansion, tx));
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import { RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { IssuanceNews } from '@certwright/redis';
+import { Injectable } from '@nestjs/common';
+import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { type Answer, jsonAnswer } from '../wire/answer';
+import type { Arguments } from '../wire/arguments';
+import { noSuchCert } from './instance-reference';
+import { InstanceRevocation, type RevocationCount } from './instance-revocation';
+import { openingFacts } from './opening-facts';
+
+@Injectable()
+export class RevokeInstances {
+  constructor(
+    private readonly requests: RepeatableRequests,
+    private readonly objects: CertObjectsRepository,
+    private readonly revocation: InstanceRevocation,
+    private readonly news: IssuanceNews,
+  ) {}
+
+  /**
+   * Said again, it changes nothing and tells how far it is: the numbers are those of the instances as they are now.
+   *
+   * @throws Refusal `no_such_cert`, `bad_param`
+   */
+  async run(write: WriteRequest, cn: string, given: Arguments): Promise<Answer> {
+    const all = given.boolean('all') ?? false;
+    let canceledId: string | null = null;
+    const answer = await this.requests.run(write, async (tx) => {
+      const object = await this.objects.lock(tx, write.accountId, cn);
+      if (object === null) throw noSuchCert();
+      if (all) {
+        canceledId = (await openingFacts(tx, object)).pending?.issuanceId ?? null;
+        await this.revocation.revokeAll(tx, object);
+      } else await this.revocation.revokeOthers(tx, object);
+      const scope = all ? 'all' : 'all but the current';
+      return jsonAnswer(revocationJson(await this.revocation.count(tx, object.planId, scope)));
+    });
+    // Whoever waits for it learns at once that it is canceled.
+    if (canceledId !== null) this.news.publish(canceledId);
+    return answer;
+  }
+}
+
+function revocationJson({ revoked, unconfirmed, active, imported }: RevocationCount): object {
+  return {
+    status: unconfirmed > 0 ? 'pending' : 'revoked',
+    num_revoked: revoked,
+    num_active: active,
+    num_imported: imported,
+  };
+}

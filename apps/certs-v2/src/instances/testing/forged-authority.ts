@@ -1,0 +1,124 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { encodePem } from '@certwright/pki';
+
+export interface ForgedKeys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+/** What a forged certificate is for. */
+export interface CertificateWish {
+  readonly dnsNames?: readonly string[];
+  readonly keys?: ForgedKeys;
+  readonly isCa?: boolean;
+  /** `1.3.6.1.5.5.7.3.1` unless told; null: no such extension. */
+  readonly usage?: 'server' | 'client' | null;
+  readonly notBefore?: Date;
+  readonly notAfter?: Date;
+  /** The certificate says that this one has issued it; whose key signed it, is another matter. */
+  readonly issuerName?: string;
+}
+
+export interface ForgedCertificate {
+  readonly der: Buffer;
+  readonly pem: string;
+  readonly keys: ForgedKeys;
+  /** SHA-256 over the DER SubjectPublicKeyInfo, lower-case hex. */
+  readonly pubkeyHash: string;
+}
+
+/** A certificate and a key that sign others. */
+export interface ForgedAuthority extends ForgedCertificate {
+  readonly name: string;
+  /** An end entity. */
+  issue(wish: CertificateWish): ForgedCertificate;
+  /** An authority beneath it. */
+  subordinate(name: string, wish?: CertificateWish): ForgedAuthority;
+}
+
+const dayMs = 86_400_000;
+export const inDays = (days: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs);
+
+export const p256 = (): ForgedKeys => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+
+export function forgedRoot(name: string, wish: CertificateWish = {}): ForgedAuthority {
+  const keys = wish.keys ?? p256();
+  const der = certificate(
+    name,
+    keys,
+    { name: wish.issuerName ?? name, keys },
+    { ...wish, isCa: wish.isCa ?? true },
+  );
+  return authority(name, keys, der);
+}
+
+function authority(name: string, keys: ForgedKeys, der: Buffer): ForgedAuthority {
+  const made = (subject: string, wish: CertificateWish): ForgedCertificate => {
+    const own = wish.keys ?? p256();
+    return forged(certificate(subject, own, { name: wish.issuerName ?? name, keys }, wish), own);
+  };
+  return {
+    ...forged(der, keys),
+    name,
+    issue: (wish) => made(wish.dnsNames?.[0] ?? 'nobody', wish),
+    subordinate: (subject, wish = {}) => {
+      const { der: own, keys: ownKeys } = made(subject, { isCa: true, ...wish });
+      return authority(subject, ownKeys, own);
+    },
+  };
+}
+
+function forged(der: Buffer, keys: ForgedKeys): ForgedCertificate {
+  const pubkeyHash = createHash('sha256').update(spkiOf(keys)).digest('hex');
+  return { der, pem: encodePem('CERTIFICATE', der), keys, pubkeyHash };
+}
+
+let serial = 0;
+
+function certificate(
+  subject: string,
+  keys: ForgedKeys,
+  issuer: { readonly name: string; readonly keys: ForgedKeys },
+  { dnsNames = [], isCa = false, usage = isCa ? null : 'server', notBefore, notAfter }: CertificateWish,
+): Buffer {
+  const extensions = [
+    ...(dnsNames.length === 0
+      ? []
+      : [extension('551d11', sequence(...dnsNames.map((name) => tlv(0x82, Buffer.from(name)))))]),
+    ...(usage === null
+      ? []
+      : [extension('551d25', sequence(id(usage === 'server' ? '2b06010505070301' : '2b06010505070302')))]),
+    ...(isCa ? [extension('551d13', sequence(tlv(0x01, Buffer.of(0xff))))] : []),
+  ];
+  const body = sequence(
+    tlv(0xa0, tlv(0x02, Buffer.of(2))),
+    tlv(0x02, Buffer.of(0x01, ((serial += 1) >> 8) & 0xff, serial & 0xff)),
+    ecdsaWithSha256,
+    nameOf(issuer.name),
+    sequence(utcTime(notBefore ?? inDays(-1)), utcTime(notAfter ?? inDays(90))),
+    nameOf(subject),
+    spkiOf(keys),
+    tlv(0xa3, sequence(...extensions)),
+  );
+  return sequence(
+    body,
+    ecdsaWithSha256,
+    tlv(0x03, Buffer.of(0), sign('sha256', body, issuer.keys.privateKey)),
+  );
+}
+
+const tlv = (tag: number, ...contents: readonly Uint8Array[]): Buffer => {
+  const content = Buffer.concat(contents);
+  const { length } = content;
+  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
+};
+const sequence = (...contents: readonly Uint8Array[]): Buffer => tlv(0x30, ...contents);
+const id = (hex: string): Buffer => tlv(0x06, Buffer.from(hex, 'hex'));
+const extension = (hex: string, value: Buffer): Buffer => sequence(id(hex), tlv(0x04, value));
+const ecdsaWithSha256 = sequence(id('2a8648ce3d040302'));
+const nameOf = (text: string): Buffer =>
+  sequence(tlv(0x31, sequence(id('550403'), tlv(0x0c, Buffer.from(text)))));
+const spkiOf = ({ publicKey }: ForgedKeys): Buffer => publicKey.export({ type: 'spki', format: 'der' });
+const utcTime = (at: Date): Buffer =>
+  tlv(0x17, Buffer.from(`${at.toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`));

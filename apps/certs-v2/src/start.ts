@@ -1,0 +1,77 @@
+import { AccountUsers, ApiKeys, claimDeployment, databaseProblem } from '@certwright/persistence';
+import {
+  connectRedis,
+  followDisabledKeys,
+  IssuanceNews,
+  ProbeQuestions,
+  RedisTokenBuckets,
+} from '@certwright/redis';
+import {
+  ApiKeyCache,
+  Authenticator,
+  closeHttpApp,
+  createHttpApp,
+  FallbackTokenBuckets,
+  MemoryTokenBuckets,
+  Passwords,
+  requestLimits,
+  type RunningProcess,
+} from '@certwright/service';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
+import { runAnnouncements } from './announcements/run-announcements';
+import { AppModule } from './app.module';
+import { LookLimit } from './cert-objects/look-limit';
+import type { CertsConfig } from './config';
+import { TestLimit } from './installation-test/test-limit';
+import { openWaiting } from './instances/open-waiting';
+import { PendingInstances } from './instances/pending-instances';
+import { jsonContentType } from './wire/answer';
+import { renderProblem } from './wire/problem';
+
+/**
+ * Opens everything and listens. Waits for the database for half a minute; Redis may be away, at the start too.
+ *
+ * @returns the application, which listens on `HOST` and `PORT`
+ */
+export async function start(config: CertsConfig, running: RunningProcess): Promise<NestFastifyApplication> {
+  const { log, metrics, readiness } = running;
+  const redis = connectRedis(config.REDIS_URL, { name: 'certs-v2-limits', log });
+  running.opened('redis', () => redis.close());
+  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+  const probes = new ProbeQuestions(config.REDIS_URL, { name: 'certs-v2-probes', log });
+  running.opened('questions to the prober', () => probes.close());
+  // Keys and users are looked up in the application's database, which is there before the first request is.
+  const keys = new ApiKeyCache({ find: async (secretSha256) => await app.get(ApiKeys).find(secretSha256) });
+  const passwords = new Passwords({ find: async (name) => await app.get(AccountUsers).find(name) });
+  const waiting = openWaiting(config.REDIS_URL, running, () => app);
+  const surroundings = [
+    { provide: ProbeQuestions, useValue: probes },
+    { provide: LookLimit, useValue: new LookLimit(buckets) },
+    { provide: TestLimit, useValue: new TestLimit(buckets, config.INSTALLATION_TESTS_PER_MIN) },
+    { provide: IssuanceNews, useValue: waiting.news },
+    { provide: PendingInstances, useValue: waiting.pending },
+  ];
+  const app: NestFastifyApplication = await createHttpApp(AppModule.forRoot(config, surroundings), {
+    log,
+    metrics,
+    readiness,
+    renderProblem,
+    toProblem: databaseProblem,
+    authenticator: new Authenticator(keys, buckets, requestLimits(config), passwords),
+    trustedProxies: config.TRUSTED_PROXIES,
+    jsonContentType,
+    acceptForms: true,
+  });
+  running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
+  running.opened('waiting polls', () => waiting.pending.close());
+  const database = app.get(DataSource);
+  await claimDeployment(database, config.CERTWRIGHT_MODE);
+  readiness.add('database', () => database.query('SELECT 1'));
+  const news = followDisabledKeys(config.REDIS_URL, { name: 'certs-v2', keys, log });
+  running.opened('disabled keys', () => news.close());
+  runAnnouncements(app, config, running);
+  await app.listen(config.PORT, config.HOST);
+  log.info({ url: await app.getUrl() }, 'listening');
+  return app;
+}

@@ -1,0 +1,151 @@
+import { randomBytes, randomInt, scryptSync } from 'node:crypto';
+import { request } from 'node:http';
+import {
+  apiKeySha256,
+  createLogger,
+  Metrics,
+  mintApiKey,
+  Readiness,
+  type RunningProcess,
+} from '@certwright/service';
+import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Client } from 'pg';
+import { certsSettings } from '../config';
+import { start } from '../start';
+import { type Answered, type Sent, Tenant } from './tenant';
+
+type Settings = Readonly<Record<string, string>>;
+
+/** What `SEALING_KEYS` is in specs. */
+export const specSealingKey = randomBytes(32).toString('base64');
+
+/** The sweep asks by itself, whatever a request does. */
+const isOfSweep = (statement: string) => statement.includes('account_with_news');
+
+/** The whole API on a real PostgreSQL, a real Redis and a real port. */
+export class RunningApi {
+  private readonly closes: (() => unknown)[] = [];
+  /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
+  readonly logged: string[] = [];
+  app: NestFastifyApplication;
+  url: string;
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly redis: TestRedis,
+    readonly readiness: Readiness,
+  ) {}
+
+  /** @param settings on top of generous limits; may depend on where the database is */
+  static async start(
+    settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
+  ): Promise<RunningApi> {
+    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    const special = typeof settings === 'function' ? await settings(database.url) : settings;
+    const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
+    const config = certsSettings.read({
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      READS_PER_S: '100000',
+      WRITES_PER_S: '100000',
+      DRAIN_TIME: '0',
+      SEALING_KEYS: specSealingKey,
+      ...special,
+    });
+    const running: RunningProcess = {
+      name: 'certs-v2',
+      log: createLogger('certs-v2', config.LOG_LEVEL, { write: (line) => void api.logged.push(line) }),
+      metrics: new Metrics('certs-v2'),
+      readiness: api.readiness,
+      opened: (_name, close) => void api.closes.unshift(close),
+    };
+    try {
+      api.app = await start(config, running);
+    } catch (error) {
+      await api.stop();
+      throw error;
+    }
+    api.readiness.started();
+    api.url = (await api.app.getUrl()).replace('[::1]', '127.0.0.1');
+    return api;
+  }
+
+  async stop(): Promise<void> {
+    for (const close of this.closes) await close();
+    await Promise.all([this.database.dispose(), this.redis.dispose()]);
+  }
+
+  /** A new account and its API key, which may order and manage certificates unless other permissions are said. */
+  async tenant(...permissions: string[]): Promise<Tenant> {
+    const accountId = String(randomInt(1, 2 ** 47));
+    const apiKey = mintApiKey(accountId, randomBytes);
+    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
+    await this.database.query(
+      `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, $3)`,
+      [
+        accountId,
+        apiKeySha256(apiKey),
+        permissions.length > 0 ? permissions : ['Order and Manage Certificates'],
+      ],
+    );
+    return new Tenant(this, accountId, apiKey);
+  }
+
+  /** A person of the account who signs in with a password. @returns the account as that person calls it */
+  async user(tenant: Tenant, email: string, password: string): Promise<Tenant> {
+    await this.database.query(
+      `INSERT INTO account_user (account_id, email, password_hash) VALUES ($1, $2, $3)`,
+      [tenant.accountId, email, passwordHash(password)],
+    );
+    return tenant.as(email, password);
+  }
+
+  /** The texts of the statements that the API sends to the database for what `work` asks. */
+  async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+    const statements: string[] = [];
+    const query = jest.spyOn(Client.prototype, 'query');
+    await work();
+    for (const [statement] of query.mock.calls as unknown[][]) {
+      statements.push(typeof statement === 'string' ? statement : (statement as { text: string }).text);
+    }
+    query.mockRestore();
+    return statements.filter((statement) => !isOfSweep(statement));
+  }
+
+  /** The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON. */
+  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const { hostname, port } = new URL(this.url);
+    return await new Promise((resolve, reject) => {
+      const contentType = text === undefined ? {} : { 'content-type': 'application/json' };
+      const sent = request(
+        { hostname, port, method, path, headers: { ...contentType, ...headers } },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('end', () => {
+            const answer = Buffer.concat(chunks).toString();
+            const isJson = answer !== '' && response.headers['content-type'] === 'application/json';
+            const json = isJson ? JSON.parse(answer) : undefined;
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer, json });
+          });
+        },
+      );
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  }
+}
+
+/** As `account_user.password_hash` has it, and with the cost that the administration uses. */
+function passwordHash(password: string): string {
+  const { N, r, p } = { N: 2 ** 15, r: 8, p: 1 };
+  const salt = randomBytes(16);
+  const hash = scryptSync(password, salt, 32, { N, r, p, maxmem: 64 * 1024 * 1024 });
+  return `scrypt:${N}:${r}:${p}:${salt.toString('base64url')}:${hash.toString('base64url')}`;
+}
+
+export { Tenant, type Answered, type Sent } from './tenant';

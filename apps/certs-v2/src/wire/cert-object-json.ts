@@ -1,0 +1,121 @@
+import { isWildcard } from '@certwright/dns-names';
+import type { ApprovalMethod } from '@certwright/issuance';
+import { encodePem } from '@certwright/pki';
+import type { ReadyApprovals } from '../cert-objects/approval-statuses';
+import type { PlacedWay } from '../cert-objects/approval-ways';
+import { defaultSanOf, type StoredCertObject } from '../cert-objects/cert-object';
+import type { AccountSubject } from '../cert-objects/cert-object-facts';
+import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from './approval-json';
+import type { Expansion } from './expansion';
+
+export interface CertObjectFacts extends ApprovalFacts {
+  readonly subject: AccountSubject;
+  readonly ready: ReadyApprovals;
+  /** How each name of the object is approved. */
+  readonly ways: ReadonlyMap<string, PlacedWay>;
+  /** Instances as they are shown; null: there is none. */
+  readonly current: object | null;
+  readonly pending: object | null;
+}
+
+export interface CertObjectPlaces extends ApprovalPlaces {
+  /** In front of download tokens, without a slash at its end. */
+  readonly downloadUrl: string;
+}
+
+export function certObjectJson(
+  object: StoredCertObject,
+  expansion: Expansion,
+  facts: CertObjectFacts,
+  places: CertObjectPlaces,
+): object {
+  const { cn, sans } = object;
+  const nameJson = nameJsonIn(expansion, facts, places);
+  const sanJson = (value: string) => ({ type: 'dns', value, ...nameJson(value, 'sans') });
+  return {
+    exists: true,
+    ...subjectJson(cn, facts.subject),
+    auto_renew: object.autoRenew,
+    muted: object.muted,
+    ...nameJson(cn, null),
+    type: object.type,
+    sans: sans === null ? null : sans.map(({ value }) => sanJson(value)),
+    ...(sans === null ? { default_san: sanJson(defaultSanOf(cn)) } : {}),
+    tags: object.tags,
+    ...(expansion.has('csr') ? { csr: encodePem('CERTIFICATE REQUEST', object.csr.der) } : {}),
+    pubkey_hash: Buffer.from(object.csr.spkiSha256).toString('hex'),
+    current_download: `${places.downloadUrl}/${object.downloadToken}`,
+    ...instancesJson(expansion, facts),
+    billed_through: object.paidThrough === null ? null : Math.floor(object.paidThrough.getTime() / 1_000),
+    subscription_ending: !object.autoRenew,
+  };
+}
+
+/** A common name that the account has no object of. */
+export function missingCertObjectJson(cn: string, subject: AccountSubject, expansion: Expansion): object {
+  return {
+    exists: false,
+    ...subjectJson(cn, subject),
+    auto_renew: true,
+    muted: false,
+    approval_method: null,
+    type: null,
+    sans: null,
+    tags: [],
+    pubkey_hash: null,
+    current_download: null,
+    ...instancesJson(expansion, { current: null, pending: null }),
+    billed_through: null,
+    subscription_ending: false,
+  };
+}
+
+/** Where the account says no country: a CSR must have one. */
+const defaultCountry = 'US';
+
+function subjectJson(cn: string, { country, state, locality, organization }: AccountSubject): object {
+  const dn = {
+    C: country ?? defaultCountry,
+    ...(state === null ? {} : { ST: state }),
+    ...(locality === null ? {} : { L: locality }),
+    ...(organization === null ? {} : { O: organization }),
+    CN: cn,
+  };
+  return { cn, wildcard: isWildcard(cn), dn };
+}
+
+function instancesJson(
+  expansion: Expansion,
+  { current, pending }: Pick<CertObjectFacts, 'current' | 'pending'>,
+): object {
+  return {
+    ...(expansion.has('current') ? { current } : {}),
+    ...(expansion.has('pending') ? { pending } : {}),
+  };
+}
+
+/**
+ * How the names of an object are shown. `dns_approval.status` speaks of the object and of each SAN; `sans.dns_approval.status`
+ * of the SANs alone.
+ */
+function nameJsonIn(
+  expansion: Expansion,
+  { ways, ready, ...facts }: CertObjectFacts,
+  places: ApprovalPlaces,
+): (dnsName: string, within: 'sans' | null) => object {
+  return (dnsName, within) => {
+    const way = ways.get(dnsName);
+    if (way === undefined) throw new Error(`nobody says how ${dnsName} is approved`);
+    const wanted =
+      wantsStatus(expansion, way.method) ||
+      (within !== null && wantsStatus(expansion.below(within), way.method));
+    const isReady = wanted ? ready.has(way) : undefined;
+    const shown = { way, recordPlace: way.recordPlace, ready: { dns: isReady, http: isReady } };
+    return approvalJson(shown, facts, places);
+  };
+}
+
+/** Whether the answer tells if approvals in this way are in place; of an email nobody can know. */
+export function wantsStatus(expansion: Expansion, method: ApprovalMethod): boolean {
+  return method !== 'email' && expansion.below(`${method}_approval`).has('status');
+}

@@ -1,0 +1,184 @@
+import { bodyPackings } from '@certwright/ct-persistence';
+import { logStates } from '@certwright/ct';
+import {
+  defineSettings,
+  durationMs,
+  filePath,
+  hostPort,
+  integer,
+  list,
+  oneOf,
+  processSettings,
+  SettingsError,
+  type SettingValues,
+  string,
+  url,
+} from '@certwright/service';
+import { perLog, type PerLog } from './log-list/per-log';
+import { readStart, type Start } from './following/start-point';
+
+/** Of the list that browsers go by; the other ones say the same with fewer logs. */
+const publicLogList = 'https://www.gstatic.com/ct/log_list/v3/log_list.json';
+
+const perLogMeaning = 'For all logs, then exceptions as `log=value`, a log by its description or URL';
+
+/** Every setting of ct-ingest. */
+export const settings = defineSettings({
+  ...processSettings({ opsPort: 4391 }),
+  CT_DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The ct database' }),
+  CT_DATABASE_POOL_SIZE: integer({
+    meaning: 'Connections to the database at most; a batch holds one while it is committed',
+    unit: 'connections',
+    min: 2,
+    max: 100,
+    default: 10,
+  }),
+  LOG_LIST: string({
+    meaning: 'Which logs there are: a file or URL with a log list in version 3 of its schema',
+    default: publicLogList,
+  }),
+  LOG_LIST_RELOAD: durationMs({
+    meaning: 'How often the log list and the file of monitored domains are read again',
+    minMs: 100,
+    maxMs: 7 * 86_400_000,
+    default: 10 * 60_000,
+  }),
+  LOGS: list(string({ meaning: 'A state, or the description or URL of a log' }), {
+    meaning: `Which logs of the list are followed: those in one of these states (${logStates.join(', ')}, unknown) and those named; names alone: no others`,
+    default: ['usable', 'qualified', 'readonly'],
+  }),
+  START: list(string({ meaning: 'A place' }), {
+    meaning: `Where a log begins of which nothing was ingested yet: beginning, now, an index or a date. ${perLogMeaning}`,
+    default: ['beginning'],
+  }),
+  FOLLOW_CONCURRENCY: integer({
+    meaning: 'Logs that this process follows at the same time; more of them take turns',
+    unit: 'logs',
+    min: 1,
+    max: 200,
+    default: 8,
+  }),
+  TURN_TIME: durationMs({
+    meaning: 'How long a log with a backlog is followed before another one has its turn',
+    minMs: 100,
+    maxMs: 3_600_000,
+    default: 60_000,
+  }),
+  LEASE_TIME: durationMs({
+    meaning: 'How long a log waits for a process that has died; a living one lengthens its lease',
+    minMs: 500,
+    maxMs: 600_000,
+    default: 30_000,
+  }),
+  POLL_INTERVAL: durationMs({
+    meaning: 'How often a log is asked for a newer head once all its entries are ingested',
+    minMs: 50,
+    maxMs: 86_400_000,
+    default: 10_000,
+  }),
+  REQUESTS_PER_SECOND: list(string({ meaning: 'A number' }), {
+    meaning: `Requests to one log; fewer for a while after it said 429. ${perLogMeaning}`,
+    default: ['5'],
+  }),
+  PARALLEL_FETCHES: list(string({ meaning: 'A number' }), {
+    meaning: `Requests to one log that are under way at the same time. ${perLogMeaning}`,
+    default: ['4'],
+  }),
+  PAGE_SIZE: integer({
+    meaning:
+      'Entries asked for with one get-entries; a log may answer with fewer, and is then asked for as many',
+    unit: 'entries',
+    min: 1,
+    max: 100_000,
+    default: 512,
+  }),
+  REQUEST_TIMEOUT: durationMs({
+    meaning:
+      'How long a log may take for one answer, from the look-up to the last octet; ten times that for a huge entry',
+    minMs: 100,
+    maxMs: 600_000,
+    default: 30_000,
+  }),
+  STALE_HEAD_PATIENCE: durationMs({
+    meaning:
+      'How long a log may answer with an older head than one it gave before, as mirrors behind one name do, until that counts as a rollback',
+    maxMs: 7 * 86_400_000,
+    default: 2 * 60_000,
+  }),
+  CONTACT: string({
+    meaning: 'Mail address or URL at which log operators reach you; sent in User-Agent',
+    pattern: /^[\x21-\x7e]{1,200}$/,
+    default: null,
+  }),
+  MEMORY_LIMIT: integer({
+    meaning: 'What the process takes at most, whatever logs send; fetches wait when it is used up',
+    unit: 'MiB',
+    min: 384,
+    max: 65_536,
+    default: 512,
+  }),
+  CT_INDEX_SCOPE: oneOf(['all', 'monitored'], {
+    meaning:
+      'What is stored: every issuance, or those with a name at or below a domain of MONITORED_DOMAINS_FILE. Logs are read and verified all the same',
+    default: 'all',
+  }),
+  MONITORED_DOMAINS_FILE: filePath({
+    meaning: 'One domain per line; # begins a comment. A domain that is added counts from then on',
+    default: null,
+  }),
+  BODY_PACKING: oneOf(bodyPackings, {
+    meaning:
+      'How certificates are stored: deflate halves them at 60 µs of CPU each, so 15,000 a second at most; both can be read',
+    default: 'deflate',
+  }),
+  ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
+    meaning:
+      'Special-purpose networks that logs and the log list may be in all the same; none of them by default',
+    default: [],
+  }),
+  DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver, by IP address' }), {
+    meaning: 'Where hosts of logs are looked up; empty: at the resolvers of the system',
+    default: [],
+  }),
+});
+
+type Read = SettingValues<typeof settings.table>;
+
+export type Config = Omit<Read, 'START' | 'REQUESTS_PER_SECOND' | 'PARALLEL_FETCHES'> & {
+  readonly START: PerLog<Start>;
+  readonly REQUESTS_PER_SECOND: PerLog<number>;
+  readonly PARALLEL_FETCHES: PerLog<number>;
+};
+
+/** @throws SettingsError */
+export function config(): Config {
+  const read = settings.read(process.env);
+  const faults: { name: string; fault: string }[] = [];
+  const each = <T>(
+    name: 'START' | 'REQUESTS_PER_SECOND' | 'PARALLEL_FETCHES',
+    readValue: (text: string) => T | null,
+    wanted: string,
+  ): PerLog<T> => {
+    const value = perLog(read[name], readValue);
+    if (value === null)
+      faults.push({ name, fault: `has an entry that is not ${wanted}, or says nothing for all logs` });
+    return value as PerLog<T>;
+  };
+  const values = {
+    ...read,
+    START: each('START', readStart, 'beginning, now, an index or a date'),
+    REQUESTS_PER_SECOND: each('REQUESTS_PER_SECOND', numberUpTo(10_000, 0.01), 'a number from 0.01 to 10000'),
+    PARALLEL_FETCHES: each('PARALLEL_FETCHES', numberUpTo(64, 1), 'a number from 1 to 64'),
+  };
+  if (read.CT_INDEX_SCOPE === 'monitored' && read.MONITORED_DOMAINS_FILE === null)
+    faults.push({ name: 'MONITORED_DOMAINS_FILE', fault: 'is missing: CT_INDEX_SCOPE is monitored' });
+  if (faults.length > 0) throw new SettingsError(faults);
+  return values;
+}
+
+function numberUpTo(most: number, least: number) {
+  return (text: string): number | null => {
+    const value = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
+    return value >= least && value <= most ? value : null;
+  };
+}

@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { CompactTree } from '@certwright/ct';
+import { type Child, eventually, startChild } from '@certwright/testing';
+import { FakeLog } from './testing/fake-log';
+import { forgeMany, forgePair } from './testing/forged-entries';
+import { IngestFixture } from './testing/ingest-fixture';
+
+const workspaceRoot = path.join(__dirname, '../../..');
+const main = path.join(workspaceRoot, 'dist/apps/ct-ingest/main.js');
+const patience = { withinMs: 60_000 };
+
+jest.setTimeout(180_000);
+
+let ingest: IngestFixture;
+const logs: FakeLog[] = [];
+const children: Child[] = [];
+
+beforeAll(async () => {
+  execFileSync(process.execPath, ['tools/build/build.mjs', 'apps/ct-ingest'], { cwd: workspaceRoot });
+  ingest = await IngestFixture.open();
+}, 60_000);
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.signal('SIGKILL');
+    await child.ended;
+  }
+  await Promise.all(logs.splice(0).map(async (log) => await log.close()));
+  await ingest.database.query('TRUNCATE ct_log, ct_odd_entry, ct_issuance, ct_name, ct_known');
+});
+afterAll(async () => await ingest.close());
+
+async function opened(kind: FakeLog['kind'], entries: number): Promise<FakeLog> {
+  const log = await FakeLog.open(kind, forgeMany(entries));
+  logs.push(log);
+  return log;
+}
+
+/** A list of the logs that are open. */
+const listFile = () => ingest.file('log-list.json', JSON.stringify(ingest.list(...logs)));
+
+async function startIngest(env: Record<string, string> = {}): Promise<Child> {
+  const child = await startChild(process.execPath, {
+    args: ['--enable-source-maps', main],
+    env: {
+      CT_DATABASE_URL: ingest.url,
+      LOG_LIST: listFile(),
+      LOG_LIST_RELOAD: '200ms',
+      ALLOWED_NETWORKS: '127.0.0.0/8',
+      OPS_PORT: '0',
+      LEASE_TIME: '1s',
+      POLL_INTERVAL: '100ms',
+      REQUESTS_PER_SECOND: '1000',
+      PAGE_SIZE: '50',
+      ...env,
+    },
+  });
+  children.push(child);
+  return child;
+}
+
+/** Every entry exactly once, and nothing else. */
+async function expectWhole(issuances: number): Promise<void> {
+  const rows = await ingest.logs.all();
+  for (const log of logs) {
+    const row = rows.find(({ logId }) => logId.equals(log.logId));
+    const size = String(log.head.treeSize);
+    expect(row).toMatchObject({ position: size, verifiedSize: size, startIndex: '0' });
+    expect(CompactTree.restore(row?.treeState ?? Buffer.alloc(0))?.root()).toEqual(
+      log.root(log.head.treeSize),
+    );
+  }
+  const [stored] = await ingest.database.query(
+    `SELECT count(*)::int AS rows, count(DISTINCT tbs_sha256)::int AS issuances,
+       count(*) FILTER (WHERE precertificate)::int AS incomplete FROM ct_issuance`,
+  );
+  expect(stored).toEqual({ rows: issuances, issuances, incomplete: 0 });
+  const [names] = await ingest.database.query(
+    `SELECT count(*)::int AS rows, count(DISTINCT (key, position))::int AS once FROM ct_name`,
+  );
+  expect(names).toEqual({ rows: issuances * 2 + issuances, once: issuances * 2 + issuances });
+}
+
+const arrived = async () =>
+  await eventually(async () => {
+    const rows = await ingest.logs.all();
+    expect(rows.map(({ verifiedSize }) => verifiedSize)).toEqual(
+      logs.map(({ head }) => String(head.treeSize)),
+    );
+  }, patience);
+
+it('killed again and again, it has ingested each entry of each log exactly once, and the roots hold', async () => {
+  for (const kind of ['rfc6962', 'static'] as const) {
+    const log = await opened(kind, 2_000);
+    log.page = 50;
+    log.intercept = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return false;
+    };
+  }
+  const asked = () => logs.reduce((sum, log) => sum + log.asked.length, 0);
+  for (let kill = 0; kill < 7; kill += 1) {
+    const before = asked();
+    const child = await startIngest({ PARALLEL_FETCHES: '1', TURN_TIME: '1s' });
+    await eventually(() => expect(asked()).toBeGreaterThan(before + 4 + 2 * kill), patience);
+    for (const log of logs) log.add(forgeMany(20, log.entries.length / 2));
+    child.signal('SIGKILL');
+    await child.ended;
+  }
+  await startIngest();
+  await arrived();
+  await expectWhole((2_000 + 7 * 20) / 2);
+});
+
+it('copies share the logs, and one that was frozen writes nothing when it comes back', async () => {
+  for (const kind of ['rfc6962', 'static'] as const) await opened(kind, 1_000);
+  const frozen = await startIngest();
+  await eventually(() => expect(logs[0]?.asked.length).toBeGreaterThan(3), patience);
+  frozen.signal('SIGSTOP');
+  await startIngest();
+  for (const log of logs) log.add(forgeMany(300, 500));
+  await arrived();
+  frozen.signal('SIGCONT');
+  for (const log of logs) log.add(forgeMany(100, 650));
+  await arrived();
+  await expectWhole(700);
+  expect((await frozen.stop()).code).toBe(0);
+});
+
+it('follows a log that the list names later, leaves one that it names no more, and says when one is stopped', async () => {
+  await opened('rfc6962', 10);
+  const child = await startIngest();
+  await arrived();
+  const bad = await opened('static', 10);
+  bad.forgetKey();
+  listFile();
+  await child.says(/"alarm":"log_stopped".*ALARM/, 20_000);
+  expect((await ingest.logs.all()).map(({ stoppedReason }) => stoppedReason?.slice(0, 10))).toEqual([
+    undefined,
+    'signature:',
+  ]);
+  await Promise.all(logs.splice(0, 1).map(async (log) => await log.close()));
+  listFile();
+  await eventually(async () => expect((await ingest.logs.all())[0]?.enabled).toBe(false), patience);
+  expect((await child.stop()).code).toBe(0);
+});
+
+it('keeps within its memory whatever logs send: dozens of entries of 16 MB', async () => {
+  for (const kind of ['rfc6962', 'static'] as const) {
+    const log = await opened(kind, 10);
+    const [huge] = [forgePair(5_000, { padding: 16_000_000 }).precertificate];
+    // The same octets again and again: this process has memory of its own to care for.
+    log.add(Array.from({ length: 6 }, () => huge));
+    log.gzip = false;
+    log.add(forgeMany(10, 5));
+  }
+  const child = await startIngest({ MEMORY_LIMIT: '512', LEASE_TIME: '20s' });
+  await arrived();
+  const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+  expect(Number(peak) / 1_024).toBeLessThan(512);
+  expect(await ingest.rows('ct_issuance')).toBe(10);
+  expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(['6', '6']);
+});
+
+it.each([
+  ['a start that is none', { START: 'yesterday' }, /START has an entry that is not/],
+  ['no rate for all logs', { REQUESTS_PER_SECOND: 'https://a.example/=3' }, /says nothing for all logs/],
+  ['a scope without its file', { CT_INDEX_SCOPE: 'monitored' }, /MONITORED_DOMAINS_FILE is missing/],
+])('does not start with %s', async (_, env, said) => {
+  const child = await startIngest(env);
+  expect((await child.ended).code).toBe(1);
+  expect(child.output()).toMatch(said);
+});

@@ -1,0 +1,124 @@
+import { type CompactTree, type Issued, readEntry, tbsSha256 } from '@certwright/ct';
+import type { BodyPacking, IngestedBatch, NewIssuance, OddEntry } from '@certwright/ct-persistence';
+import type { FetchedEntry } from '../log-api/log-api';
+import type { IndexedScope } from '../reading/indexed-scope';
+import type { FetchIssuer, Issuers } from '../reading/issuers';
+import { newIssuance } from '../reading/new-issuance';
+import type { RecentIssuances } from '../reading/recent-issuances';
+
+/** What became of an entry before the database saw it. */
+export type EntryOutcome = 'stored' | 'known' | 'expired' | 'elsewhere' | 'odd';
+
+/** When a batch is committed: entries, octets to be stored, rows of the name index. */
+const mostEntries = 2_048;
+const mostOctets = 2 * 1_048_576;
+const mostNameKeys = 30_000;
+
+/** Certificates that have expired so long ago are of no use to anybody who searches, ms. */
+const expiredAfterMs = 86_400_000;
+
+export interface Reading {
+  readonly issuers: Issuers;
+  readonly recent: RecentIssuances;
+  readonly scope: IndexedScope;
+  readonly packing: BodyPacking;
+  readonly now: () => number;
+}
+
+/** Entries of one log, one after another, on their way into the database. */
+export class Batch {
+  readonly outcomes: Record<EntryOutcome, number> = { stored: 0, known: 0, expired: 0, elsewhere: 0, odd: 0 };
+  private readonly issuances = new Map<string, NewIssuance>();
+  private readonly odd: OddEntry[] = [];
+  private readonly from: number;
+  private octets = 0;
+  private nameKeys = 0;
+  private entryAt: Date | null = null;
+
+  /** @param tree of all entries before the batch; it grows with each entry that is added */
+  constructor(
+    private readonly tree: CompactTree,
+    private readonly reading: Reading,
+    private readonly fetchIssuer: FetchIssuer,
+  ) {
+    this.from = tree.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.tree.size === this.from;
+  }
+
+  get isFull(): boolean {
+    const entries = this.tree.size - this.from;
+    return entries >= mostEntries || this.octets >= mostOctets || this.nameKeys >= mostNameKeys;
+  }
+
+  async add(fetched: FetchedEntry): Promise<void> {
+    const outcome = fetched.kind === 'odd' ? this.addOdd(fetched) : await this.addRead(fetched);
+    this.outcomes[outcome] += 1;
+    this.tree.append(fetched.leafHash);
+  }
+
+  /** What the database is told. @param verified the tree hashes to a signed root */
+  ingested(verified: boolean): IngestedBatch {
+    return {
+      from: BigInt(this.from),
+      to: BigInt(this.tree.size),
+      issuances: [...this.issuances.values()],
+      odd: this.odd,
+      treeState: this.tree.serialize(),
+      entryAt: this.entryAt,
+      verified,
+    };
+  }
+
+  /** From now on these are known. */
+  committed(): void {
+    for (const [tbs, { precertificate }] of this.issuances)
+      this.reading.recent.committed(tbs, precertificate);
+  }
+
+  private addOdd({ fault, leaf, leafBytes }: Omit<OddEntry, 'index'>): EntryOutcome {
+    const index = BigInt(this.tree.size);
+    this.odd.push({ index, fault, leaf, leafBytes: leafBytes ?? leaf.length });
+    this.octets += leaf.length;
+    return 'odd';
+  }
+
+  private async addRead({ entry }: Extract<FetchedEntry, { kind: 'read' }>): Promise<EntryOutcome> {
+    this.entryAt = timeOf(entry.timestamp);
+    const issued = readEntry(entry);
+    if (issued.layout === null) {
+      const leaf = Buffer.concat([Buffer.from([0, 0]), entry.timestampedEntry]);
+      return this.addOdd({ fault: 'no_tbs', leaf, leafBytes: leaf.length });
+    }
+    const { now, scope, recent, issuers, packing } = this.reading;
+    if (issued.notAfter !== null && issued.notAfter < now() - expiredAfterMs) return 'expired';
+    if (!scope.covers(issued.dnsNames)) return 'elsewhere';
+    const tbs = tbsSha256(issued);
+    const isPrecertificate = entry.type === 'precertificate';
+    if (recent.has(tbs, isPrecertificate) || this.holds(tbs, isPrecertificate)) return 'known';
+    // Awaited only where it must be: a promise per entry costs more than reading one.
+    const known = issuers.of(entry, issued, this.fetchIssuer);
+    const issuer = known instanceof Promise ? await known : known;
+    this.addIssuance(tbs, newIssuance(entry, issued, tbs, issuer, packing), issued);
+    return 'stored';
+  }
+
+  /** In one batch the certificate takes the place of its precertificate. */
+  private holds(tbs: string, isPrecertificate: boolean): boolean {
+    const held = this.issuances.get(tbs);
+    return held !== undefined && (isPrecertificate || !held.precertificate);
+  }
+
+  private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames }: Issued): void {
+    this.issuances.set(tbs, issuance);
+    this.nameKeys += issuance.nameKeys.length;
+    this.octets += issuance.body.length + dnsNames.reduce((sum, name) => sum + name.length, 0);
+  }
+}
+
+/** Null for what no log's clock ever said: a date that cannot be stored. */
+function timeOf(ms: number): Date | null {
+  return ms < 253_402_300_800_000 ? new Date(ms) : null;
+}

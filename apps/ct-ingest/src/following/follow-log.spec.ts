@@ -1,0 +1,206 @@
+import { CompactTree } from '@certwright/ct';
+import { pageOfAll, unpackBody } from '@certwright/ct-persistence';
+import { FakeLog, type FakeLogKind } from '../testing/fake-log';
+import { forgeMany, forgePair, issuerDer, issuerSpkiSha256, sha256 } from '../testing/forged-entries';
+import { IngestFixture } from '../testing/ingest-fixture';
+import type { IndexedScope } from '../reading/indexed-scope';
+
+jest.setTimeout(60_000);
+
+const logs: FakeLog[] = [];
+let ingest: IngestFixture;
+beforeAll(async () => void (ingest = await IngestFixture.open()));
+afterAll(async () => await ingest.close());
+afterEach(async () => {
+  await Promise.all(logs.splice(0).map(async (log) => await log.close()));
+  await ingest.database.query('TRUNCATE ct_log, ct_odd_entry, ct_issuance, ct_name, ct_known');
+  ingest.stopped.length = ingest.unavailable.length = ingest.stumbled.length = 0;
+  for (const outcome of Object.keys(ingest.outcomes)) delete ingest.outcomes[outcome as 'odd'];
+});
+
+async function opened(kind: FakeLogKind, entries: number): Promise<FakeLog> {
+  const log = await FakeLog.open(kind, forgeMany(entries));
+  logs.push(log);
+  await ingest.keep(...logs);
+  return log;
+}
+
+const kinds = ['rfc6962', 'static'] as const;
+const issuances = async () =>
+  await pageOfAll(ingest.database.manager, { after: '0', limit: 10_000, withBody: true });
+
+describe.each(kinds)('a log with the interface %s', (kind) => {
+  it('is read to its head, and hashes to its signed root', async () => {
+    const log = await opened(kind, 700);
+    const followed = await ingest.turn(ingest.follower());
+    expect(followed).toMatchObject({
+      position: '700',
+      headSize: '700',
+      verifiedSize: '700',
+      entriesOdd: '0',
+    });
+    expect(CompactTree.restore(followed.treeState)?.root()).toEqual(log.root(700));
+    expect(followed.headSigned?.length).toBeGreaterThan(100);
+    expect(await ingest.rows('ct_issuance')).toBe(350);
+    expect(followed.entryAt).toEqual(new Date(Date.UTC(2026, 0, 1) + 349_001));
+  });
+
+  it('tells of an issuance what its certificate says, and who issued it', async () => {
+    await opened(kind, 1);
+    await ingest.turn(ingest.follower());
+    const { precertificate } = forgePair(0);
+    const [issuance] = await issuances();
+    expect(issuance).toMatchObject({ precertificate: true, dnsNames: ['n0.example.com'] });
+    const der = precertificate.precertificateDer ?? Buffer.alloc(0);
+    expect(unpackBody(issuance?.body ?? Buffer.alloc(1)).equals(der)).toBe(true);
+    expect(issuance?.certSha256).toEqual(sha256(der));
+    expect(issuance?.serial.toString('hex')).toBe('110000000010000000');
+    const [issuer] = await ingest.database.query(`SELECT spki_sha256, certificate_der FROM ct_issuer`);
+    expect(issuer).toEqual({ spki_sha256: issuerSpkiSha256, certificate_der: issuerDer });
+  });
+
+  it('that grows is read on from where it stood', async () => {
+    const log = await opened(kind, 300);
+    const follower = ingest.follower();
+    await ingest.turn(follower);
+    log.add(forgeMany(301, 150));
+    log.asked.length = 0;
+    expect(await ingest.turn(follower)).toMatchObject({ position: '601', verifiedSize: '601' });
+    expect(log.asked.some((path) => path.startsWith('/tile/data/000') || path.includes('start=0'))).toBe(
+      false,
+    );
+    expect(await ingest.rows('ct_issuance')).toBe(301);
+  });
+
+  it('that has nothing new is asked for its head, and for nothing else', async () => {
+    const log = await opened(kind, 300);
+    const follower = ingest.follower();
+    await ingest.turn(follower);
+    log.asked.length = 0;
+    await ingest.turn(follower);
+    expect(log.asked).toHaveLength(1);
+  });
+
+  it('without entries is followed', async () => {
+    const log = await opened(kind, 0);
+    const follower = ingest.follower();
+    expect(await ingest.turn(follower)).toMatchObject({ position: '0', headSize: '0', failures: 0 });
+    log.add(forgeMany(3));
+    expect(await ingest.turn(follower)).toMatchObject({ position: '3', verifiedSize: '3' });
+  });
+
+  it.each([
+    ['an index', '300', 300],
+    ['a date', '2026-01-01T00:02:00Z', 240],
+    ['now', 'now', 700],
+    ['an index beyond its end', '5000', 700],
+  ])('begins at %s: what lies before is proved to be part of the tree', async (_, start, index) => {
+    const log = await opened(kind, 700);
+    const follower = ingest.follower({ start });
+    const begun = await ingest.turn(follower);
+    expect(begun).toMatchObject({ startIndex: String(index), position: '700', verifiedSize: '700' });
+    log.add(forgeMany(60, 350));
+    const followed = await ingest.turn(ingest.follower({ start: '1' }));
+    expect(followed).toMatchObject({ startIndex: String(index), position: '760', verifiedSize: '760' });
+    expect(CompactTree.restore(followed.treeState)?.root()).toEqual(log.root(760));
+    expect(await ingest.rows('ct_issuance')).toBe((760 - index) / 2);
+  });
+
+  it('that begins now while it has no entries begins with its first one', async () => {
+    const log = await opened(kind, 0);
+    await ingest.turn(ingest.follower({ start: 'now' }));
+    log.add(forgeMany(5));
+    expect(await ingest.turn(ingest.follower({ start: 'now' }))).toMatchObject({
+      startIndex: '0',
+      position: '5',
+    });
+  });
+
+  it('with a backlog lets others have their turn, and goes on', async () => {
+    await opened(kind, 700);
+    const follower = ingest.follower({ turnMs: 0, parallel: 1 });
+    const positions: number[] = [];
+    for (let turn = 0; turn < 20 && positions.at(-1) !== 700; turn += 1)
+      positions.push(Number((await ingest.turn(follower)).position));
+    expect(positions.length).toBeGreaterThan(2);
+    expect((await ingest.log()).verifiedSize).toBe('700');
+  });
+
+  it('is given back when the process stops, with nothing half done', async () => {
+    const log = await opened(kind, 700);
+    const stopping = new AbortController();
+    log.intercept = (path) => {
+      if (path.includes('001') || path.includes('start=300')) stopping.abort(new Error('stop'));
+      return false;
+    };
+    const stopped = await ingest.turn(ingest.follower({ parallel: 1 }), stopping.signal);
+    expect(stopped).toMatchObject({ leasedUntil: null, failures: 0, stoppedAt: null });
+    log.intercept = () => false;
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ position: '700', verifiedSize: '700' });
+    expect(await ingest.rows('ct_issuance')).toBe(350);
+  });
+});
+
+it('an issuance in several logs, and its certificate after its precertificate, is one', async () => {
+  await opened('rfc6962', 100);
+  await opened('static', 200);
+  await ingest.turn(ingest.follower());
+  await ingest.turn(ingest.follower());
+  const found = await issuances();
+  expect(found).toHaveLength(100);
+  expect(found.every(({ precertificate }) => !precertificate)).toBe(true);
+});
+
+it('what was seen a moment ago in another log is not read again', async () => {
+  await opened('rfc6962', 100);
+  const follower = ingest.follower();
+  await ingest.turn(follower);
+  await opened('static', 100);
+  await ingest.database.query('UPDATE ct_log SET enabled = (position = 0)');
+  await ingest.turn(follower);
+  // Of each pair of the first log, its certificate took the place of its precertificate.
+  expect(ingest.outcomes).toMatchObject({ stored: 100, known: 100 });
+});
+
+it('what has expired is part of the tree, and not of the index', async () => {
+  const log = await opened('static', 0);
+  const yesterday = new Date(Date.now() - 2 * 86_400_000);
+  log.add(forgeMany(10, 0, { notAfter: yesterday }));
+  log.add(forgeMany(2, 5));
+  expect(await ingest.turn(ingest.follower())).toMatchObject({ position: '12', verifiedSize: '12' });
+  expect(ingest.outcomes).toMatchObject({ expired: 10 });
+  expect(await ingest.rows('ct_issuance')).toBe(1);
+});
+
+it('of names that nobody monitors nothing is stored; the tree is verified all the same', async () => {
+  await opened('static', 40);
+  const scope: IndexedScope = { covers: (names) => names.includes('n7.example.com') };
+  expect(await ingest.turn(ingest.follower({ scope }))).toMatchObject({ position: '40', verifiedSize: '40' });
+  expect((await issuances()).map(({ dnsNames }) => dnsNames)).toEqual([['n7.example.com']]);
+});
+
+it('a log keeps its lease while a turn takes longer than that', async () => {
+  const log = await opened('rfc6962', 20);
+  log.intercept = async (path) => {
+    if (path.includes('get-entries')) await new Promise((resolve) => setTimeout(resolve, 1_500));
+    return false;
+  };
+  await ingest.database.query(`UPDATE ct_log SET due_at = now() - interval '1 second'`);
+  const leased = await ingest.logs.lease(900);
+  if (leased === null) throw new Error('not leased');
+  await ingest.follower({ leaseMs: 900 }).turn(leased, new AbortController().signal);
+  expect(await ingest.log()).toMatchObject({ position: '20' });
+});
+
+it('a copy whose lease is over writes nothing, and stops asking', async () => {
+  const log = await opened('rfc6962', 20);
+  const follower = ingest.follower({ leaseMs: 300 });
+  log.intercept = async (path) => {
+    if (!path.includes('get-entries')) return false;
+    await ingest.database.query('UPDATE ct_log SET lease_token = lease_token + 1');
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    return false;
+  };
+  expect(await ingest.turn(follower)).toMatchObject({ position: '0' });
+  expect(ingest.leasesLost).toBe(1);
+});

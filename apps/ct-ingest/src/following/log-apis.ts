@@ -1,0 +1,52 @@
+import { readLogKey } from '@certwright/ct';
+import type { CtLogEntity } from '@certwright/ct-persistence';
+import type { AddressGuard } from '@certwright/outbound';
+import type { LogApi } from '../log-api/log-api';
+import { LogUnavailable } from '../log-api/log-faults';
+import { LogRequests } from '../log-api/log-requests';
+import { Pace } from '../log-api/pace';
+import { Rfc6962Log } from '../log-api/rfc6962-log';
+import { StaticLog } from '../log-api/static-log';
+import type { PerLog } from '../log-list/per-log';
+import { MemoryBudget } from '../memory/memory-budget';
+import type { MemoryShares } from '../memory/memory-shares';
+
+export interface LogApisOptions {
+  readonly guard: AddressGuard;
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  readonly requestsPerSecond: PerLog<number>;
+  readonly pageSize: number;
+  readonly shares: MemoryShares;
+  readonly now: () => number;
+}
+
+/** How each log is asked: kept from turn to turn, so that its pace is, and the size of page that it likes. */
+export class LogApis {
+  private readonly apis = new Map<string, LogApi>();
+  private readonly memory: MemoryBudget;
+
+  constructor(private readonly options: LogApisOptions) {
+    this.memory = new MemoryBudget(options.shares.answers);
+  }
+
+  /** @throws LogUnavailable when its key is none that a log may have */
+  of(log: CtLogEntity): LogApi {
+    const key = [log.id, log.kind, log.url, log.origin].join(' ');
+    let api = this.apis.get(key);
+    if (api === undefined) this.apis.set(key, (api = this.open(log)));
+    return api;
+  }
+
+  private open(log: CtLogEntity): LogApi {
+    const key = readLogKey(log.keyDer);
+    if (key === null) throw new LogUnavailable('The key of the log is none that a log may have.');
+    const { guard, userAgent, timeoutMs, requestsPerSecond, pageSize, shares, now } = this.options;
+    const pace = Pace.perSecond(requestsPerSecond.of(log));
+    const requests = new LogRequests({ guard, pace, userAgent, timeoutMs, now });
+    const common = { url: log.url, key, requests, memory: this.memory, shares };
+    return log.kind === 'static'
+      ? new StaticLog({ ...common, origin: log.origin ?? '' })
+      : new Rfc6962Log({ ...common, pageSize });
+  }
+}

@@ -1,0 +1,41 @@
+/** Where a log begins of which nothing was ingested yet. */
+export type Start =
+  | { readonly at: 'beginning' | 'now' }
+  | { readonly at: 'index'; readonly index: number }
+  /** The first entry with this timestamp or a later one, milliseconds since the epoch. */
+  | { readonly at: 'date'; readonly ms: number };
+
+export function readStart(text: string): Start | null {
+  if (text === 'beginning' || text === 'now') return { at: text };
+  if (/^\d{1,15}$/.test(text)) return { at: 'index', index: Number(text) };
+  const ms = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(ms) ? null : { at: 'date', ms };
+}
+
+/**
+ * The index of the first entry that is ingested, at most the size of the tree. Timestamps of neighbours may be in another order
+ * than their indices by as much as the log's maximum merge delay, so a date is found as exactly as that.
+ */
+export async function startIndex(
+  start: Start,
+  treeSize: number,
+  timestampAt: (index: number) => Promise<number>,
+): Promise<number> {
+  switch (start.at) {
+    case 'beginning':
+      return 0;
+    case 'now':
+      return treeSize;
+    case 'index':
+      return Math.min(start.index, treeSize);
+    case 'date': {
+      let [from, to] = [0, treeSize];
+      while (from < to) {
+        const middle = Math.floor((from + to) / 2);
+        if ((await timestampAt(middle)) < start.ms) from = middle + 1;
+        else to = middle;
+      }
+      return from;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { LogList } from '@certwright/ct';
+import type { CtLogs } from '@certwright/ct-persistence';
+import { followedLogs, type WantedLogs } from './followed-logs';
+
+export interface ListEvents {
+  /** @param followed logs that are followed from now on, of all that are listed */
+  kept(followed: number, listed: number): void;
+  /** A log that is left out since the list is wrong about it. */
+  faulty(log: string, fault: string): void;
+}
+
+/** What the list says now becomes what is followed. When that fails, what it said before stays. */
+export class KeepLogList {
+  private last = '';
+
+  constructor(
+    private readonly logs: Pick<CtLogs, 'all' | 'keep'>,
+    private readonly fetch: () => Promise<LogList>,
+    private readonly wanted: WantedLogs,
+    private readonly events: ListEvents,
+    private readonly now: () => number,
+  ) {}
+
+  async run(): Promise<void> {
+    const list = await this.fetch();
+    const rows = await this.logs.all();
+    const begun = new Set(
+      rows.filter(({ position }) => position !== '0').map(({ logId }) => logId.toString('hex')),
+    );
+    const logs = followedLogs(list, this.wanted, begun, this.now());
+    await this.logs.keep(logs);
+    this.tell(list, logs.filter(({ enabled }) => enabled).length);
+  }
+
+  /** Once for each change. */
+  private tell({ logs, faults }: LogList, followed: number): void {
+    const said = JSON.stringify([logs.length, followed, faults]);
+    if (said === this.last) return;
+    this.last = said;
+    this.events.kept(followed, logs.length);
+    for (const { log, fault } of faults) this.events.faulty(log, fault);
+  }
+}

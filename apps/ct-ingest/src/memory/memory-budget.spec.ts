@@ -1,0 +1,68 @@
+import { MemoryBudget, type Reservation } from './memory-budget';
+import { memoryShares } from './memory-shares';
+
+const never = new AbortController().signal;
+
+it('grants what is free at once, and the rest in the order of asking', async () => {
+  const budget = new MemoryBudget(100);
+  const first = await budget.reserve(60, never);
+  const granted: string[] = [];
+  const reserve = async (name: string, octets: number): Promise<Reservation> => {
+    const reservation = await budget.reserve(octets, never);
+    granted.push(name);
+    return reservation;
+  };
+  const large = reserve('large', 80);
+  // It would fit, but the large one came first, which otherwise might wait for ever.
+  const small = reserve('small', 30);
+  await Promise.resolve();
+  expect(granted).toEqual([]);
+  first.shrinkTo(20);
+  (await large).release();
+  expect(granted).toEqual(['large']);
+  await small;
+  expect(granted).toEqual(['large', 'small']);
+});
+
+it('gives back nothing twice', async () => {
+  const budget = new MemoryBudget(100);
+  const first = await budget.reserve(100, never);
+  first.release();
+  first.release();
+  first.shrinkTo(50);
+  expect(first.octets).toBe(0);
+  await budget.reserve(100, never);
+  const late = new AbortController();
+  const waiting = budget.reserve(1, late.signal);
+  late.abort(new Error('late'));
+  await expect(waiting).rejects.toThrow('late');
+});
+
+it('who gives up waiting holds up nobody', async () => {
+  const budget = new MemoryBudget(100);
+  await budget.reserve(50, never);
+  const impatient = new AbortController();
+  const large = budget.reserve(90, impatient.signal);
+  const small = budget.reserve(50, never);
+  impatient.abort(new Error('no more'));
+  await expect(large).rejects.toThrow('no more');
+  expect((await small).octets).toBe(50);
+});
+
+it('more than there is at all is all there is', async () => {
+  expect((await new MemoryBudget(100).reserve(1_000, never)).octets).toBe(100);
+});
+
+it.each([384, 512, 4_096])(
+  'with %i MiB the longest answer can be read, and several ordinary ones side by side',
+  (limit) => {
+    const { answers, whilePageIsRead, whileSingleEntryIsRead, whileTileIsTaken, singleEntry } =
+      memoryShares(limit);
+    expect(answers).toBeLessThan(limit * 1_048_576);
+    expect(whileSingleEntryIsRead).toBeLessThanOrEqual(answers);
+    expect(whileTileIsTaken).toBeLessThanOrEqual(answers);
+    expect(answers / whilePageIsRead).toBeGreaterThanOrEqual(8);
+    // A leaf and a chain of 2^24 octets in base64.
+    expect(singleEntry).toBeGreaterThan(2 ** 25 * (4 / 3));
+  },
+);

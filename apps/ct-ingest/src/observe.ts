@@ -1,0 +1,112 @@
+import type { CtLogEntity } from '@certwright/ct-persistence';
+import type { RunningProcess } from '@certwright/service';
+import { Counter, Gauge } from 'prom-client';
+import type { FollowEvents } from './following/follow-events';
+import type { ListEvents } from './log-list/keep-log-list';
+import { lagS } from './watch/lag';
+import type { WatchEvents } from './watch/watch-logs';
+
+const labelNames = ['log'] as const;
+const nameOf = ({ id, description, kind }: CtLogEntity) => ({ log: id, description, kind });
+
+/** Log lines and metrics of following. A line with `alarm` is for a person. */
+export function observeFollowing({ log: lines, metrics: { registry } }: RunningProcess): FollowEvents {
+  const registers = [registry];
+  const entries = new Counter({
+    name: 'certwright_ct_entries_total',
+    help: 'Entries that this process ingested, by what became of them',
+    labelNames: [...labelNames, 'outcome'],
+    registers,
+  });
+  const issuances = new Counter({
+    name: 'certwright_ct_issuances_total',
+    help: 'Issuances that nobody had seen before (discovered), or only as a precertificate (completed)',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const failures = new Counter({
+    name: 'certwright_ct_log_failures_total',
+    help: 'Turns that ended since the log gave no answer that can be used',
+    labelNames,
+    registers,
+  });
+  const misbehaviours = new Counter({
+    name: 'certwright_ct_log_misbehaviours_total',
+    help: 'Logs that were stopped: signature, rollback, fork, root',
+    labelNames: [...labelNames, 'kind'],
+    registers,
+  });
+  return {
+    began: (log, index) => lines.info({ ...nameOf(log), index }, 'log begun'),
+    ingested: ({ description }, outcomes, { discovered, completed }) => {
+      for (const [outcome, count] of Object.entries(outcomes))
+        entries.inc({ log: description, outcome }, count);
+      issuances.inc({ outcome: 'discovered' }, discovered);
+      issuances.inc({ outcome: 'completed' }, completed);
+    },
+    verified: (log, size) => lines.debug({ ...nameOf(log), size }, 'root verified'),
+    unavailable: (log, problem, restMs) => {
+      failures.inc({ log: log.description });
+      lines.warn({ ...nameOf(log), problem, rest_ms: restMs }, 'log unavailable');
+    },
+    stopped: (log, { kind, message }) => {
+      misbehaviours.inc({ log: log.description, kind });
+      lines.error({ ...nameOf(log), alarm: 'log_stopped', kind, problem: message }, 'ALARM: log stopped');
+    },
+    leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process goes on'),
+    stumbled: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unforeseen; it is tried again'),
+  };
+}
+
+export function observeList({ log: lines }: RunningProcess): ListEvents {
+  return {
+    kept: (followed, listed) => lines.info({ followed, listed }, 'log list'),
+    faulty: (log, fault) => lines.warn({ log, fault }, 'log left out: the list is wrong about it'),
+  };
+}
+
+/** What the database says of each log: every copy shows the same. */
+const gauges = {
+  size: ['Entries of the newest signed head', ({ headSize }) => Number(headSize)],
+  position: ['Entries up to which the log is ingested', ({ position }) => Number(position)],
+  backlog: ['Entries that are signed and not ingested', backlog],
+  verified_size: [
+    'Entries that were seen to hash to a signed root',
+    ({ verifiedSize }) => Number(verifiedSize),
+  ],
+  odd_entries: ['Entries that could not be read', ({ entriesOdd }) => Number(entriesOdd)],
+  failures_in_a_row: ['Turns in a row without an answer that can be used', ({ failures }) => failures],
+  stopped: ['1: an operator has to look', ({ stoppedAt }) => (stoppedAt === null ? 0 : 1)],
+  lag_seconds: ['How old what we know of the log is', (log) => lagS(log, Date.now())],
+  entries_per_second: ['Entries ingested, averaged over about a minute', entriesPerSecond],
+} as const satisfies Record<string, readonly [string, (log: CtLogEntity) => number]>;
+
+export function observeLogs({ log: lines, metrics: { registry } }: RunningProcess): WatchEvents {
+  const registered = Object.entries(gauges).map(([name, [help, of]]) => {
+    const gauge = new Gauge({ name: `certwright_ct_log_${name}`, help, labelNames, registers: [registry] });
+    return { gauge, of };
+  });
+  return {
+    seen: (logs) => {
+      for (const { gauge, of } of registered) {
+        gauge.reset();
+        for (const log of logs) if (log.enabled) gauge.set({ log: log.description }, of(log));
+      }
+    },
+    lags: (log) =>
+      lines.error(
+        { ...nameOf(log), alarm: 'log_lags', backlog: backlog(log), problem: log.lastError },
+        'ALARM: log lags behind its maximum merge delay',
+      ),
+    caughtUp: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_lags' }, 'log no longer lags'),
+  };
+}
+
+function backlog({ headSize, position }: CtLogEntity): number {
+  return Math.max(0, Number(headSize) - Number(position));
+}
+
+/** The stored average, and the silence since. */
+function entriesPerSecond({ entriesPerSecond: average, ingestedAt }: CtLogEntity): number {
+  return ingestedAt === null ? 0 : average * Math.exp((ingestedAt.getTime() - Date.now()) / 60_000);
+}

@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto';
+import { chainCertificates, chainFingerprints, type Issued, type LogEntry, readIssued } from '@certwright/ct';
+import type { NewIssuer } from '@certwright/ct-persistence';
+
+/** Certificates of a chain that only their digests name; null: nobody has it. */
+export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;
+
+/** Issuers and certificates of issuers that are kept, each; all public CAs together have some thousand. */
+const mostKept = 5_000;
+
+/** Who signed a self-issued root, or a certificate whose chain the log does not tell, cannot be told by a key. */
+const unknownKey = Buffer.alloc(32);
+const emptyName = Buffer.from('3000', 'hex');
+
+interface CaCertificate {
+  readonly der: Buffer;
+  readonly spkiDer: Buffer;
+  readonly spkiSha256: Buffer;
+}
+
+/** The issuers of a process's logs: few, and the same ones again and again. */
+export class Issuers {
+  private readonly issuers = new Kept<NewIssuer>();
+  private readonly certificates = new Kept<CaCertificate | null>();
+
+  /** Who signed what an entry is about; mostly known at once. */
+  of(entry: LogEntry, issued: Issued, fetch: FetchIssuer): NewIssuer | Promise<NewIssuer> {
+    const name = issued.issuerDer ?? emptyName;
+    const key = issuerKey(entry, issued, name);
+    return this.issuers.get(key) ?? this.find(entry, issued, name, key, fetch);
+  }
+
+  private async find(
+    entry: LogEntry,
+    issued: Issued,
+    name: Buffer,
+    key: string,
+    fetch: FetchIssuer,
+  ): Promise<NewIssuer> {
+    const keyHash = entry.type === 'precertificate' ? entry.issuerKeyHash : null;
+    const found = (await this.inChain(entry, keyHash, fetch)) ?? ownIssuer(entry, issued);
+    // Copies: entries are views of whole answers.
+    const issuer: NewIssuer = {
+      spkiSha256: Buffer.from(keyHash ?? found?.spkiSha256 ?? unknownKey),
+      nameDer: Buffer.from(name),
+      certificateDer: found?.der ?? null,
+      spkiDer: found?.spkiDer ?? null,
+    };
+    this.issuers.set(key, issuer);
+    return issuer;
+  }
+
+  /** The first of a chain; for a precertificate the one with the key, as a signing certificate may stand before it. */
+  private async inChain(
+    entry: LogEntry,
+    keyHash: Buffer | null,
+    fetch: FetchIssuer,
+  ): Promise<CaCertificate | null> {
+    const inEntry = chainCertificates(entry).slice(0, 2);
+    const candidates =
+      entry.chain.of === 'certificates'
+        ? inEntry.map((der) => () => caCertificate(der))
+        : chainFingerprints(entry)
+            .slice(0, 2)
+            .map((fingerprint) => async () => await this.fetched(fingerprint, fetch));
+    for (const candidate of candidates) {
+      const certificate = await candidate();
+      if (keyHash === null) return certificate;
+      if (certificate?.spkiSha256.equals(keyHash) === true) return certificate;
+    }
+    return null;
+  }
+
+  private async fetched(fingerprint: Buffer, fetch: FetchIssuer): Promise<CaCertificate | null> {
+    const key = fingerprint.toString('latin1');
+    const known = this.certificates.get(key);
+    if (known !== undefined) return known;
+    const der = await fetch(fingerprint);
+    const isIt = der !== null && sha256(der).equals(fingerprint);
+    const certificate = isIt ? caCertificate(der) : null;
+    this.certificates.set(key, certificate);
+    return certificate;
+  }
+}
+
+function issuerKey(entry: LogEntry, issued: Issued, name: Buffer): string {
+  if (entry.type === 'precertificate')
+    return `p${entry.issuerKeyHash.toString('latin1')}${name.toString('latin1')}`;
+  const first =
+    entry.chain.of === 'fingerprints'
+      ? entry.chain.bytes.subarray(0, 32)
+      : (chainCertificates(entry)[0] ?? (isSelfIssued(issued) ? (issued.spkiDer ?? emptyName) : emptyName));
+  return `c${hash('sha256', first, 'base64')}${name.toString('latin1')}`;
+}
+
+/** A root that stands in a log by itself is its own issuer. */
+function ownIssuer(entry: LogEntry, issued: Issued): CaCertificate | null {
+  return entry.type === 'certificate' && entry.chain.bytes.length === 0 && isSelfIssued(issued)
+    ? caCertificate(entry.certificateDer)
+    : null;
+}
+
+function isSelfIssued({ issuerDer, subjectDer }: Issued): boolean {
+  return issuerDer !== null && subjectDer !== null && issuerDer.equals(subjectDer);
+}
+
+function caCertificate(der: Buffer): CaCertificate | null {
+  const { spkiDer } = readIssued(der, 'certificate');
+  if (spkiDer === null) return null;
+  return { der: Buffer.from(der), spkiDer: Buffer.from(spkiDer), spkiSha256: sha256(spkiDer) };
+}
+
+function sha256(bytes: Uint8Array): Buffer {
+  return hash('sha256', bytes, 'buffer');
+}
+
+/** The oldest goes when there are too many. */
+class Kept<T> {
+  private readonly values = new Map<string, T>();
+
+  get(key: string): T | undefined {
+    return this.values.get(key);
+  }
+
+  set(key: string, value: T): void {
+    if (this.values.size >= mostKept) this.values.delete(this.values.keys().next().value ?? '');
+    this.values.set(key, value);
+  }
+}

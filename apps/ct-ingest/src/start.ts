@@ -1,0 +1,151 @@
+import { ctDataSource, CtLogs, ensurePartitions } from '@certwright/ct-persistence';
+import { AddressGuard } from '@certwright/outbound';
+import { repeat, type RunningProcess } from '@certwright/service';
+import type { DataSource } from 'typeorm';
+import type { Config } from './config';
+import { FollowLog } from './following/follow-log';
+import { followLogs } from './following/following';
+import { LogApis } from './following/log-apis';
+import { housekeeping } from './housekeeping/housekeeping';
+import { fetchLogList } from './log-list/fetch-log-list';
+import { WantedLogs } from './log-list/followed-logs';
+import { KeepLogList } from './log-list/keep-log-list';
+import { memoryShares } from './memory/memory-shares';
+import { observeFollowing, observeList, observeLogs } from './observe';
+import { everything, type IndexedScope, MonitoredDomains } from './reading/indexed-scope';
+import { Issuers } from './reading/issuers';
+import { RecentIssuances } from './reading/recent-issuances';
+import { WatchLogs } from './watch/watch-logs';
+
+/** Longer than any batch takes; a scan of a partition that has expired takes its time. */
+const statementTimeoutMs = 60_000;
+
+/** Issuances of which this process remembers that they are stored: an hour of all public logs; 150 octets each. */
+const recentIssuances = 150_000;
+
+const afterErrorMs = 5_000;
+
+export async function start(config: Config, running: RunningProcess): Promise<void> {
+  const database = await openDatabase(config, running);
+  await ensurePartitions(database, new Date());
+  const logs = new CtLogs(database);
+  const guard = new AddressGuard({
+    allowedNetworks: config.ALLOWED_NETWORKS,
+    resolvers: config.DNS_RESOLVERS,
+  });
+  const contact = config.CONTACT === null ? '' : ` (+${config.CONTACT})`;
+  const userAgent = `certwright-ct-ingest/1${contact}`;
+  const scope = await indexedScope(config, running);
+  await startRounds(config, running, database, logs, { guard, userAgent });
+  const follow = new FollowLog({
+    ...{ logs, events: observeFollowing(running), random: Math.random },
+    apiOf: apisOf(config, guard, userAgent),
+    reading: {
+      issuers: new Issuers(),
+      recent: new RecentIssuances(recentIssuances),
+      scope,
+      packing: config.BODY_PACKING,
+      now: Date.now,
+    },
+    start: config.START,
+    parallel: config.PARALLEL_FETCHES,
+    leaseMs: config.LEASE_TIME,
+    turnMs: config.TURN_TIME,
+    pollIntervalMs: config.POLL_INTERVAL,
+    stalePatienceMs: config.STALE_HEAD_PATIENCE,
+  });
+  const places = {
+    places: config.FOLLOW_CONCURRENCY,
+    leaseMs: config.LEASE_TIME,
+    pollMs: config.POLL_INTERVAL,
+  };
+  const onError = (error: unknown) => running.log.warn({ err: error }, 'no log can be leased');
+  const following = followLogs(logs, follow, places, onError);
+  running.opened('following', async () => await following.stop());
+}
+
+function apisOf(
+  config: Config,
+  guard: AddressGuard,
+  userAgent: string,
+): (log: Parameters<LogApis['of']>[0]) => ReturnType<LogApis['of']> {
+  const apis = new LogApis({
+    guard,
+    userAgent,
+    timeoutMs: config.REQUEST_TIMEOUT,
+    requestsPerSecond: config.REQUESTS_PER_SECOND,
+    pageSize: config.PAGE_SIZE,
+    shares: memoryShares(config.MEMORY_LIMIT),
+    now: Date.now,
+  });
+  return (log) => apis.of(log);
+}
+
+interface Outside {
+  readonly guard: AddressGuard;
+  readonly userAgent: string;
+}
+
+/** Until the list has been read, and when it cannot be, what it said before is followed. */
+async function startRounds(
+  config: Config,
+  running: RunningProcess,
+  database: DataSource,
+  logs: CtLogs,
+  outside: Outside,
+): Promise<void> {
+  const fetch = async () => await fetchLogList({ place: config.LOG_LIST, ...outside });
+  const list = new KeepLogList(logs, fetch, new WantedLogs(config.LOGS), observeList(running), Date.now);
+  let isListKnown = (await logs.all()).length > 0;
+  running.readiness.add('log-list', async () => {
+    if (!isListKnown) throw new Error('no log list has been read yet');
+  });
+  const keepList = async () => {
+    await list.run();
+    isListKnown = true;
+    return config.LOG_LIST_RELOAD;
+  };
+  const watch = new WatchLogs(logs, observeLogs(running), Date.now);
+  const rounds = {
+    keepList,
+    watch: async () => await watch.run(),
+    ...housekeeping(
+      database,
+      () => new Date(),
+      (tables) => running.log.info({ tables }, 'expired partitions dropped'),
+    ),
+  };
+  for (const [name, round] of Object.entries(rounds)) repeatedly(running, name, round);
+}
+
+async function indexedScope(config: Config, running: RunningProcess): Promise<IndexedScope> {
+  const { CT_INDEX_SCOPE: scope, MONITORED_DOMAINS_FILE: path, LOG_LIST_RELOAD: reloadMs } = config;
+  if (scope === 'all' || path === null) return everything;
+  const domains = new MonitoredDomains(path);
+  await domains.reload();
+  running.log.info({ domains: domains.size }, 'monitored domains');
+  repeatedly(running, 'monitoredDomains', async () => {
+    await domains.reload();
+    return reloadMs;
+  });
+  return domains;
+}
+
+function repeatedly({ log, opened }: RunningProcess, name: string, round: () => Promise<number>): void {
+  const onError = (error: unknown) => log.warn({ round: name, err: error }, 'round failed; it is repeated');
+  const repeating = repeat(round, { afterErrorMs, onError });
+  opened(name, async () => await repeating.stop());
+}
+
+async function openDatabase(config: Config, { readiness, opened }: RunningProcess): Promise<DataSource> {
+  const database = ctDataSource({
+    url: config.CT_DATABASE_URL,
+    applicationName: 'ct-ingest',
+    poolSize: config.CT_DATABASE_POOL_SIZE,
+    statementTimeoutMs,
+  });
+  await database.initialize();
+  opened('database', async () => await database.destroy());
+  readiness.add('database', async () => await database.query('SELECT 1'));
+  return database;
+}

@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { readLogList } from '@certwright/ct';
+import { ctDataSource, type CtLogEntity, CtLogs, ensurePartitions } from '@certwright/ct-persistence';
+import { AddressGuard } from '@certwright/outbound';
+import { testDatabase } from '@certwright/testing';
+import type { DataSource } from 'typeorm';
+import type { EntryOutcome } from '../following/batch';
+import { FollowLog, type FollowOptions } from '../following/follow-log';
+import { LogApis } from '../following/log-apis';
+import { readStart } from '../following/start-point';
+import type { LogMisbehaves } from '../log-api/log-faults';
+import { followedLogs, WantedLogs } from '../log-list/followed-logs';
+import { perLog } from '../log-list/per-log';
+import { type MemoryShares, memoryShares } from '../memory/memory-shares';
+import { everything, type IndexedScope } from '../reading/indexed-scope';
+import { Issuers } from '../reading/issuers';
+import { RecentIssuances } from '../reading/recent-issuances';
+import type { FakeLog } from './fake-log';
+
+export interface Wishes {
+  readonly start?: string;
+  readonly parallel?: number;
+  readonly pageSize?: number;
+  readonly requestsPerSecond?: number;
+  readonly shares?: Partial<MemoryShares>;
+  readonly scope?: IndexedScope;
+  readonly leaseMs?: number;
+  readonly turnMs?: number;
+  readonly timeoutMs?: number;
+  readonly stalePatienceMs?: number;
+  readonly now?: () => number;
+}
+
+/** A database of its own, and as many followers as a spec wants, each as in a process of its own. */
+export class IngestFixture {
+  readonly stopped: LogMisbehaves[] = [];
+  readonly unavailable: { readonly message: string; readonly restMs: number }[] = [];
+  readonly stumbled: unknown[] = [];
+  readonly outcomes: Partial<Record<EntryOutcome, number>> = {};
+  leasesLost = 0;
+
+  private constructor(
+    readonly database: DataSource,
+    readonly url: string,
+    readonly logs: CtLogs,
+    readonly folder: string,
+    readonly close: () => Promise<void>,
+  ) {}
+
+  static async open(): Promise<IngestFixture> {
+    const { url, dispose } = await testDatabase();
+    const database = ctDataSource({ url, applicationName: 'spec', poolSize: 8, statementTimeoutMs: 30_000 });
+    await database.initialize();
+    await database.runMigrations({ transaction: 'each' });
+    await ensurePartitions(database, new Date(), 100_000, 100_000);
+    const folder = mkdtempSync(path.join(tmpdir(), 'ct-ingest-'));
+    const close = async () => {
+      await database.destroy();
+      await dispose();
+      rmSync(folder, { recursive: true });
+    };
+    return new IngestFixture(database, url, new CtLogs(database), folder, close);
+  }
+
+  /** What LOG_LIST would say. */
+  list(...logs: readonly FakeLog[]): object {
+    const of = (kind: FakeLog['kind']) => logs.filter((log) => log.kind === kind).map((log) => log.listed());
+    return { operators: [{ name: 'Spec', logs: of('rfc6962'), tiled_logs: of('static') }] };
+  }
+
+  file(name: string, content: string): string {
+    const file = path.join(this.folder, name);
+    writeFileSync(file, content);
+    return file;
+  }
+
+  async keep(...logs: readonly FakeLog[]): Promise<void> {
+    const list = readLogList(this.list(...logs));
+    if (list === null) throw new Error('no list');
+    await this.logs.keep(followedLogs(list, new WantedLogs(['usable']), new Set(), Date.now()));
+  }
+
+  follower(wishes: Wishes = {}): FollowLog {
+    const usual = <T>(value: T) => perLog(['x'], () => value) ?? { of: () => value };
+    const start = perLog([wishes.start ?? 'beginning'], readStart);
+    if (start === null) throw new Error('no start');
+    const apis = new LogApis({
+      guard: new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] }),
+      userAgent: 'spec',
+      timeoutMs: wishes.timeoutMs ?? 20_000,
+      requestsPerSecond: usual(wishes.requestsPerSecond ?? 10_000),
+      pageSize: wishes.pageSize ?? 100,
+      shares: { ...memoryShares(512), ...wishes.shares },
+      now: Date.now,
+    });
+    const options: FollowOptions = {
+      logs: this.logs,
+      apiOf: (log) => apis.of(log),
+      reading: {
+        issuers: new Issuers(),
+        recent: new RecentIssuances(1_000),
+        scope: wishes.scope ?? everything,
+        packing: 'none',
+        now: wishes.now ?? Date.now,
+      },
+      events: {
+        began: () => undefined,
+        ingested: (_, outcomes) => this.count(outcomes),
+        verified: () => undefined,
+        unavailable: (_, message, restMs) => void this.unavailable.push({ message, restMs }),
+        stopped: (_, fault) => void this.stopped.push(fault),
+        leaseLost: () => void (this.leasesLost += 1),
+        stumbled: (_, error) => void this.stumbled.push(error),
+      },
+      start,
+      parallel: usual(wishes.parallel ?? 4),
+      leaseMs: wishes.leaseMs ?? 60_000,
+      turnMs: wishes.turnMs ?? 60_000,
+      pollIntervalMs: 0,
+      stalePatienceMs: wishes.stalePatienceMs ?? 60_000,
+      random: Math.random,
+    };
+    return new FollowLog(options);
+  }
+
+  /** One turn of the log that is due, now. */
+  async turn(follower: FollowLog, stopping = new AbortController().signal): Promise<CtLogEntity> {
+    await this.database.query(`UPDATE ct_log SET due_at = now() - interval '1 second'`);
+    const leased = await this.logs.lease(60_000);
+    if (leased === null) throw new Error('no log is due');
+    await follower.turn(leased, stopping);
+    if (this.stumbled.length > 0) throw this.stumbled[0];
+    return await this.log(leased.log.id);
+  }
+
+  async log(id?: number): Promise<CtLogEntity> {
+    const log = (await this.logs.all()).find((each) => id === undefined || each.id === id);
+    if (log === undefined) throw new Error('no such log');
+    return log;
+  }
+
+  async rows(table: 'ct_issuance' | 'ct_odd_entry' | 'ct_name'): Promise<number> {
+    const [row] = await this.database.query<[{ n: number }]>(`SELECT count(*)::int AS n FROM ${table}`);
+    return row.n;
+  }
+
+  private count(outcomes: Readonly<Record<EntryOutcome, number>>): void {
+    for (const [outcome, count] of Object.entries(outcomes) as [EntryOutcome, number][])
+      this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + count;
+  }
+}

@@ -1,0 +1,46 @@
+import type { ApprovalWay, NameApproval } from '@certwright/issuance';
+import { freshlyApproved, stillApproved } from './approval-age';
+
+const now = new Date('2026-11-20T12:00:00Z');
+const dayMs = 86_400_000;
+const byEmail: ApprovalWay = { method: 'email', approverEmail: 'admin@example.com', recordAt: null };
+const byDns: ApprovalWay = { method: 'dns', approverEmail: null, recordAt: 'example.com' };
+
+const approved: NameApproval = {
+  dnsName: 'www.example.com',
+  status: 'approved',
+  method: 'email',
+  problem: null,
+  checkedAt: '2026-11-19T11:59:59Z',
+};
+const pending = (approval: NameApproval): NameApproval => ({ ...approval, status: 'pending', method: null });
+
+describe('stillApproved', () => {
+  it('wants an approval again once it is older than it may be reused', () => {
+    expect(stillApproved([approved], now, 2 * dayMs)).toEqual([approved]);
+    expect(stillApproved([approved], now, dayMs)).toEqual([pending(approved)]);
+  });
+
+  it('keeps the way that counts', () => {
+    const said = { ...approved, way: byEmail };
+    expect(stillApproved([said], now, dayMs)).toEqual([{ ...pending(approved), way: byEmail }]);
+  });
+
+  it('takes no approval by another way than the one that counts', () => {
+    const other = { ...approved, way: byDns };
+    expect(stillApproved([other], now, 2 * dayMs)).toEqual([{ ...pending(approved), way: byDns }]);
+    expect(stillApproved([{ ...other, way: null }], now, 2 * dayMs)).toEqual([{ ...approved, way: null }]);
+  });
+});
+
+describe('freshlyApproved', () => {
+  it('wants what stands outside looked at anew, in the way that counts, and takes a person at their word', () => {
+    const standing: NameApproval = { ...approved, method: 'dns', way: byDns };
+    expect(freshlyApproved([standing, { ...approved, way: byEmail }], now)).toEqual([
+      { ...pending(approved), way: byDns },
+      { ...approved, way: byEmail },
+    ]);
+    const fresh = { ...standing, checkedAt: '2026-11-20T11:59:30Z' };
+    expect(freshlyApproved([fresh], now)).toEqual([fresh]);
+  });
+});

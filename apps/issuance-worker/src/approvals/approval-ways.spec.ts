@@ -1,0 +1,136 @@
+import type { ApprovalWay, NameApproval } from '@certwright/issuance';
+import { approver, labels, pending, subject } from '../testing/recording-approver';
+import type { ApprovalSubject } from './approval-subject';
+import { checkApprovals } from './check-approvals';
+
+const now = new Date('2026-11-20T12:00:00Z');
+
+/** A name with the one way that counts for it. */
+function by(dnsName: string, way: Partial<ApprovalWay> & Pick<ApprovalWay, 'method'>): NameApproval {
+  return { ...pending(dnsName), way: { approverEmail: null, recordAt: null, ...way } };
+}
+
+describe('a name with a way of its own', () => {
+  const all = (names: readonly string[]) =>
+    [approver('dns', names), approver('http', names), approver('email', names)] as const;
+  const both = ['example.com', 'example.net'];
+
+  it.each(['dns', 'http', 'email'] as const)('is asked for by %s alone', async (method) => {
+    const approvers = all(both);
+    const way = { method, approverEmail: method === 'email' ? 'admin@example.com' : null };
+    const approverEmails = { 'example.com': 'webmaster@example.com' };
+    const { approvals } = await checkApprovals(
+      subject([by('example.com', way)], { approverEmails }),
+      approvers,
+      now,
+    );
+    const asked = approvers.flatMap(({ method: of, questions }) => questions.map(() => of));
+    expect(asked).toEqual([method]);
+    expect(approvals).toEqual([
+      { ...by('example.com', way), status: 'approved', method, checkedAt: '2026-11-20T12:00:00Z' },
+    ]);
+  });
+
+  it('is not approved by what stands in another way, and its problem speaks of its own way alone', async () => {
+    const [dns, http, email] = [approver('dns', both), approver('http'), approver('email', both)];
+    const approverEmails = { 'example.com': 'admin@example.com' };
+    const { approvals } = await checkApprovals(
+      subject([by('example.com', { method: 'http' }), pending('example.net')], { approverEmails }),
+      [dns, http, email],
+      now,
+    );
+    expect(approvals.map(({ status, method }) => [status, method])).toEqual([
+      ['pending', null],
+      ['approved', 'dns'],
+    ]);
+    expect(approvals[0]?.problem).toBe('By web server rule: nothing at example.com.');
+  });
+
+  it('is asked for at the address of its way, never at that of the terms', async () => {
+    const email = approver('email', both);
+    const approverEmails = { 'example.com': 'webmaster@example.com', 'example.net': 'admin@example.net' };
+    const names = [
+      by('example.com', { method: 'email', approverEmail: 'admin@example.com' }),
+      by('example.net', { method: 'dns' }),
+    ];
+    await checkApprovals(subject(names, { approverEmails }), [approver('dns'), email], now);
+    expect(email.questions.map(({ approverEmail }) => approverEmail)).toEqual(['admin@example.com']);
+  });
+
+  it('says nothing of its secrets to approvers that do not count, and needs no label unless DNS does', async () => {
+    const [dns, http] = [approver('dns'), approver('http', ['example.org'])];
+    const names = [by('example.org', { method: 'http' })];
+    const { nextCheckAt } = await checkApprovals(subject(names), [dns, http], now);
+    expect(nextCheckAt).toBeNull();
+    expect(http.questions).toMatchObject([{ delegationLabel: null, parent: null, approverEmail: null }]);
+  });
+
+  it.each<[string, NameApproval, string]>([
+    [
+      'http for a wildcard',
+      by('*.example.com', { method: 'http' }),
+      'By web server rule: a wildcard cannot be approved in this way; name another one.',
+    ],
+    [
+      'email without an address',
+      by('example.com', { method: 'email' }),
+      'By email: no address is named that may approve it.',
+    ],
+  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, problem) => {
+    const approvers = all(['example.com', '*.example.com']);
+    const approverEmails = { 'example.com': 'admin@example.com' };
+    const progress = await checkApprovals(subject([name], { approverEmails }), approvers, now);
+    expect(approvers.flatMap(({ asked }) => asked)).toEqual([]);
+    expect(progress.approvals).toEqual([{ ...name, problem, checkedAt: '2026-11-20T12:00:00Z' }]);
+    expect(progress.nextCheckAt).toEqual(new Date('2026-11-20T12:00:15Z'));
+  });
+
+  it('that the product does not know is asked for nowhere and says so', async () => {
+    const [dns, http] = [approver('dns', both), approver('http', both)];
+    const name = by('example.com', { method: 'email', approverEmail: 'admin@example.com' });
+    const { approvals } = await checkApprovals(subject([name]), [dns, http], now);
+    expect([dns.asked, http.asked]).toEqual([[], []]);
+    expect(approvals[0]?.problem).toBe('By email: the product does not know this way; name another one.');
+  });
+});
+
+describe('a name that may be approved by the record of a name above', () => {
+  const www = by('www.example.com', { method: 'dns', recordAt: 'example.com' });
+  const withLabels = new Map([
+    ...labels,
+    ['www.example.com', 'label-of-www'],
+    ['com', 'label-of-com'],
+    ['a.www.example.com', 'label'],
+  ]);
+  const parentOf = async (name: NameApproval, also: Partial<ApprovalSubject>) => {
+    const dns = approver('dns');
+    await checkApprovals(subject([name], { labels: withLabels, ...also }), [dns], now);
+    return dns.questions[0]?.parent;
+  };
+
+  it('is asked for there with the label of that name, where the CA takes it', async () => {
+    expect(await parentOf(www, { acceptsParentRecords: true })).toEqual({
+      dnsName: 'example.com',
+      delegationLabel: 'label-of-example-com',
+    });
+  });
+
+  it('is asked for at its own record alone where the CA does not take it', async () => {
+    expect(await parentOf(www, { acceptsParentRecords: false })).toBeNull();
+  });
+
+  it.each<[string, string]>([
+    ['the name itself', 'www.example.com'],
+    ['a name of somebody else', 'example.net'],
+    ['a name beneath', 'a.www.example.com'],
+    ['a public suffix', 'com'],
+  ])('never asks at %s', async (_, recordAt) => {
+    const name = by('www.example.com', { method: 'dns', recordAt });
+    expect(await parentOf(name, { acceptsParentRecords: true })).toBeNull();
+  });
+
+  it('never asks there without a label: that would approve by what anybody can publish', async () => {
+    const own = new Map([['www.example.com', 'label-of-www']]);
+    expect(await parentOf(www, { acceptsParentRecords: true, labels: own })).toBeNull();
+  });
+});

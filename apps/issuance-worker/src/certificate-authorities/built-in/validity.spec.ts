@@ -1,0 +1,30 @@
+import { validityFrom } from './validity';
+
+const now = new Date('2026-11-20T12:00:00.750Z');
+const year = 365;
+
+describe('validityFrom', () => {
+  it('is exactly the lifetime, from an hour ago, where nothing is sold by time', () => {
+    expect(validityFrom(now, 90, null)).toEqual({
+      notBefore: new Date('2026-11-20T11:00:00Z'),
+      notAfter: new Date('2027-02-18T10:59:59Z'),
+    });
+  });
+
+  it('ends in the second in which what was paid for ends', () => {
+    const expiresBy = new Date('2027-11-20T11:59:58.999Z');
+    expect(validityFrom(now, year, expiresBy)).toEqual({
+      notBefore: new Date('2026-11-20T11:00:00Z'),
+      notAfter: new Date('2027-11-20T11:59:58Z'),
+    });
+  });
+
+  it('is a whole year from now, and no longer, where more was paid for', () => {
+    const expiresBy = new Date('2028-02-01T00:00:00Z');
+    expect(validityFrom(now, year, expiresBy).notAfter).toEqual(new Date('2027-11-20T12:00:00Z'));
+  });
+
+  it('is never negative', () => {
+    expect(() => validityFrom(now, year, now)).toThrow('2026-11-20T12:00:00.000Z');
+  });
+});

@@ -1,0 +1,52 @@
+import { Issuances, Mails, Outbox, ProductEntity, Purchases, UnusedCharges } from '@certwright/persistence';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Issuing } from '../testing/issuing';
+import { openIssuance, opensslCsr } from '../testing/opened-issuance';
+import { housekeeping } from './housekeeping';
+
+const dnsNames = ['a.example.com'];
+
+let issuing: Issuing;
+beforeAll(async () => {
+  issuing = await Issuing.open();
+}, 30_000);
+afterAll(async () => await issuing.close());
+
+it('gives back what an issuance cost that ended without a certificate', async () => {
+  const { database, repositories } = issuing;
+  await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
+  const product = await database.getRepository(ProductEntity).findOneByOrFail({ name: 'free_ca' });
+  const { planId } = await openIssuance(repositories, dnsNames, opensslCsr(dnsNames));
+  const [{ accountId, termsId }] = await database.query<[{ accountId: string; termsId: string }]>(
+    `SELECT account_id AS "accountId", terms_id AS "termsId" FROM plan WHERE id = $1`,
+    [planId],
+  );
+  await database.query(
+    `INSERT INTO account_balance (account_id, currency, balance_cents) VALUES ($1, 'USD', 1500)`,
+    [accountId],
+  );
+  const balance = async () => {
+    const [row] = await database.query<[{ balance_cents: string }]>(
+      `SELECT balance_cents FROM account_balance WHERE account_id = $1`,
+      [accountId],
+    );
+    return Number(row.balance_cents);
+  };
+  const purchases = new Purchases(
+    database,
+    new Issuances(database, new Outbox(database)),
+    new Mails(database),
+  );
+  const opening = { planId, accountId, termsId, revision: 2, dnsNames, settlingMs: 0, product };
+  await repositories.transactions.run(async (tx) => await purchases.open(tx, opening, { kind: 'term' }));
+  expect(await balance()).toBe(500);
+  await database.query(`UPDATE issuance SET state = 'failed', closed_at = now() WHERE plan_id = $1`, [
+    planId,
+  ]);
+
+  const unusedCharges = new UnusedCharges(database, repositories.transactions);
+  const context = { get: (token: unknown) => (token === UnusedCharges ? unusedCharges : {}) };
+  const rounds = housekeeping(context as INestApplicationContext, null);
+  expect(await rounds['unusedCharges']?.()).toBeGreaterThan(0);
+  expect(await balance()).toBe(1_500);
+});

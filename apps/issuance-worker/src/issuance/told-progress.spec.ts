@@ -1,0 +1,138 @@
+import type { Issuance, NameApproval } from '@certwright/issuance';
+import type { IssuanceProgress } from '@certwright/persistence';
+import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
+import { Approving, byDns } from '../testing/approving';
+import type { OpenedIssuance } from '../testing/opened-issuance';
+import { soleIssuer } from '../testing/sole-issuer';
+import { isSeen } from './told-progress';
+
+const pending: NameApproval = {
+  dnsName: 'a.example.com',
+  status: 'pending',
+  method: null,
+  problem: 'nothing there',
+  checkedAt: '2026-11-20T12:00:00Z',
+};
+const before: Issuance = {
+  id: '1',
+  planId: '2',
+  accountId: '3',
+  termsId: '4',
+  revision: 1,
+  state: 'open',
+  approvals: [pending],
+  caReference: null,
+  failures: 0,
+  lastError: null,
+  expiresBy: null,
+  openedAt: new Date('2026-11-20T11:00:00Z'),
+  dueAt: new Date('2026-11-20T12:00:00Z'),
+};
+
+describe('isSeen', () => {
+  it.each<[boolean, string, IssuanceProgress]>([
+    [true, 'it is closed', { state: 'canceled' }],
+    [true, 'a name is approved', { approvals: [{ ...pending, status: 'approved', method: 'dns' }] }],
+    [false, 'a name was looked at once more in vain', { approvals: [{ ...pending, problem: 'other' }] }],
+    [true, 'it failed', { failures: 1, lastError: { code: 'ca_unavailable', message: 'away' } }],
+    [true, 'it waits for a limit', { lastError: { code: 'rate_limited', message: 'later' } }],
+    [false, 'nothing is wrong, as before', { lastError: null }],
+    [false, 'it waits on', { dueAt: new Date() }],
+    [false, 'the CA has it', { caReference: 'acme:1' }],
+  ])('%s: %s', (seen, _, progress) => expect(isSeen(before, progress)).toBe(seen));
+
+  it('sees that it goes on after a failure, and that an approval is gone', () => {
+    const failed: Issuance = {
+      ...before,
+      approvals: [{ ...pending, status: 'approved', method: 'dns' }],
+      lastError: { code: 'ca_unavailable', message: 'away' },
+    };
+    expect(isSeen(failed, { lastError: null })).toBe(true);
+    expect(isSeen(failed, { lastError: failed.lastError })).toBe(false);
+    expect(isSeen(failed, { approvals: [pending] })).toBe(true);
+  });
+});
+
+describe('what is told of an issuance', () => {
+  let approving: Approving;
+  beforeAll(async () => {
+    approving = await Approving.open('7000001', ['example.com']);
+  }, 30_000);
+  afterAll(async () => await approving.close());
+
+  /** What each message found in the database, from another connection. */
+  async function toldBy(
+    opened: OpenedIssuance,
+    walks: readonly ((worker: Walk) => Promise<unknown>)[],
+    ca?: CertificateAuthority,
+  ) {
+    const found: Promise<string>[] = [];
+    const ports = approving.issuing.ports();
+    const changed = ({ id }: Pick<Issuance, 'id'>) => {
+      expect(id).toBe(opened.issuanceId);
+      found.push(
+        approving.find(id).then(({ state, approvals, last_error: error }) => {
+          return [state, ...approvals.map(({ status }) => status), error?.code ?? 'fine'].join(' ');
+        }),
+      );
+    };
+    const stumbled = () => undefined;
+    const events = { ...ports.events, changed, stumbled };
+    const worker = approving.worker({ events, ...(ca === undefined ? {} : { issuers: soleIssuer(ca) }) });
+    for (const walk of walks) {
+      await walk(async () => await approving.walk(opened, worker));
+      await Promise.all(found);
+    }
+    return await Promise.all(found);
+  }
+  type Walk = () => Promise<unknown>;
+
+  it('is said once it is committed: each approval, the certificate, and nothing of looks in vain', async () => {
+    const opened = await approving.order({ 'a.example.com': byDns(), 'b.example.com': byDns() });
+    const told = await toldBy(opened, [
+      async (walk) => await walk(),
+      async (walk) => await walk(),
+      async (walk) => {
+        await approving.publishRecord('a.example.com');
+        await walk();
+      },
+      async (walk) => await walk(),
+      async (walk) => {
+        await approving.publishRecord('b.example.com');
+        await walk();
+      },
+      async (walk) => await walk(),
+    ]);
+    expect(told[0]).toBe('open approved pending fine');
+    expect(told.at(-1)).toBe('issued approved approved fine');
+    // The last approval is stored with what is submitted, just before the certificate is there.
+    expect(told).toHaveLength(3);
+  });
+
+  it('is said when it fails for now, and when it fails for good', async () => {
+    const opened = await approving.order({ 'a.example.com': byDns() });
+    await approving.publishRecord('a.example.com');
+    const away = async () => await Promise.reject(new Error('away'));
+    const ca: CertificateAuthority = { submit: away, collect: away, revoke: away };
+    const told = await toldBy(
+      opened,
+      [
+        async (walk) => await walk(),
+        async (walk) => {
+          await approving.database.query(`UPDATE issuance SET expires_by = now() WHERE id = $1`, [
+            opened.issuanceId,
+          ]);
+          await walk();
+        },
+      ],
+      ca,
+    );
+    expect(told).toEqual(['open pending ca_unavailable', 'failed pending ca_rejected']);
+  });
+
+  it('is said when it is canceled, since its plan is', async () => {
+    const opened = await approving.order({ 'a.example.com': byDns() });
+    await approving.database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [opened.planId]);
+    expect(await toldBy(opened, [async (walk) => await walk()])).toEqual(['canceled pending fine']);
+  });
+});

@@ -1,0 +1,43 @@
+import type { Issuance } from '@certwright/issuance';
+import type { IssuanceProgress, LeasedIssuances, LeasedWork } from '@certwright/persistence';
+import type { IssuanceEvents } from './issuance-events';
+
+/** An issuance on its way, beside how it stands in its row. */
+export interface StoredWork extends LeasedWork {
+  readonly stored: Issuance;
+}
+
+/** Stores what a step changed, and once that is committed tells what callers can see of it. */
+export class ToldProgress {
+  constructor(
+    private readonly issuances: Pick<LeasedIssuances, 'save'>,
+    private readonly events: Pick<IssuanceEvents, 'changed'>,
+  ) {}
+
+  /** @throws LeaseLost */
+  async save(
+    { lease, stored }: Pick<StoredWork, 'lease' | 'stored'>,
+    progress: IssuanceProgress,
+    after: { keepForMs: number } | 'release',
+  ): Promise<void> {
+    await this.issuances.save(lease, progress, after);
+    if (isSeen(stored, progress)) this.events.changed(stored);
+  }
+}
+
+/** It was closed, has failed or goes on after a failure, or a name is approved or not any more. When it is due is no news. */
+export function isSeen(
+  before: Issuance,
+  { state, failures, lastError, approvals }: IssuanceProgress,
+): boolean {
+  return (
+    (state !== undefined && state !== before.state) ||
+    (failures !== undefined && failures !== before.failures) ||
+    (lastError !== undefined && lastError?.message !== before.lastError?.message) ||
+    (approvals !== undefined && statusesOf(approvals) !== statusesOf(before.approvals))
+  );
+}
+
+function statusesOf(approvals: Issuance['approvals']): string {
+  return approvals.map(({ dnsName, status }) => `${dnsName} ${status}`).join();
+}

@@ -1,0 +1,52 @@
+import { amountText, decimalOf } from '@certwright/issuance';
+import type { InvoiceSubject } from '@certwright/persistence';
+import { type Block, type Letter, list, paragraph, quote, type Table } from '../letter';
+import { dateOf } from './dates';
+
+export function invoiceLetter(subject: InvoiceSubject): Letter {
+  const { number, accountName, issuedAt, totalCents, currency, note } = subject;
+  const total = amountText(totalCents, currency);
+  return {
+    subject: [`Invoice ${number} for ${total}`],
+    blocks: [
+      paragraph(`Invoice ${number} of ${dateOf(issuedAt)} for the account `, quote(accountName), ':'),
+      linesTable(subject),
+      paragraph(`The total of ${total} was taken from the balance of the account.`),
+      ...(note === null ? [] : noteBlocks(note)),
+      paragraph(
+        'You get this mail because somebody of the account gave this address for a copy of the invoice. To pay anything on account of it is not asked of you.',
+      ),
+    ],
+  };
+}
+
+function linesTable({ lines, totalCents, currency }: InvoiceSubject): Table {
+  return {
+    kind: 'table',
+    columns: [
+      { heading: 'Description', align: 'start' },
+      { heading: 'Quantity', align: 'end' },
+      { heading: `Unit price (${currency})`, align: 'end' },
+      { heading: `Amount (${currency})`, align: 'end' },
+    ],
+    rows: [
+      ...lines.map(({ description, quantity, unitCents, cents }) => [
+        quote(description),
+        String(quantity),
+        decimalOf(unitCents),
+        decimalOf(cents),
+      ]),
+      ['Total', '', '', decimalOf(totalCents)],
+    ],
+  };
+}
+
+/** In the words of the buyer, line by line. */
+function noteBlocks(note: string): readonly Block[] {
+  const lines = note.split(/\r\n|[\n\r]/).filter((line) => line.trim() !== '');
+  const [line, ...more] = lines;
+  if (line === undefined) return [];
+  return more.length === 0
+    ? [paragraph('Note of the buyer: ', quote(line))]
+    : [paragraph('Note of the buyer:'), list(lines)];
+}

@@ -1,0 +1,29 @@
+import type { UnpaidSubject } from '@certwright/persistence';
+import { type Letter, paragraph, quote } from '../letter';
+import { instantOf } from './dates';
+import { objectOf } from './words-of-owners';
+
+export function renewalUnpaidLetter({ owner, accountName, objectName, notAfter }: UnpaidSubject): Letter {
+  const object = objectOf[owner];
+  return {
+    subject: ['The renewal of ', quote(objectName), ' could not be paid'],
+    blocks: [
+      paragraph(
+        `It is time to renew the ${object} `,
+        quote(objectName),
+        ' of the account ',
+        quote(accountName),
+        ', but the balance of the account does not suffice. So it was not renewed.',
+      ),
+      paragraph(
+        notAfter === null
+          ? 'It has no valid certificate any more.'
+          : `Its present certificate is valid until ${instantOf(notAfter)}.`,
+      ),
+      paragraph(
+        'To have it renewed, add to the balance of the account: the renewal is tried again by itself every hour.',
+      ),
+      paragraph(`To let it end instead, set "auto_renew" of the ${object} to false.`),
+    ],
+  };
+}

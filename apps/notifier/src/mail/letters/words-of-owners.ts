@@ -1,0 +1,7 @@
+import type { PlanOwner } from '@certwright/persistence';
+
+/** What each API calls the thing that a mail is about. */
+export const objectOf = {
+  'orders-v3': 'order',
+  'certs-v2': 'certificate',
+} as const satisfies Record<PlanOwner, string>;

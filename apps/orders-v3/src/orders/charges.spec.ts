@@ -1,0 +1,195 @@
+import { Ledger, Transactions } from '@certwright/persistence';
+import { certificateRequest, keyPair } from '../testing/certificate-request';
+import { RunningApi, type Tenant } from '../testing/running-api';
+
+const csr = certificateRequest(keyPair('p256'), {});
+const paid = { name: 'mine', dns_names: ['example.com', 'shop.example.com'], product: 'paid_ca', csr };
+const path = '/api/v3/orders/mine';
+
+let api: RunningApi;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  api = await RunningApi.start({ CERTWRIGHT_MODE: 'production' });
+  await api.database.query(
+    `UPDATE product SET price_cents = 1000, wildcard_price_cents = 5000 WHERE name = 'paid_ca'`,
+  );
+});
+afterAll(() => api.stop());
+
+/** An account with so much on it. */
+async function tenantWith(cents: number): Promise<Tenant> {
+  const created = await api.tenant();
+  const { accountId } = created;
+  const booking = { accountId, kind: 'payment', cents, currency: 'USD', note: 'spec' } as const;
+  await api.app.get(Transactions).run(async (tx) => await api.app.get(Ledger).book(tx, booking));
+  return created;
+}
+
+const count = async (from: string): Promise<number> => {
+  const [row] = await api.database.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM ${from} WHERE account_id = $1`,
+    [tenant.accountId],
+  );
+  return row?.count ?? 0;
+};
+const balance = async (): Promise<number> => {
+  const [row] = await api.database.query<{ balance_cents: string }>(
+    `SELECT balance_cents FROM account_balance WHERE account_id = $1`,
+    [tenant.accountId],
+  );
+  return Number(row?.balance_cents ?? 0);
+};
+const standing = async () => {
+  const [row] = await api.database.query<{ through: number; names: number; state: string; expires: number }>(
+    `SELECT extract(epoch FROM paid_through - now())::float8 / 86400 AS through, paid_names AS names,
+       issuance.state, extract(epoch FROM issuance.expires_by - now())::float8 / 86400 AS expires
+     FROM plan JOIN issuance ON issuance.plan_id = plan.id
+     WHERE plan.account_id = $1 ORDER BY issuance.id DESC LIMIT 1`,
+    [tenant.accountId],
+  );
+  return row;
+};
+/** The order's pending issuance leads to a certificate, and time goes by. */
+const issuedAnd = async (daysLater: number) => {
+  await api.database.query(
+    `UPDATE issuance SET state = 'issued', closed_at = now() WHERE account_id = $1 AND state = 'open'`,
+    [tenant.accountId],
+  );
+  for (const [table, column] of [
+    ['plan', 'paid_through'],
+    ['charge', 'paid_through'],
+    ['issuance', 'expires_by'],
+  ] as const) {
+    await api.database.query(
+      `UPDATE ${table} SET ${column} = ${column} - make_interval(hours => 24 * $2::int) WHERE account_id = $1`,
+      [tenant.accountId, daysLater],
+    );
+  }
+};
+
+describe('an order of a product that has a price', () => {
+  it('pays a term for all of its names when it is created', async () => {
+    tenant = await tenantWith(2_500);
+    expect((await tenant.post('/api/v3/orders', paid)).status).toBe(201);
+    expect(await balance()).toBe(500);
+    expect(await count('invoice')).toBe(1);
+    const row = await standing();
+    expect(row).toMatchObject({ names: 2, state: 'open' });
+    expect(row?.through).toBeCloseTo(365, 1);
+    expect(row?.expires).toBeCloseTo(365, 1);
+  });
+
+  it('is refused with 402 when the account cannot pay, and nothing is created', async () => {
+    tenant = await tenantWith(1_999);
+    const answer = await tenant.post('/api/v3/orders', paid, { 'idempotency-key': 'one' });
+    expect(answer.status).toBe(402);
+    expect(answer.json).toEqual({
+      code: 'payment_required',
+      message: 'USD 20.00 is due, and USD 19.99 is available. Please add to the balance of the account.',
+    });
+    for (const table of ['order_v3', 'plan', 'issuance', 'charge', 'invoice'])
+      expect(await count(table)).toBe(0);
+    expect(await balance()).toBe(1_999);
+    await api.database.query(`UPDATE account_balance SET balance_cents = 2000 WHERE account_id = $1`, [
+      tenant.accountId,
+    ]);
+    expect((await tenant.post('/api/v3/orders', paid, { 'idempotency-key': 'one' })).status).toBe(201);
+  });
+
+  it('is charged once for a creation that is repeated with its key', async () => {
+    tenant = await tenantWith(5_000);
+    for (let time = 0; time < 3; time += 1)
+      expect((await tenant.post('/api/v3/orders', paid, { 'idempotency-key': 'k' })).status).toBe(201);
+    expect(await balance()).toBe(3_000);
+  });
+
+  it('costs nothing while it is paused, and is paid when it goes on', async () => {
+    tenant = await tenantWith(2_000);
+    await tenant.post('/api/v3/orders', { ...paid, paused: true });
+    expect(await balance()).toBe(2_000);
+    expect((await tenant.post(path, { paused: false })).status).toBe(200);
+    expect(await balance()).toBe(0);
+  });
+
+  it('pays for names that are added, pro rata for what is left of the term', async () => {
+    tenant = await tenantWith(3_000);
+    await tenant.post('/api/v3/orders', paid);
+    await issuedAnd(265);
+    const names = [...paid.dns_names, 'www.example.com', 'new.example.com'];
+    expect((await tenant.post(path, { dns_names: names })).status).toBe(200);
+    // One added name for 100 of 365 days: the www. twin costs nothing.
+    expect(await balance()).toBe(1_000 - 274);
+    expect(await standing()).toMatchObject({ names: 3 });
+  });
+
+  it('is left as it is when added names cannot be paid', async () => {
+    tenant = await tenantWith(2_000);
+    await tenant.post('/api/v3/orders', paid);
+    const before = await tenant.get(path);
+    const names = [...paid.dns_names, 'new.example.com'];
+    const answer = await tenant.post(path, { dns_names: names });
+    expect(answer.status).toBe(402);
+    expect((await tenant.get(path)).json).toEqual(before.json);
+    expect(await count('issuance')).toBe(1);
+  });
+
+  it('costs nothing more for other changes, and its certificates end with the term', async () => {
+    tenant = await tenantWith(2_000);
+    await tenant.post('/api/v3/orders', paid);
+    await issuedAnd(100);
+    for (const change of [
+      { muted: true },
+      { dns_names: ['example.com'] },
+      { auto_renew: false },
+      { muted: false },
+    ])
+      expect((await tenant.post(path, change)).status).toBe(200);
+    expect(await count('charge')).toBe(1);
+    expect((await standing())?.expires).toBeCloseTo(265, 1);
+  });
+
+  it('is renewed by auto_renew set to true and at once back to false in the last 30 days, and charged once', async () => {
+    tenant = await tenantWith(4_000);
+    await tenant.post('/api/v3/orders', { ...paid, auto_renew: false });
+    await issuedAnd(340);
+    await tenant.post(path, { auto_renew: true });
+    await tenant.post(path, { auto_renew: false });
+    expect(await balance()).toBe(0);
+    const row = await standing();
+    expect(row?.state).toBe('open');
+    expect(row?.through).toBeCloseTo(25 + 365, 1);
+    expect(row?.expires).toBeCloseTo(365, 1);
+  });
+
+  it('is issued again within the term by the same, before that', async () => {
+    tenant = await tenantWith(4_000);
+    await tenant.post('/api/v3/orders', { ...paid, auto_renew: false });
+    await issuedAnd(200);
+    await tenant.post(path, { auto_renew: true });
+    expect(await count('charge')).toBe(1);
+    expect((await standing())?.expires).toBeCloseTo(165, 1);
+  });
+});
+
+describe('an order of free_ca', () => {
+  const free = {
+    ...paid,
+    product: 'free_ca',
+    csr: certificateRequest(keyPair('p256'), { dnsNames: paid.dns_names }),
+  };
+
+  it('costs nothing and needs no balance', async () => {
+    tenant = await api.tenant();
+    expect((await tenant.post('/api/v3/orders', free)).status).toBe(201);
+    expect(await count('charge')).toBe(0);
+    expect((await standing())?.expires).toBeNull();
+  });
+
+  it('pays when its product becomes one that has a price, and only then', async () => {
+    tenant = await tenantWith(2_000);
+    await tenant.post('/api/v3/orders', free);
+    expect((await tenant.post(path, { product: 'paid_ca', csr, key_type: 'ecdsa' })).status).toBe(200);
+    expect(await balance()).toBe(0);
+  });
+});

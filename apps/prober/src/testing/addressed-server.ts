@@ -1,0 +1,95 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import type { ForgedCertificate } from './forged-chain';
+
+export type Behaviour = (socket: Socket) => void;
+
+export interface AddressedServer {
+  readonly port: number;
+  /** Connections taken so far, by the address they came to, and how many were open at once at most. */
+  readonly taken: string[];
+  readonly open: { now: number; most: number };
+  close(): Promise<void>;
+}
+
+/** One port of this machine, on which each address behaves in its own way. */
+export async function serveAddresses(
+  behaviours: Readonly<Record<string, Behaviour>>,
+): Promise<AddressedServer> {
+  const taken: string[] = [];
+  const open = { now: 0, most: 0 };
+  const sockets = new Set<Socket>();
+  const listen = async (address: string, port: number): Promise<Server> => {
+    const server = createServer((socket) => {
+      taken.push(address);
+      open.most = Math.max(open.most, (open.now += 1));
+      sockets.add(socket);
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          open.now -= 1;
+          sockets.delete(socket);
+        });
+      behaviours[address]?.(socket);
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(port, address, resolve);
+    });
+    return server;
+  };
+  const servers = await listenAll(Object.keys(behaviours), listen);
+  return {
+    port: portOf(servers[0]),
+    taken,
+    open,
+    close: async () => {
+      const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(closed);
+    },
+  };
+}
+
+type Listen = (address: string, port: number) => Promise<Server>;
+
+/** The port that the first one gets may be taken at another address: then all begin anew. */
+async function listenAll(addresses: readonly string[], listen: Listen, tries = 10): Promise<Server[]> {
+  const servers: Server[] = [];
+  try {
+    for (const address of addresses) servers.push(await listen(address, portOf(servers[0])));
+    return servers;
+  } catch (error) {
+    for (const server of servers) server.close();
+    if (tries === 1) throw error;
+    return await listenAll(addresses, listen, tries - 1);
+  }
+}
+
+const portOf = (server: Server | undefined): number =>
+  (server?.address() as AddressInfo | undefined)?.port ?? 0;
+
+/** TLS with these certificates, the leaf first; `asked` gets the server names that are asked for. */
+export function presents(certificates: readonly ForgedCertificate[], asked: string[] = []): Behaviour {
+  const context: SecureContext = createSecureContext({
+    key: certificates[0]?.key,
+    cert: certificates.map(({ pem }) => pem).join(''),
+  });
+  return (socket) => {
+    const tls = new TLSSocket(socket, {
+      isServer: true,
+      secureContext: context,
+      SNICallback: (name, done) => {
+        asked.push(name);
+        done(null, context);
+      },
+    });
+    tls.on('error', () => undefined).resume();
+  };
+}
+
+export const says =
+  (text: string): Behaviour =>
+  (socket) =>
+    void socket.resume().end(text);
+
+export const staysSilent: Behaviour = (socket) => void socket.resume();

@@ -1,0 +1,32 @@
+import type { InconclusiveStatus, InconclusiveTest } from '@certwright/jobs';
+import { OutboundFault, type OutboundFaultKind } from '@certwright/outbound';
+
+export type Inconclusion = Pick<InconclusiveTest, 'status' | 'problem'>;
+
+/** Up to the TCP connection it is one status, from there on the other. */
+const statusOf = {
+  refused_address: 'connect_error',
+  bad_url: 'connect_error',
+  dns: 'connect_error',
+  connect: 'connect_error',
+  tls: 'handshake_error',
+  timeout: 'handshake_error',
+  too_large: 'handshake_error',
+  protocol: 'handshake_error',
+} as const satisfies Record<OutboundFaultKind, InconclusiveStatus>;
+
+/**
+ * Why there is nothing to judge, in words for the customer.
+ *
+ * @param signal of the whole test; once its time is up, that is the reason
+ * @returns null for what is nobody's fault but ours
+ */
+export function inconclusion(error: unknown, signal: AbortSignal): Inconclusion | null {
+  if (signal.aborted && error === signal.reason)
+    return { status: 'connect_error', problem: 'There was no answer in time.' };
+  if (!(error instanceof OutboundFault)) return null;
+  // Which network it is concerns whoever runs the prober: seen from there it may be another one than for the customer.
+  if (error.kind === 'refused_address')
+    return { status: 'connect_error', problem: 'This is not a public address.' };
+  return { status: statusOf[error.kind], problem: error.message };
+}

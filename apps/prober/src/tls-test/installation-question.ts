@@ -1,0 +1,38 @@
+import { isIP } from 'node:net';
+import { isWildcard, parseDnsName } from '@certwright/dns-names';
+import { type InstallationQuestion, mostTestedHosts } from '@certwright/jobs';
+
+/** Longer lists of digests are nobody's chain. */
+const mostDigests = 100;
+
+/** Reads a question of any shape; null: it is none. */
+export function readInstallationQuestion(value: unknown): InstallationQuestion | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 } = value as Readonly<
+    Record<string, unknown>
+  >;
+  if (!isListOf(hosts, mostTestedHosts, isHost) || !isDnsName(serverName) || !isPort(port)) return null;
+  if (!isDigest(leafSha256) || !isListOf(chainSha256, mostDigests, isDigest)) return null;
+  if (!isListOf(temporarySha256, mostDigests, isDigest)) return null;
+  return { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 };
+}
+
+function isListOf<T>(value: unknown, most: number, is: (each: unknown) => each is T): value is T[] {
+  return Array.isArray(value) && value.length <= most && value.every(is);
+}
+
+/** An address with a zone (`fe80::1%eth0`) means something on one machine only. */
+const isHost = (value: unknown): value is string =>
+  (typeof value === 'string' && isIP(value) !== 0 && !value.includes('%')) || isDnsName(value);
+
+/** In normal form and beneath a public suffix: names of the inside are not even looked up. */
+function isDnsName(value: unknown): value is string {
+  const parsed = parseDnsName(value);
+  return parsed.ok && parsed.name === value && !isWildcard(parsed.name);
+}
+
+const isPort = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535;
+
+const isDigest = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);

@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import type { ConclusiveTest, InstallationQuestion } from '@certwright/jobs';
+
+export type PresentedJudgement = Pick<ConclusiveTest, 'correct' | 'chained' | 'temporary'>;
+
+type Expected = Pick<InstallationQuestion, 'leafSha256' | 'chainSha256' | 'temporarySha256'>;
+
+/**
+ * By digest alone: clients put a chain together whatever its order, and ignore what they do not need, so neither order nor
+ * further certificates matter.
+ *
+ * @param certificates DER, the leaf first
+ */
+export function judgePresented(certificates: readonly Uint8Array[], expected: Expected): PresentedJudgement {
+  const [leaf = '', ...others] = certificates.map(sha256Hex);
+  if (expected.temporarySha256.includes(leaf)) return { correct: true, chained: true, temporary: true };
+  return {
+    correct: leaf === expected.leafSha256,
+    chained: expected.chainSha256.every((digest) => others.includes(digest)),
+    temporary: false,
+  };
+}
+
+const sha256Hex = (der: Uint8Array): string => createHash('sha256').update(der).digest('hex');

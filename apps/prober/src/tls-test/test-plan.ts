@@ -1,0 +1,61 @@
+import type { InconclusiveTest, TestedAddress } from '@certwright/jobs';
+import type { Inconclusion } from './inconclusion';
+
+/** A host with what its name leads to, or why it leads nowhere. */
+export interface LookedUpHost {
+  readonly host: string;
+  readonly addresses: readonly string[];
+  /** Null: it was found. */
+  readonly problem: Inconclusion | null;
+}
+
+/** Addresses of one host that are tested: more than big sites publish. */
+export const mostOfHost = 16;
+
+/** Addresses that one test connects to, all hosts together. */
+export const mostInAll = 64;
+
+export interface TestPlan {
+  /** In the order in which they are tested: the first address of each host, then the second of each. */
+  readonly toTest: readonly TestedAddress[];
+  /** What is known without a connection, behind the tests of its host. */
+  readonly known: readonly InconclusiveTest[];
+}
+
+/**
+ * Which addresses are tested. Every host gets its turn before any gets a second one; where addresses are left over, the
+ * host says so itself, in place of the first one that is left: a test that was cut must not look like one that was not.
+ */
+export function testPlan(hosts: readonly LookedUpHost[]): TestPlan {
+  const ranks = Array.from({ length: mostOfHost }, (_, rank) => rank);
+  const toTest = ranks
+    .flatMap((rank) => hosts.map(({ host, addresses }) => ({ host, address: addresses[rank] })))
+    .filter((each): each is TestedAddress => each.address !== undefined)
+    .slice(0, mostInAll);
+  return { toTest, known: hosts.flatMap((each) => knownOf(each, toTest)) };
+}
+
+function knownOf(
+  { host, addresses, problem }: LookedUpHost,
+  toTest: readonly TestedAddress[],
+): readonly InconclusiveTest[] {
+  if (problem !== null) return [{ host, address: '', ...problem }];
+  const tested = toTest.filter((each) => each.host === host).length;
+  const left = addresses.length - tested;
+  if (left <= 0) return [];
+  return [
+    {
+      host,
+      address: addresses[tested] ?? '',
+      status: 'internal_error',
+      problem: leftOver(left, tested),
+    },
+  ];
+}
+
+function leftOver(left: number, tested: number): string {
+  const what = left === 1 ? 'This address was' : `This address and ${left - 1} more of the host were`;
+  return tested === mostOfHost
+    ? `${what} not tested: no more than ${mostOfHost} addresses of a host are.`
+    : `${what} not tested: one test connects to no more than ${mostInAll} addresses. Ask for fewer hosts at once.`;
+}

@@ -1,0 +1,42 @@
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { ctEntities } from './ct-entities';
+import { ctMigrations } from './migrations/ct-migrations';
+
+export interface CtDatabase {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  /** Connections that one process keeps at most. */
+  readonly poolSize: number;
+  /** The server ends a statement that runs longer, ms. */
+  readonly statementTimeoutMs: number;
+}
+
+/** The server ends a transaction whose client fell silent: one that holds the sequencer must not hold it for ever. */
+const idleInTransactionTimeoutMs = 10_000;
+const connectTimeoutMs = 5_000;
+
+export function ctDataSourceOptions(database: CtDatabase): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url: database.url,
+    applicationName: database.applicationName,
+    poolSize: database.poolSize,
+    connectTimeoutMS: connectTimeoutMs,
+    entities: ctEntities,
+    migrations: ctMigrations,
+    migrationsTableName: 'ct_migration',
+    synchronize: false,
+    logging: false,
+    extra: {
+      statement_timeout: database.statementTimeoutMs,
+      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+      keepAlive: true,
+    },
+  };
+}
+
+export function ctDataSource(database: CtDatabase): DataSource {
+  return new DataSource(ctDataSourceOptions(database));
+}

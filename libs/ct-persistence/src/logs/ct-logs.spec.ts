@@ -1,0 +1,122 @@
+import { anIssuance, CtDatabaseFixture, keyOf } from '../testing/ct-database';
+import { pageOfAll, pageOfKeys } from '../index/issuance-pages';
+import { CtLogs, type IngestedBatch, LogLeaseLost, type ListedLog } from './ct-logs';
+
+jest.setTimeout(60_000);
+
+let ct: CtDatabaseFixture;
+let logs: CtLogs;
+beforeEach(async () => {
+  ct = await CtDatabaseFixture.open();
+  logs = new CtLogs(ct.database);
+});
+afterEach(async () => await ct.close());
+
+const listed = (name: string, change: Partial<ListedLog> = {}): ListedLog => ({
+  logId: Buffer.concat([keyOf(name), Buffer.alloc(20)]),
+  description: name,
+  operator: 'Spec',
+  kind: 'static',
+  url: `https://${name}.example.net/`,
+  keyDer: Buffer.from('30', 'hex'),
+  mmdS: 60,
+  intervalStart: null,
+  intervalEnd: null,
+  listState: 'usable',
+  enabled: true,
+  ...change,
+});
+const batch = (from: number, to: number, change: Partial<IngestedBatch> = {}): IngestedBatch => ({
+  from: BigInt(from),
+  to: BigInt(to),
+  issuances: Array.from({ length: to - from }, () => anIssuance('example.com')),
+  odd: [],
+  treeState: Buffer.alloc(32, to),
+  verified: false,
+  ...change,
+});
+const all = async () => await pageOfAll(ct.database.manager, { after: '0', limit: 1_000, withBody: false });
+
+it('a log is in one pair of hands, and in the next ones when a lease has run out', async () => {
+  await logs.keep([listed('one')]);
+  const first = await logs.lease(60_000);
+  expect(first?.log).toMatchObject({ description: 'one', position: '0' });
+  expect(await logs.lease(60_000)).toBeNull();
+  await ct.database.query(`UPDATE ct_log SET leased_until = now() - interval '1 second'`);
+  const second = await logs.lease(60_000);
+  expect(second?.lease.token).not.toBe(first?.lease.token);
+  if (first === null || second === null) throw new Error('not leased');
+  await expect(logs.ingest(first.lease, batch(0, 3))).rejects.toThrow(LogLeaseLost);
+  expect(await all()).toEqual([]);
+  expect(await logs.ingest(second.lease, batch(0, 3))).toEqual({ discovered: 3, completed: 0 });
+  await logs.release(second.lease, 0);
+  expect((await logs.lease(1_000))?.log.position).toBe('3');
+});
+
+it('the position moves together with the rows: a batch that is repeated is refused', async () => {
+  await logs.keep([listed('one')]);
+  const leased = await logs.lease(60_000);
+  if (leased === null) throw new Error('not leased');
+  const entries = batch(0, 5, {
+    odd: [{ index: 2n, fault: 'not-a-certificate', leaf: Buffer.alloc(100_000, 7) }],
+    verified: true,
+  });
+  await logs.ingest(leased.lease, entries);
+  await expect(logs.ingest(leased.lease, entries)).rejects.toThrow(LogLeaseLost);
+  await expect(logs.ingest(leased.lease, batch(6, 8))).rejects.toThrow(LogLeaseLost);
+  const [log] = await logs.all();
+  expect(log).toMatchObject({
+    position: '5',
+    verifiedSize: '5',
+    entriesOdd: '1',
+    treeState: Buffer.alloc(32, 5),
+  });
+  const odd: unknown[] = await ct.database.query(
+    `SELECT fault, leaf_bytes, octet_length(leaf) AS kept FROM ct_odd_entry`,
+  );
+  expect(odd).toEqual([{ fault: 'not-a-certificate', leaf_bytes: 100_000, kept: 65_536 }]);
+  expect(await all()).toHaveLength(5);
+});
+
+it('what fails in the middle leaves nothing behind', async () => {
+  await logs.keep([listed('one')]);
+  const leased = await logs.lease(60_000);
+  if (leased === null) throw new Error('not leased');
+  const odd = { index: 1n, fault: 'x', leaf: Buffer.alloc(1) };
+  await expect(logs.ingest(leased.lease, batch(0, 5, { odd: [odd, odd] }))).rejects.toThrow('duplicate key');
+  expect((await logs.all())[0]?.position).toBe('0');
+  await logs.ingest(leased.lease, batch(0, 5));
+  expect(await all()).toHaveLength(5);
+});
+
+it('the same issuance in two logs is one, at the position of the first', async () => {
+  await logs.keep([listed('one'), listed('other')]);
+  const leases = [await logs.lease(60_000), await logs.lease(60_000)];
+  const issuances = [anIssuance('example.com')];
+  for (const leased of leases) {
+    if (leased === null) throw new Error('not leased');
+    await logs.ingest(leased.lease, batch(0, 1, { issuances }));
+  }
+  const page = { after: '0', limit: 10, withBody: false };
+  expect(await pageOfKeys(ct.database.manager, [keyOf('example.com')], page)).toHaveLength(1);
+});
+
+it('a log that no list names any more is not followed; its position stays for the day when one does', async () => {
+  await logs.keep([listed('one')]);
+  const leased = await logs.lease(1);
+  if (leased === null) throw new Error('not leased');
+  await logs.keep([listed('other')]);
+  expect((await logs.all()).map(({ description, enabled }) => [description, enabled])).toEqual([
+    ['one', false],
+    ['other', true],
+  ]);
+});
+
+it('a log that is stopped is left alone', async () => {
+  await logs.keep([listed('one')]);
+  const leased = await logs.lease(60_000);
+  if (leased === null) throw new Error('not leased');
+  await logs.stop(leased.lease, 'two roots for one size');
+  expect(await logs.lease(60_000)).toBeNull();
+  expect((await logs.all())[0]?.stoppedReason).toBe('two roots for one size');
+});

@@ -1,0 +1,90 @@
+import { leafHash } from './merkle/hashes';
+import { type Issued, readIssued } from './reading/read-issued';
+import { sha256, sha256Length } from './sha256';
+import { TlsReader } from './tls-reader';
+
+/**
+ * What a log tells of the chain above a submission: certificates in `get-entries`, their SHA-256 digests in a
+ * data tile.
+ */
+export interface EntryChain {
+  readonly of: 'certificates' | 'fingerprints';
+  /**
+   * The vector's content, whose shape is checked. It is not part of the Merkle tree: the log may put anything
+   * there.
+   */
+  readonly bytes: Buffer;
+}
+
+interface EntryHead {
+  /** Milliseconds since the epoch: when the log promised to take it in. */
+  readonly timestamp: number;
+  /**
+   * Octets of the TimestampedEntry (RFC 6962, section 3.4): what the leaf hash is over, but for two octets.
+   */
+  readonly timestampedEntry: Buffer;
+  /** From the `leaf_index` extension of static logs; null where there is none. */
+  readonly leafIndex: number | null;
+  readonly chain: EntryChain;
+}
+
+export interface CertificateEntry extends EntryHead {
+  readonly type: 'certificate';
+  readonly certificateDer: Buffer;
+}
+
+export interface PrecertificateEntry extends EntryHead {
+  readonly type: 'precertificate';
+  /** SHA-256 over the SubjectPublicKeyInfo of the certificate's issuer. */
+  readonly issuerKeyHash: Buffer;
+  /** The TBSCertificate in the leaf: the one that the tree holds. */
+  readonly tbsDer: Buffer;
+  /** As submitted. It is not part of the Merkle tree. */
+  readonly precertificateDer: Buffer;
+}
+
+/** One entry of a log, whichever interface it came by. Buffers are views of what was read. */
+export type LogEntry = CertificateEntry | PrecertificateEntry;
+
+/** Reads the part of an entry that the tree holds. */
+export function readEntry(entry: LogEntry): Issued {
+  return entry.type === 'certificate'
+    ? readIssued(entry.certificateDer, 'certificate')
+    : readIssued(entry.tbsDer, 'tbs');
+}
+
+/**
+ * SHA-256 over 0x00 and the MerkleTreeLeaf: version v1 and type timestamped_entry, both zero, and the
+ * TimestampedEntry.
+ */
+export function entryLeafHash(entry: LogEntry): Buffer {
+  return leafHash(entry.timestampedEntry, merkleTreeLeafHead);
+}
+
+const merkleTreeLeafHead = Buffer.from([0, 0]);
+
+/** SHA-256 over each certificate of the chain, the issuer's first. */
+export function chainFingerprints({ chain }: LogEntry): Buffer[] {
+  const reader = new TlsReader(chain.bytes);
+  const fingerprints: Buffer[] = [];
+  while (!reader.isAtEnd && !reader.failed) {
+    fingerprints.push(chain.of === 'fingerprints' ? reader.opaque(sha256Length) : sha256(reader.vector(3)));
+  }
+  return fingerprints;
+}
+
+/** The certificates of the chain in DER, the issuer's first; empty where the log tells only digests. */
+export function chainCertificates({ chain }: LogEntry): Buffer[] {
+  const certificates: Buffer[] = [];
+  if (chain.of === 'fingerprints') return certificates;
+  const reader = new TlsReader(chain.bytes);
+  while (!reader.isAtEnd && !reader.failed) certificates.push(reader.vector(3));
+  return certificates;
+}
+
+/** Whether these octets are ASN.1Certs, one after another (RFC 6962, section 3.1). */
+export function isCertificateChain(bytes: Buffer): boolean {
+  const reader = new TlsReader(bytes);
+  while (!reader.isAtEnd && !reader.failed) reader.vector(3, 1);
+  return !reader.failed;
+}

@@ -1,0 +1,58 @@
+import { isCertificateChain, type LogEntry } from './entry';
+import { fromBase64 } from './octets';
+import { readTimestampedEntry } from './timestamped-entry';
+import { TlsReader } from './tls-reader';
+
+/**
+ * Why an entry cannot be read: its JSON or base64; its MerkleTreeLeaf is cut off, has octets after its end or
+ * no certificate; a version or type that RFC 6962 does not have; its extra_data.
+ */
+export type LeafFault = 'json' | 'leaf' | 'leaf_version' | 'entry_type' | 'extra_data';
+
+export type LeafReading =
+  { readonly ok: true; readonly entry: LogEntry } | { readonly ok: false; readonly fault: LeafFault };
+
+/**
+ * A MerkleTreeLeaf (RFC 6962, section 3.4) and the X509ChainEntry or PrecertChainEntry (section 4.6) that a
+ * log gives with it. What is in the certificate does not matter here.
+ */
+export function readLeaf(leafInput: Uint8Array, extraData: Uint8Array): LeafReading {
+  const reader = new TlsReader(leafInput);
+  const [version, leafType] = [reader.uint(1), reader.uint(1)];
+  if (version !== 0 || leafType !== 0) return faulty('leaf_version');
+  const leaf = readTimestampedEntry(reader);
+  if (leaf === null && !reader.failed) return faulty('entry_type');
+  if (leaf === null || reader.failed || !reader.isAtEnd) return faulty('leaf');
+  const { der, issuerKeyHash, ...head } = leaf;
+
+  const extra = new TlsReader(extraData);
+  const precertificateDer = issuerKeyHash === null ? null : extra.vector(3, 1);
+  const chain = { of: 'certificates', bytes: extra.vector(3) } as const;
+  if (extra.failed || !extra.isAtEnd || !isCertificateChain(chain.bytes)) return faulty('extra_data');
+  if (issuerKeyHash === null || precertificateDer === null)
+    return { ok: true, entry: { type: 'certificate', certificateDer: der, ...head, chain } };
+  return {
+    ok: true,
+    entry: { type: 'precertificate', issuerKeyHash, tbsDer: der, precertificateDer, ...head, chain },
+  };
+}
+
+/** One of the `entries` of a `get-entries` answer (RFC 6962, section 4.6). */
+export function readLeafJson(entry: unknown): LeafReading {
+  if (typeof entry !== 'object' || entry === null) return faulty('json');
+  const { leaf_input, extra_data } = entry as Record<string, unknown>;
+  const leafInput = fromBase64(leaf_input);
+  const extraData = fromBase64(extra_data);
+  return leafInput === null || extraData === null ? faulty('json') : readLeaf(leafInput, extraData);
+}
+
+/** The entries of a `get-entries` answer, in order; null when it is no such answer. */
+export function readEntriesAnswer(answer: unknown): LeafReading[] | null {
+  if (typeof answer !== 'object' || answer === null) return null;
+  const { entries } = answer as Record<string, unknown>;
+  return Array.isArray(entries) ? entries.map(readLeafJson) : null;
+}
+
+function faulty(fault: LeafFault): LeafReading {
+  return { ok: false, fault };
+}

@@ -1,0 +1,88 @@
+import { sha256Length } from '../sha256';
+import { emptyRoot, isHash, nodeHash } from './hashes';
+
+/** Of the size, before the hashes. */
+const sizeOctets = 8;
+
+/**
+ * A Merkle tree of which only the full subtrees along its right edge are kept: as many hashes as its size has
+ * one-bits, the largest subtree first. Leaves are appended in constant time on average, and the root can be
+ * had at any size.
+ */
+export class CompactTree {
+  private constructor(
+    private leaves: number,
+    private readonly subtrees: Buffer[],
+  ) {}
+
+  static empty(): CompactTree {
+    return new CompactTree(0, []);
+  }
+
+  /**
+   * `subtrees` are the hashes of the full subtrees, the largest first; null when their number does not fit
+   * the size.
+   */
+  static of(size: number, subtrees: readonly Uint8Array[]): CompactTree | null {
+    if (!Number.isSafeInteger(size) || size < 0 || subtrees.length !== oneBits(size)) return null;
+    if (!subtrees.every(isHash)) return null;
+    return new CompactTree(
+      size,
+      subtrees.map((hash) => Buffer.from(hash)),
+    );
+  }
+
+  /** What `serialize` made; null for anything else. */
+  static restore(bytes: Uint8Array): CompactTree | null {
+    if (bytes.length < sizeOctets) return null;
+    const buffer = Buffer.from(bytes);
+    const size = buffer.readBigUInt64BE(0);
+    if (size > BigInt(Number.MAX_SAFE_INTEGER) || (buffer.length - sizeOctets) % sha256Length !== 0)
+      return null;
+    const subtrees: Buffer[] = [];
+    for (let at = sizeOctets; at < buffer.length; at += sha256Length)
+      subtrees.push(buffer.subarray(at, at + sha256Length));
+    return CompactTree.of(Number(size), subtrees);
+  }
+
+  get size(): number {
+    return this.leaves;
+  }
+
+  /** The hash is kept, not copied. Throws for what is no hash. */
+  append(leafHash: Buffer): void {
+    if (!isHash(leafHash)) throw new RangeError('a leaf hash has 32 octets');
+    let hash = leafHash;
+    for (let full = this.leaves; full % 2 === 1; full = (full - 1) / 2) {
+      const left = this.subtrees.pop();
+      if (left !== undefined) hash = nodeHash(left, hash);
+    }
+    this.subtrees.push(hash);
+    this.leaves++;
+  }
+
+  /** MTH of all leaves (RFC 6962, section 2.1). */
+  root(): Buffer {
+    const smallest = this.subtrees.at(-1);
+    if (smallest === undefined) return emptyRoot;
+    return this.subtrees.slice(0, -1).reduceRight((right, left) => nodeHash(left, right), smallest);
+  }
+
+  /** A tree of its own, to be gone on with while this one stays. */
+  clone(): CompactTree {
+    return new CompactTree(this.leaves, [...this.subtrees]);
+  }
+
+  /** The size as uint64 and the hashes; at most 1,704 octets. */
+  serialize(): Buffer {
+    const size = Buffer.alloc(sizeOctets);
+    size.writeBigUInt64BE(BigInt(this.leaves));
+    return Buffer.concat([size, ...this.subtrees]);
+  }
+}
+
+function oneBits(size: number): number {
+  let count = 0;
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
+  return count;
+}

@@ -1,0 +1,79 @@
+/** RFC 1035, section 2.3.4: octets of a name as text without its last dot, and of a label. */
+const longestName = 253;
+const longestLabel = 63;
+
+/**
+ * What a label may have: LDH and the underscore of service names, in lower case, and the asterisk of
+ * wildcards.
+ */
+const [other, dot, digit, labelCharacter] = [0, 1, 2, 3];
+const kinds = new Uint8Array(256);
+kinds.fill(labelCharacter, 0x61, 0x7b);
+for (const character of '-_*') kinds[character.charCodeAt(0)] = labelCharacter;
+kinds.fill(digit, 0x30, 0x3a);
+kinds[0x2e] = dot;
+
+/**
+ * Whether these octets are a name in its normal form, as nearly all are: then there is nothing to change
+ * about it.
+ */
+export function isPlainName(bytes: Uint8Array, start: number, end: number): boolean {
+  const length = end - start;
+  if (length === 0 || length > longestName) return false;
+  let labelStart = start;
+  let allDigits = true;
+  for (let i = start; i < end; i++) {
+    const kind = kinds[bytes[i] ?? 0];
+    if (kind === other) return false;
+    if (kind === labelCharacter) allDigits = false;
+    else if (kind === dot) {
+      if (i === labelStart || i - labelStart > longestLabel) return false;
+      labelStart = i + 1;
+      allDigits = true;
+    }
+  }
+  return !allDigits && end > labelStart && end - labelStart <= longestLabel;
+}
+
+/**
+ * The same of text. A last label of digits makes an address or nothing (URL Standard, "ends in a number"): no
+ * top-level domain is one.
+ */
+export function isName(text: string): boolean {
+  if (text.length > longestName || !/^[a-z0-9_*.-]+$/.test(text)) return false;
+  const labels = text.split('.');
+  if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return false;
+  return labels.every((label) => label !== '' && label.length <= longestLabel);
+}
+
+/**
+ * What would be the name in a text that a CA took for one: in lower case, without white space around it,
+ * `http://` or `https://` before it, a path, query or port after it, and dots at its ends.
+ */
+export function hostnamePart(text: string): string {
+  const lower = text.trim().toLowerCase();
+  const [authority = ''] = lower.replace(/^https?:\/\//, '').split(/[/?#]/, 1);
+  return withoutDots(authority.trim().replace(/:[0-9]{1,5}$/, ''));
+}
+
+/** Not by a pattern: `\.+$` takes quadratic time on dots that something else follows. */
+function withoutDots(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && text[start] === '.') start++;
+  while (end > start && text[end - 1] === '.') end--;
+  return text.slice(start, end);
+}
+
+/**
+ * The A-labels of a name with U-labels (UTS #46, non-transitional, as browsers map them); undefined when it
+ * has none. The URL parser is the platform's UTS #46; the ASCII characters are checked first, so that nothing
+ * else of a URL is in the text. A code point takes two UTF-16 units at most, and one octet of the A-label at
+ * least.
+ */
+export function asciiName(text: string): string | undefined {
+  if (text.length > 2 * longestName || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
+  if (!URL.canParse(`http://${text}/`)) return undefined;
+  const name = withoutDots(new URL(`http://${text}/`).hostname);
+  return isName(name) ? name : undefined;
+}

@@ -1,0 +1,112 @@
+import type { DerCursor, DerSpan } from './der-cursor';
+import type { Faults } from './faults';
+
+const tags = { objectIdentifier: 0x06, octetString: 0x04 } as const;
+
+/**
+ * The extensions that are read, by their identifiers: RFC 5280, section 4.2.1; RFC 6962, sections 3.3 and
+ * 3.1.
+ */
+const known = {
+  subjectAlternativeName: Buffer.from('551d11', 'hex'),
+  authorityKeyIdentifier: Buffer.from('551d23', 'hex'),
+  sctList: Buffer.from('2b06010401d679020402', 'hex'),
+  poison: Buffer.from('2b06010401d679020403', 'hex'),
+} as const;
+
+type KnownExtension = keyof typeof known;
+
+export interface ExtensionList {
+  /** The SEQUENCE around all of them; null without one. */
+  readonly list: DerSpan | null;
+  /** What their octet strings hold. */
+  readonly subjectAlternativeName: readonly DerSpan[];
+  readonly authorityKeyIdentifier: readonly DerSpan[];
+  /**
+   * Of poison and SCT lists the whole extensions: what the transparency TBSCertificate does not have. In
+   * order.
+   */
+  readonly removed: readonly DerSpan[];
+  readonly hasPoison: boolean;
+  readonly hasSctList: boolean;
+}
+
+export const noExtensions: ExtensionList = Object.freeze({
+  list: null,
+  subjectAlternativeName: [],
+  authorityKeyIdentifier: [],
+  removed: [],
+  hasPoison: false,
+  hasSctList: false,
+});
+
+/** Walks the extensions; of those that are not read here, only the identifiers are looked at. */
+export function listExtensions(cursor: DerCursor, wrapper: DerSpan, faults: Faults): ExtensionList {
+  if (!cursor.moveTo(wrapper.start, wrapper.end)) return noExtensions;
+  const list = cursor.span();
+  const subjectAlternativeName: DerSpan[] = [];
+  const authorityKeyIdentifier: DerSpan[] = [];
+  const removed: DerSpan[] = [];
+  let poisons = 0;
+  for (let at = list.start, next = at; cursor.moveTo(at, list.end); at = next) {
+    const { start, end } = cursor;
+    next = cursor.next;
+    if (!cursor.moveTo(start, end) || cursor.tag !== tags.objectIdentifier) continue;
+    const id = knownExtension(cursor.bytes, cursor.start, cursor.end);
+    if (id === undefined) continue;
+    if (id === 'subjectAlternativeName' || id === 'authorityKeyIdentifier') {
+      const value = valueOf(cursor, end);
+      if (value === undefined) continue;
+      if (id === 'subjectAlternativeName') subjectAlternativeName.push(value);
+      else authorityKeyIdentifier.push(value);
+      continue;
+    }
+    if (id === 'poison') poisons++;
+    cursor.moveTo(at, list.end);
+    removed.push(cursor.span());
+  }
+  const sctLists = removed.length - poisons;
+  if (poisons > 1 || sctLists > 1 || subjectAlternativeName.length > 1 || authorityKeyIdentifier.length > 1)
+    faults.add('duplicate_extension');
+  const hasPoison = poisons > 0;
+  return {
+    list,
+    subjectAlternativeName,
+    authorityKeyIdentifier,
+    removed,
+    hasPoison,
+    hasSctList: sctLists > 0,
+  };
+}
+
+function knownExtension(bytes: Buffer, start: number, end: number): KnownExtension | undefined {
+  const length = end - start;
+  if (length === 3) {
+    const last = bytes[start + 2];
+    if (last === 0x11 && isAt(bytes, start, known.subjectAlternativeName)) return 'subjectAlternativeName';
+    if (last === 0x23 && isAt(bytes, start, known.authorityKeyIdentifier)) return 'authorityKeyIdentifier';
+  } else if (length === 10) {
+    if (isAt(bytes, start, known.sctList)) return 'sctList';
+    if (isAt(bytes, start, known.poison)) return 'poison';
+  }
+  return undefined;
+}
+
+function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
+  for (let i = expected.length - 1; i >= 0; i--) if (bytes[start + i] !== expected[i]) return false;
+  return true;
+}
+
+/**
+ * From the identifier on to the last element of the extension, past `critical`: the one element in its octet
+ * string.
+ */
+function valueOf(cursor: DerCursor, end: number): DerSpan | undefined {
+  while (cursor.moveTo(cursor.next, end)) {
+    if ((cursor.tag & ~0x20) !== tags.octetString) continue;
+    // BER cuts strings into pieces. In one piece, it is read like one that is not cut.
+    if (cursor.tag !== tags.octetString) cursor.moveTo(cursor.start, cursor.end);
+    return cursor.moveTo(cursor.start, cursor.end) ? cursor.span() : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,129 @@
+import { asBuffer } from '../octets';
+import { DerCursor, type DerSpan } from './der-cursor';
+import { type ExtensionList, listExtensions, noExtensions } from './extension-list';
+import { Faults, type ReadingFault } from './faults';
+import { NameSet } from './name-set';
+import { addAlternativeNames, addCommonNames } from './names';
+import { readSerial } from './serial';
+import { findTbs, layOut, type TbsLayout, wholeTbs } from './tbs-layout';
+import { readTime } from './time';
+
+/**
+ * A Certificate; a Certificate with the poison extension; the TBSCertificate of a precertificate, as a log's
+ * leaf has it.
+ */
+export type IssuedKind = 'certificate' | 'precertificate' | 'tbs';
+
+/**
+ * What stands in a certificate or precertificate, as far as it can be read. Buffers are views of the octets
+ * given, not copies.
+ */
+export interface Issued {
+  /** Lower-case hexadecimal of whole octets; a negative one starts with `-`. */
+  readonly serial: string | null;
+  /** DER of the whole Name. */
+  readonly issuerDer: Buffer | null;
+  readonly subjectDer: Buffer | null;
+  /** Milliseconds since the epoch, negative before. */
+  readonly notBefore: number | null;
+  readonly notAfter: number | null;
+  /** DER of the whole SubjectPublicKeyInfo. */
+  readonly spkiDer: Buffer | null;
+  /**
+   * DNS names of the SubjectAltName, then of the common names, each once: lower-case A-labels, wildcards as
+   * they stand. Without what cannot be a DNS name.
+   */
+  readonly dnsNames: readonly string[];
+  /** DNS names and common names that cannot be one: addresses, people, texts too long. */
+  readonly droppedNames: number;
+  /** The key identifier, lower-case hexadecimal. */
+  readonly authorityKeyId: string | null;
+  readonly hasPoison: boolean;
+  readonly hasSctList: boolean;
+  readonly faults: readonly ReadingFault[];
+  /** For `transparencyTbs`. */
+  readonly bytes: Buffer;
+  readonly layout: TbsLayout | null;
+  readonly extensions: ExtensionList;
+}
+
+/**
+ * Reads what a monitor has to know of a certificate. Logs hold whatever CAs ever signed, so nothing is
+ * thrown: what cannot be read is null, and `faults` tells. Takes time proportional to the octets, whatever
+ * they are.
+ */
+export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
+  const bytes = asBuffer(der);
+  const faults = new Faults();
+  const cursor = new DerCursor(bytes);
+  const tbs = kind === 'tbs' ? wholeTbs(cursor, faults) : findTbs(cursor, faults);
+  if (tbs === null) faults.add('no_tbs');
+  const layout = tbs === null ? null : layOut(cursor, tbs, faults);
+  const wrapper = layout?.extensions ?? null;
+  const extensions = wrapper === null ? noExtensions : listExtensions(cursor, wrapper, faults);
+  const names = readNames(cursor, layout, extensions, faults);
+  const [notBefore, notAfter] = readValidity(cursor, layout, faults);
+  const serial = layout?.serial ? readSerial(bytes, layout.serial, faults) : null;
+  const authorityKeyId = readKeyId(cursor, extensions);
+  if (extensions.hasPoison !== (kind === 'precertificate')) faults.add('poison');
+  if (cursor.sawBerLength) faults.add('ber_length');
+  if (cursor.sawCutOff) faults.add('cut_off');
+  return {
+    serial,
+    issuerDer: slice(bytes, layout?.issuer),
+    subjectDer: slice(bytes, layout?.subject),
+    notBefore,
+    notAfter,
+    spkiDer: slice(bytes, layout?.spki),
+    dnsNames: names.names,
+    droppedNames: names.dropped,
+    authorityKeyId,
+    hasPoison: extensions.hasPoison,
+    hasSctList: extensions.hasSctList,
+    faults: faults.list(),
+    bytes,
+    layout,
+    extensions,
+  };
+}
+
+function readNames(cursor: DerCursor, layout: TbsLayout | null, extensions: ExtensionList, faults: Faults) {
+  const names = new NameSet();
+  for (const value of extensions.subjectAlternativeName) addAlternativeNames(cursor, value, names, faults);
+  if (layout?.subject) addCommonNames(cursor, layout.subject, names, faults);
+  if (names.dropped > 0) faults.add('dropped_name');
+  return names;
+}
+
+function readValidity(
+  cursor: DerCursor,
+  layout: TbsLayout | null,
+  faults: Faults,
+): [number | null, number | null] {
+  const validity = layout?.validity;
+  if (!validity) return [null, null];
+  const notBefore = readTimeAt(cursor, validity.start, validity.end, faults);
+  if (notBefore === null) faults.add('not_before');
+  const second = cursor.moveTo(validity.start, validity.end) ? cursor.next : validity.end;
+  const notAfter = readTimeAt(cursor, second, validity.end, faults);
+  if (notAfter === null) faults.add('not_after');
+  return [notBefore, notAfter];
+}
+
+function readTimeAt(cursor: DerCursor, at: number, end: number, faults: Faults): number | null {
+  const time = cursor.moveTo(at, end) ? readTime(cursor.bytes, cursor) : null;
+  if (time !== null && !time.asPrescribed) faults.add('time_form');
+  return time === null ? null : time.ms;
+}
+
+/** keyIdentifier, IMPLICIT [0] (RFC 5280, section 4.2.1.1). Of what is longer than any digest, nothing. */
+function readKeyId(cursor: DerCursor, extensions: ExtensionList): string | null {
+  const [value] = extensions.authorityKeyIdentifier;
+  if (value === undefined || !cursor.moveTo(value.start, value.end) || cursor.tag !== 0x80) return null;
+  const { bytes, start, end } = cursor;
+  return end > start && end - start <= 64 ? bytes.toString('hex', start, end) : null;
+}
+
+function slice(bytes: Buffer, span: DerSpan | null | undefined): Buffer | null {
+  return span ? bytes.subarray(span.at, span.next) : null;
+}

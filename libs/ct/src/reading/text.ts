@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer';
+import type { DerSpan } from './der-cursor';
+
+const bmpString = 0x1e;
+const universalString = 0x1c;
+
+/**
+ * UTF8, Printable, IA5, T61, Numeric, Graphic, Visible and GeneralString (X.680, section 8.4), by identifier
+ * octet.
+ */
+const octetStrings: readonly number[] = [0x0c, 0x13, 0x16, 0x14, 0x12, 0x19, 0x1a, 0x1b];
+
+/** Whether it is of a string type with one octet, or some of UTF-8, per character. */
+export function isOctetString(tag: number): boolean {
+  return octetStrings.includes(tag);
+}
+
+/** The text of a DirectoryString; of what is of no string type, what it would be as one. */
+export function readText(bytes: Buffer, span: DerSpan): string {
+  const { tag, start, end } = span;
+  if (tag === bmpString) return readUnits(bytes, start, end);
+  if (tag === universalString) return readCodePoints(bytes, start, end);
+  return readOctetText(bytes, start, end);
+}
+
+export function isText(tag: number): boolean {
+  return isOctetString(tag) || tag === bmpString || tag === universalString;
+}
+
+/**
+ * Octets of one or another character set: CAs write UTF-8 and Latin-1 into any of the string types. What is
+ * UTF-8 is read so; it is no Latin-1 that anybody writes, since that would be letters with a control
+ * character after each.
+ */
+export function readOctetText(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString(isUtf8(bytes.subarray(start, end)) ? 'utf8' : 'latin1', start, end);
+}
+
+/** UTF-16BE; an octet too many at the end is left out. Lone surrogates stay what they are. */
+function readUnits(bytes: Buffer, start: number, end: number): string {
+  const units = Buffer.from(bytes.subarray(start, end - ((end - start) % 2)));
+  return units.swap16().toString('utf16le');
+}
+
+/** UTF-32BE; what is no code point becomes U+FFFD. */
+function readCodePoints(bytes: Buffer, start: number, end: number): string {
+  const characters: string[] = [];
+  for (let at = start; at + 4 <= end; at += 4) {
+    const codePoint = bytes.readUInt32BE(at);
+    characters.push(String.fromCodePoint(codePoint <= 0x10ffff ? codePoint : 0xfffd));
+  }
+  return characters.join('');
+}

@@ -1,0 +1,52 @@
+import { asBuffer } from './octets';
+
+/**
+ * Reads the presentation language of TLS (RFC 8446, section 3) from one end to the other. What is missing
+ * reads as zero or empty and sets `failed`, so that a structure is read in one go and judged at its end.
+ */
+export class TlsReader {
+  readonly bytes: Buffer;
+  /** The next octet. */
+  at = 0;
+  failed = false;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = asBuffer(bytes);
+  }
+
+  get isAtEnd(): boolean {
+    return this.at === this.bytes.length;
+  }
+
+  /** An unsigned integer of one to six octets. */
+  uint(octets: number): number {
+    if (!this.has(octets)) return 0;
+    this.at += octets;
+    return this.bytes.readUIntBE(this.at - octets, octets);
+  }
+
+  /** uint64. Fails above 2^53, which no counter or clock of ours reaches. */
+  uint64(): number {
+    const high = this.uint(4);
+    if (high >= 0x20_0000) this.failed = true;
+    return this.failed ? 0 : high * 0x1_0000_0000 + this.uint(4);
+  }
+
+  opaque(length: number): Buffer {
+    if (!this.has(length)) return this.bytes.subarray(0, 0);
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+
+  /** A vector whose length stands before it in `octets` octets. */
+  vector(octets: number, minimum = 0): Buffer {
+    const length = this.uint(octets);
+    if (length < minimum) this.failed = true;
+    return this.opaque(this.failed ? 0 : length);
+  }
+
+  private has(octets: number): boolean {
+    if (octets > this.bytes.length - this.at) this.failed = true;
+    return !this.failed;
+  }
+}

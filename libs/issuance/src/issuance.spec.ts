@@ -1,0 +1,18 @@
+import { mayBeApprovedBy } from './issuance';
+import type { ApprovalMethod } from './product';
+
+const methods: readonly ApprovalMethod[] = ['dns', 'http', 'email'];
+const way = (method: ApprovalMethod) => ({ method, approverEmail: null, recordAt: null });
+const counting = (said: Parameters<typeof mayBeApprovedBy>[0]) =>
+  methods.filter((method) => mayBeApprovedBy(said, method));
+
+describe('mayBeApprovedBy', () => {
+  it('counts every method where no way is said', () => {
+    expect(counting({})).toEqual(methods);
+    expect(counting({ way: null })).toEqual(methods);
+  });
+
+  it.each(methods)('counts %s alone where that is said', (method) => {
+    expect(counting({ way: way(method) })).toEqual([method]);
+  });
+});

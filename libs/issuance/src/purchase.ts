@@ -1,0 +1,202 @@
+import type { Product } from './product';
+import { type BillableNames, billableNames } from './purchase-names';
+
+/** What is sold of a product. */
+export type SoldProduct = Pick<
+  Product,
+  'name' | 'termDays' | 'priceCents' | 'wildcardPriceCents' | 'currency'
+>;
+
+/** What stands as paid: a term that runs, or one that is over. */
+export interface Paid {
+  /** End of the term. */
+  readonly through: Date;
+  readonly product: string;
+  /** Names that the term covers, and wildcard names; see `billableNames`. */
+  readonly names: number;
+  readonly wildcards: number;
+}
+
+/**
+ * `term`: a term is bought, whatever is paid already. `as_paid`: only what the running term does not cover yet is bought.
+ * `renewal`: like `as_paid` until the running term is to be renewed, and from then on like `term`.
+ */
+export type PurchaseKind = 'term' | 'as_paid' | 'renewal';
+
+/** Quantity times unit price is the amount; amounts in hundredths of the currency. */
+export interface PurchaseLine {
+  readonly description: string;
+  readonly quantity: number;
+  readonly unitCents: number;
+  readonly cents: number;
+}
+
+export interface Purchase {
+  readonly kind: 'term' | 'added_names';
+  /** Paid with it: all of a term's, or those that are added to a running one. */
+  readonly names: number;
+  readonly wildcards: number;
+  /** What stands as paid from then on. */
+  readonly paid: Paid;
+  readonly lines: readonly PurchaseLine[];
+  /** Sum of the lines. */
+  readonly cents: number;
+  readonly currency: string;
+}
+
+export interface PurchaseRequest {
+  readonly product: SoldProduct;
+  readonly dnsNames: readonly string[];
+  readonly paid: Paid | null;
+  readonly now: Date;
+  /** Until when the certificate was to last whose place the new one takes; null or left out: there is none. */
+  readonly lasting?: Date | null;
+}
+
+export interface Charge {
+  /** Null: nothing is to be paid for. */
+  readonly purchase: Purchase | null;
+  /** The certificate is not to be valid longer; null: nothing is sold by time. */
+  readonly expiresBy: Date | null;
+}
+
+const dayMs = 86_400_000;
+const afterDays = (from: Date, days: number) => new Date(from.getTime() + days * dayMs);
+const earlier = (one: Date, other: Date) => (one.getTime() < other.getTime() ? one : other);
+
+/**
+ * What an issuance costs, and until when its certificate may last: a bought one for a term from now on, also where the
+ * purchase prolongs a running term; any other as long as the one whose place it takes, and else to the end of the term.
+ */
+export function chargeFor(kind: PurchaseKind, request: PurchaseRequest): Charge {
+  const { product, paid, now, lasting = null } = request;
+  if (product.termDays === null) return { purchase: null, expiresBy: null };
+  const running = runningTerm(paid, product.name, now);
+  if (running === null || buysTerm(kind, running, product, now)) {
+    const purchase = term(request, product.termDays, running);
+    return { purchase, expiresBy: earlier(purchase.paid.through, afterDays(now, product.termDays)) };
+  }
+  const isToLast = lasting !== null && lasting.getTime() > now.getTime();
+  return {
+    purchase: addedNames(request, product.termDays, running),
+    expiresBy: isToLast ? earlier(lasting, running.through) : running.through,
+  };
+}
+
+/** @returns the term that is paid for this product and not over; null: there is none */
+export function runningTerm(paid: Paid | null, product: string, now: Date): Paid | null {
+  return paid?.product === product && paid.through.getTime() > now.getTime() ? paid : null;
+}
+
+/** A term is renewed in its last 30 days, a short one in its last third. */
+const renewal = { mostDays: 30, share: 3 };
+
+/** Whether this kind buys a term although one is running. */
+export function buysTerm(
+  kind: PurchaseKind,
+  running: Paid,
+  { termDays }: Pick<SoldProduct, 'termDays'>,
+  now: Date,
+): boolean {
+  if (kind !== 'renewal' || termDays === null) return kind === 'term';
+  const leftMs = running.through.getTime() - now.getTime();
+  return leftMs <= Math.min(renewal.mostDays * dayMs, (termDays * dayMs) / renewal.share);
+}
+
+export function covers(paid: BillableNames, { names, wildcards }: BillableNames): boolean {
+  return names <= paid.names && wildcards <= paid.wildcards;
+}
+
+/**
+ * The full price of all names, for a term that begins where the running one ends. Names that the running one does not
+ * cover are paid for what is left of it as well: else a long term of one name could be bought and then filled.
+ */
+function term(request: PurchaseRequest, termDays: number, running: Paid | null): Purchase {
+  const { product, dnsNames, now } = request;
+  const wanted = billableNames(dnsNames);
+  const from = running?.through ?? now;
+  const through = afterDays(from, termDays);
+  const before =
+    running === null ? [] : linesOf(product, missing(wanted, running), rest(running, termDays, now));
+  const lines = [
+    ...before,
+    ...linesOf(product, wanted, { from, through, days: termDays, termDays, added: '' }),
+  ];
+  return {
+    kind: 'term',
+    ...wanted,
+    paid: { ...wanted, through, product: product.name },
+    ...sum(product, lines),
+  };
+}
+
+function addedNames(request: PurchaseRequest, termDays: number, running: Paid): Purchase | null {
+  const { product, dnsNames, now } = request;
+  const wanted = billableNames(dnsNames);
+  if (covers(running, wanted)) return null;
+  const added = missing(wanted, running);
+  const paid = {
+    ...running,
+    names: running.names + added.names,
+    wildcards: running.wildcards + added.wildcards,
+  };
+  const lines = linesOf(product, added, rest(running, termDays, now));
+  return { kind: 'added_names', ...added, paid, ...sum(product, lines) };
+}
+
+function missing(wanted: BillableNames, paid: BillableNames): BillableNames {
+  return {
+    names: Math.max(0, wanted.names - paid.names),
+    wildcards: Math.max(0, wanted.wildcards - paid.wildcards),
+  };
+}
+
+/** A time that is paid for. */
+interface Span {
+  readonly from: Date;
+  readonly through: Date;
+  /** Whole days; a day that has begun counts. */
+  readonly days: number;
+  /** Days for which the price is asked. */
+  readonly termDays: number;
+  readonly added: 'added ' | '';
+}
+
+function rest({ through }: Paid, termDays: number, now: Date): Span {
+  const days = Math.ceil((through.getTime() - now.getTime()) / dayMs);
+  return { from: now, through, days, termDays, added: 'added ' };
+}
+
+function linesOf(product: SoldProduct, { names, wildcards }: BillableNames, span: Span): PurchaseLine[] {
+  return [
+    lineOf(product, 'name', names, product.priceCents, span),
+    lineOf(product, 'wildcard name', wildcards, product.wildcardPriceCents, span),
+  ].filter(({ quantity }) => quantity > 0);
+}
+
+function lineOf(
+  { name }: SoldProduct,
+  what: string,
+  quantity: number,
+  priceCents: number,
+  { from, through, days, termDays, added }: Span,
+): PurchaseLine {
+  const unitCents = proRata(priceCents, days, termDays);
+  const description = `${name}, ${added}${what}, ${dateOf(from)} to ${dateOf(through)}`;
+  return { description, quantity, unitCents, cents: quantity * unitCents };
+}
+
+/** Rounded up to the cent; the whole price for a whole term, and never more for less. */
+function proRata(priceCents: number, days: number, termDays: number): number {
+  const term = BigInt(termDays);
+  return Number((BigInt(priceCents) * BigInt(days) + term - 1n) / term);
+}
+
+const dateOf = (date: Date) => date.toISOString().slice(0, 10);
+
+function sum(
+  { currency }: SoldProduct,
+  lines: readonly PurchaseLine[],
+): Pick<Purchase, 'lines' | 'cents' | 'currency'> {
+  return { lines, cents: lines.reduce((total, { cents }) => total + cents, 0), currency };
+}

@@ -1,0 +1,79 @@
+import { createDecipheriv, createHmac, type DecipherGCM } from 'node:crypto';
+
+/** How TLS 1.3 protects its handshake (RFC 8446 §7.3), per cipher suite (appendix B.4). */
+interface Suite {
+  readonly hash: 'sha256' | 'sha384';
+  readonly cipher: 'aes-128-gcm' | 'aes-256-gcm' | 'chacha20-poly1305';
+  readonly keyOctets: number;
+}
+
+const suites: Readonly<Record<number, Suite>> = {
+  0x1301: { hash: 'sha256', cipher: 'aes-128-gcm', keyOctets: 16 },
+  0x1302: { hash: 'sha384', cipher: 'aes-256-gcm', keyOctets: 32 },
+  0x1303: { hash: 'sha256', cipher: 'chacha20-poly1305', keyOctets: 32 },
+};
+
+const nonceOctets = 12;
+const tagOctets = 16;
+
+/** What a protected record holds. */
+export interface InnerRecord {
+  readonly type: number;
+  readonly fragment: Buffer;
+}
+
+/** Opens the records that a server sends under its handshake traffic secret, in their order. */
+export class HandshakeKeys {
+  readonly #suite: Suite;
+  readonly #key: Buffer;
+  readonly #iv: Buffer;
+  #sequenceNumber = 0;
+
+  private constructor(suite: Suite, secret: Buffer) {
+    this.#suite = suite;
+    this.#key = expandLabel(suite, secret, 'key', suite.keyOctets);
+    this.#iv = expandLabel(suite, secret, 'iv', nonceOctets);
+  }
+
+  /** @returns null for a suite that is not offered */
+  static of(cipherSuite: number, secret: Buffer): HandshakeKeys | null {
+    const suite = suites[cipherSuite];
+    return suite === undefined ? null : new HandshakeKeys(suite, secret);
+  }
+
+  /** @returns null when the record was not sealed with these keys */
+  open(header: Buffer, sealed: Buffer): InnerRecord | null {
+    if (sealed.length <= tagOctets) return null;
+    const { cipher } = this.#suite;
+    // All three are AEADs with the same calls; the types know them one by one.
+    const decipher = createDecipheriv(cipher as 'aes-128-gcm', this.#key, this.#nonce(), {
+      authTagLength: tagOctets,
+    }) as DecipherGCM;
+    decipher.setAAD(header).setAuthTag(sealed.subarray(-tagOctets));
+    const opened = decipher.update(sealed.subarray(0, -tagOctets));
+    try {
+      decipher.final();
+    } catch {
+      return null;
+    }
+    this.#sequenceNumber += 1;
+    // RFC 8446 §5.2: the content, its type, and as many zeros as the sender likes.
+    const at = opened.findLastIndex((octet) => octet !== 0);
+    return at < 0 ? null : { type: opened[at] ?? 0, fragment: opened.subarray(0, at) };
+  }
+
+  /** RFC 8446 §5.3. A handshake of 64 KiB never needs more than the last four octets of the number. */
+  #nonce(): Buffer {
+    const nonce = Buffer.from(this.#iv);
+    const last = nonceOctets - 4;
+    nonce.writeUInt32BE((nonce.readUInt32BE(last) ^ this.#sequenceNumber) >>> 0, last);
+    return nonce;
+  }
+}
+
+/** HKDF-Expand-Label with an empty context (RFC 8446 §7.1); one block of HMAC is enough for a key. */
+function expandLabel({ hash }: Suite, secret: Buffer, name: string, octets: number): Buffer {
+  const label = Buffer.from(`tls13 ${name}`, 'ascii');
+  const info = Buffer.concat([Buffer.of(0, octets, label.length), label, Buffer.of(0, 1)]);
+  return createHmac(hash, secret).update(info).digest().subarray(0, octets);
+}

@@ -1,0 +1,122 @@
+import type { Socket } from 'node:net';
+import { type Duplex, duplexPair } from 'node:stream';
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { isTimeout } from '../outbound-fault';
+import type { Deadline } from '../request/deadline';
+import type { HandshakeEnding } from './handshake-faults';
+import { readServerFlight, type ServerFlight } from './server-flight';
+
+export interface HandshakeBounds {
+  /** SNI. */
+  readonly serverName: string;
+  /** Octets that are taken from the server. */
+  readonly maxOctets: number;
+  readonly deadline: Deadline;
+}
+
+/** After a handshake, for the end of the connection to be written; milliseconds. */
+const farewellMs = 1_000;
+
+/**
+ * One TLS handshake on a connection of its own, which is closed afterwards; what the server sends is read along.
+ *
+ * @throws the reason of the outer signal
+ */
+export async function shakeHands(
+  socket: Socket,
+  { serverName, maxOctets, deadline }: HandshakeBounds,
+): Promise<{ readonly ending: HandshakeEnding; readonly flight: ServerFlight }> {
+  const [near, far] = duplexPair();
+  const tls = connectTls({
+    socket: near,
+    servername: serverName,
+    secureContext: secureContext(),
+    rejectUnauthorized: false,
+    checkServerIdentity: () => undefined,
+  });
+  let secret: Buffer | null = null;
+  tls.on('keylog', (line: Buffer) => (secret ??= handshakeSecretIn(line)));
+  const received: Buffer[] = [];
+  let ending: HandshakeEnding | undefined;
+  try {
+    ending = await orLate(
+      deadline.bound<HandshakeEnding>((resolve) => {
+        carry(socket, far, maxOctets, received, resolve);
+        watch(tls, resolve);
+        return () => undefined;
+      }),
+    );
+  } finally {
+    socket.removeAllListeners('data').pause();
+    if (ending?.kind === 'finished') bidFarewell(tls, far, socket);
+    else socket.destroy();
+  }
+  return { ending, flight: readServerFlight(Buffer.concat(received), secret) };
+}
+
+/** Takes what comes from the server to OpenSSL, and back; keeps it on the way. */
+function carry(
+  socket: Socket,
+  far: Duplex,
+  maxOctets: number,
+  received: Buffer[],
+  resolve: (ending: HandshakeEnding) => void,
+): void {
+  let octets = 0;
+  socket.on('data', (chunk: Buffer) => {
+    octets += chunk.length;
+    if (octets > maxOctets) return resolve({ kind: 'too_long' });
+    received.push(chunk);
+    far.write(chunk);
+  });
+  // Closed or broken: OpenSSL first gets all that came before, and then finds the end by itself.
+  socket.on('error', () => undefined).once('close', () => far.end());
+  far.on('error', () => undefined).on('data', (chunk: Buffer) => socket.write(chunk));
+}
+
+function watch(tls: TLSSocket, resolve: (ending: HandshakeEnding) => void): void {
+  tls.once('secureConnect', () => resolve({ kind: 'finished' }));
+  tls.once('close', () => resolve({ kind: 'closed' }));
+  tls.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
+    resolve(code.startsWith('ERR_') ? { kind: 'objection', code } : { kind: 'closed' }),
+  );
+}
+
+async function orLate(ending: Promise<HandshakeEnding>): Promise<HandshakeEnding> {
+  try {
+    return await ending;
+  } catch (error) {
+    if (isTimeout(error)) return { kind: 'late' };
+    throw error;
+  }
+}
+
+/** Tells the server that this was all, and does not wait for an answer. */
+function bidFarewell(tls: TLSSocket, far: Duplex, socket: Socket): void {
+  const cut = setTimeout(() => socket.destroy(), farewellMs);
+  socket.once('close', () => clearTimeout(cut));
+  far.once('end', () => socket.destroySoon());
+  tls.end();
+}
+
+let context: SecureContext | undefined;
+
+/**
+ * Made once. No roots, as nothing is verified, and no key exchange over finite fields: browsers have none either, and a
+ * server could choose numbers that keep this process busy. Weak keys and signatures are let through (security level 0),
+ * since it is for others to judge what is presented.
+ */
+function secureContext(): SecureContext {
+  return (context ??= createSecureContext({
+    minVersion: 'TLSv1.2',
+    ca: [],
+    ciphers: 'DEFAULT:!DHE:@SECLEVEL=0',
+    ecdhCurve: 'X25519:P-256:P-384:P-521',
+  }));
+}
+
+/** NSS key log: label, client random, secret, the latter two in hex. */
+function handshakeSecretIn(line: Buffer): Buffer | null {
+  const [label, , secret = ''] = line.toString('latin1').trim().split(' ');
+  return label === 'SERVER_HANDSHAKE_TRAFFIC_SECRET' ? Buffer.from(secret, 'hex') : null;
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { readServerFlight } from './server-flight';
+
+const uint24 = (value: number) => Buffer.of(value >> 16, (value >> 8) & 255, value & 255);
+const vector24 = (...parts: readonly Buffer[]) => {
+  const content = Buffer.concat(parts);
+  return Buffer.concat([uint24(content.length), content]);
+};
+const message = (type: number, ...parts: readonly Buffer[]) =>
+  Buffer.concat([Buffer.of(type), vector24(...parts)]);
+/** In records of at most `size` octets. */
+function records(type: number, content: Buffer, size = 16_384): Buffer {
+  const cuts = Array.from({ length: Math.ceil(content.length / size) }, (_, at) =>
+    content.subarray(at * size, (at + 1) * size),
+  );
+  return Buffer.concat(
+    cuts.flatMap((cut) => [Buffer.of(type, 3, 3, cut.length >> 8, cut.length & 255), cut]),
+  );
+}
+
+const serverHello = message(2, Buffer.of(3, 3), randomBytes(32), Buffer.of(0), Buffer.of(0xc0, 0x2f, 0));
+const certificates = [randomBytes(700), randomBytes(1), randomBytes(20_000)];
+const certificate = message(11, vector24(...certificates.map((each) => vector24(each))));
+const flight = Buffer.concat([serverHello, certificate, message(14)]);
+
+describe('the first flight of a server', () => {
+  it.each([16_384, 1_000, 1])('is read whatever the size of its records: %d', (size) => {
+    expect(readServerFlight(records(22, flight, size), null)).toEqual({
+      isTls: true,
+      certificates,
+      alert: null,
+    });
+  });
+
+  it('has no certificates before the last octet of their message', () => {
+    const octets = records(22, flight, 5_000);
+    const seen = Array.from(octets, (_, at) => readServerFlight(octets.subarray(0, at), null).certificates);
+    // The record that ends the message is the last one here.
+    expect(seen.filter((each) => each !== null)).toEqual([]);
+  });
+
+  it.each([
+    ['a list longer than its message', message(11, Buffer.concat([uint24(9), vector24(randomBytes(1))]))],
+    ['a list shorter than its message', message(11, Buffer.concat([uint24(4), vector24(randomBytes(2))]))],
+    ['a certificate beyond the list', message(11, vector24(Buffer.concat([uint24(9), randomBytes(2)])))],
+    ['half a length', message(11, vector24(vector24(randomBytes(2)), Buffer.of(0, 0)))],
+    ['nothing in it', message(11, vector24())],
+    ['nothing', message(11)],
+  ])('with %s has none', (_what, malformed) => {
+    const octets = records(22, Buffer.concat([serverHello, malformed]));
+    expect(readServerFlight(octets, null)).toEqual({ isTls: true, certificates: null, alert: null });
+  });
+
+  it('does not take for certificates what is sealed with keys that nobody gave', () => {
+    const sealed = records(23, randomBytes(500));
+    for (const secret of [null, randomBytes(32), randomBytes(48), Buffer.of()]) {
+      for (const suite of [0x1301, 0x1302, 0x1303, 0x1304]) {
+        const hello = message(2, Buffer.of(3, 3), randomBytes(32), Buffer.of(0, suite >> 8, suite & 255, 0));
+        const octets = Buffer.concat([records(22, hello), sealed, records(22, certificate)]);
+        expect(readServerFlight(octets, secret).certificates).toBeNull();
+      }
+    }
+    expect(readServerFlight(sealed, randomBytes(32))).toMatchObject({ isTls: false });
+  });
+
+  it('is read without a fault, however it is mangled', () => {
+    const octets = Buffer.concat([
+      records(22, flight, 300),
+      records(21, Buffer.of(2, 40)),
+      records(23, flight),
+    ]);
+    for (let round = 0; round < 3_000; round += 1) {
+      const mangled = Buffer.from(octets);
+      for (const at of randomBytes(8)) mangled[(at * 7 + round) % 400] = round & 255;
+      const cut = mangled.subarray(0, randomBytes(2).readUInt16BE() % octets.length);
+      expect(() => readServerFlight(cut, round % 2 === 0 ? null : randomBytes(32))).not.toThrow();
+    }
+  });
+
+  it('tells a fatal alert, and neither a warning nor half of one', () => {
+    const alert = (...octets: number[]) => readServerFlight(records(21, Buffer.from(octets)), null).alert;
+    expect([alert(2, 40), alert(1, 112), alert(2), alert(1, 0)]).toEqual([40, null, null, null]);
+  });
+
+  it.each([
+    ['TLS', Buffer.of(22, 3, 1), true],
+    ['one octet of it', Buffer.of(21), true],
+    ['SSL 2', Buffer.of(0x80, 0x2e, 1), false],
+    ['text', Buffer.from('HTTP/1.1'), false],
+    ['nothing', Buffer.of(), null],
+  ])('begins like TLS or does not: %s', (_what, octets, isTls) => {
+    expect(readServerFlight(octets, null).isTls).toBe(isTls);
+  });
+});

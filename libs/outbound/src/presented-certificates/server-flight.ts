@@ -1,0 +1,127 @@
+import { HandshakeKeys } from './handshake-keys';
+
+/** What the octets of a server say, as far as they go and can be read. */
+export interface ServerFlight {
+  /** Whether they begin like TLS; null while there are none. */
+  readonly isTls: boolean | null;
+  /** DER, in the order in which they were sent; null until the Certificate message is there in full. */
+  readonly certificates: readonly Buffer[] | null;
+  /** Description of the fatal alert that the server gave (RFC 8446 §6.2); null: none that can be read. */
+  readonly alert: number | null;
+}
+
+/** RFC 8446 §5.1. */
+const contentTypes = { alert: 21, handshake: 22, applicationData: 23 } as const;
+/** RFC 8446 §4. */
+const messageTypes = { serverHello: 2, certificate: 11 } as const;
+
+/** RFC 5246 §7.2. */
+const fatal = 2;
+
+const recordHeaderOctets = 5;
+const messageHeaderOctets = 4;
+
+/**
+ * Reads the beginning of what a TLS server sends: the whole of its first flight, in clear text up to TLS 1.2, and from
+ * TLS 1.3 on protected by keys that only the two ends know. Strict where it reads, and silent about what it cannot read.
+ *
+ * @param octets as they came over TCP, from the first one on
+ * @param secret the server's handshake traffic secret (TLS 1.3), once there is one
+ */
+export function readServerFlight(octets: Buffer, secret: Buffer | null): ServerFlight {
+  if (octets.length === 0) return { isTls: null, certificates: null, alert: null };
+  // RFC 8446 §5.1: whatever is negotiated, the first octet of a record's version is 3.
+  const isTls =
+    (octets[0] === contentTypes.handshake || octets[0] === contentTypes.alert) &&
+    (octets.length === 1 || octets[1] === 3);
+  if (!isTls) return { isTls, certificates: null, alert: null };
+  const { clear, opened, alert } = contentOf(octets, secret);
+  // RFC 8446 §4.4.2: in TLS 1.3 the message is always protected, and every certificate may have extensions behind it.
+  const before13 = bodyOf(messageTypes.certificate, clear);
+  const since13 = bodyOf(messageTypes.certificate, opened);
+  const certificates =
+    before13 !== undefined
+      ? certificatesIn(before13, false)
+      : since13?.[0] === 0
+        ? certificatesIn(since13.subarray(1), true)
+        : null;
+  return { isTls, certificates, alert };
+}
+
+interface Content {
+  /** Handshake messages end to end: sent in clear text, and sent under the handshake keys. */
+  readonly clear: Buffer;
+  readonly opened: Buffer;
+  readonly alert: number | null;
+}
+
+/** A message may begin in one record and end in another, but never spans a change of keys (RFC 8446 §5.1). */
+function contentOf(octets: Buffer, secret: Buffer | null): Content {
+  const clear: Buffer[] = [];
+  const opened: Buffer[] = [];
+  let alert: number | null = null;
+  let keys: HandshakeKeys | null = null;
+  for (const { type, header, fragment } of recordsIn(octets)) {
+    const isSealed = type === contentTypes.applicationData;
+    if (isSealed && secret !== null) keys ??= keysOf(Buffer.concat(clear), secret);
+    const record = isSealed ? keys?.open(header, fragment) : { type, fragment };
+    if (!record) break;
+    if (record.type === contentTypes.handshake) (isSealed ? opened : clear).push(record.fragment);
+    if (record.type === contentTypes.alert) alert ??= alertIn(record.fragment);
+  }
+  return { clear: Buffer.concat(clear), opened: Buffer.concat(opened), alert };
+}
+
+function* recordsIn(octets: Buffer): Generator<{ type: number; header: Buffer; fragment: Buffer }> {
+  for (let at = 0; at + recordHeaderOctets <= octets.length;) {
+    const header = octets.subarray(at, at + recordHeaderOctets);
+    const end = at + recordHeaderOctets + header.readUInt16BE(3);
+    if (end > octets.length) return;
+    yield { type: header.readUInt8(0), header, fragment: octets.subarray(at + recordHeaderOctets, end) };
+    at = end;
+  }
+}
+
+function* messagesIn(handshake: Buffer): Generator<{ type: number; body: Buffer }> {
+  for (let at = 0; at + messageHeaderOctets <= handshake.length;) {
+    const end = at + messageHeaderOctets + handshake.readUIntBE(at + 1, 3);
+    if (end > handshake.length) return;
+    yield { type: handshake.readUInt8(at), body: handshake.subarray(at + messageHeaderOctets, end) };
+    at = end;
+  }
+}
+
+function bodyOf(wanted: number, handshake: Buffer): Buffer | undefined {
+  for (const { type, body } of messagesIn(handshake)) if (type === wanted) return body;
+  return undefined;
+}
+
+/** The suite stands in each ServerHello, in the one that asks for another key share too (RFC 8446 §4.1.4). */
+function keysOf(handshake: Buffer, secret: Buffer): HandshakeKeys | null {
+  const hello = bodyOf(messageTypes.serverHello, handshake) ?? Buffer.of();
+  // legacy_version, random, and the session id with its length (RFC 8446 §4.1.3).
+  const at = 2 + 32 + 1 + (hello[2 + 32] ?? 0);
+  return hello.length < at + 2 ? null : HandshakeKeys.of(hello.readUInt16BE(at), secret);
+}
+
+/** RFC 5246 §7.4.2, RFC 8446 §4.4.2. @returns null when it is empty, or the lengths do not add up */
+function certificatesIn(list: Buffer, hasExtensions: boolean): readonly Buffer[] | null {
+  if (list.length < 3 || 3 + list.readUIntBE(0, 3) !== list.length) return null;
+  const certificates: Buffer[] = [];
+  for (let at = 3; at < list.length;) {
+    const begin = at + 3;
+    if (begin > list.length) return null;
+    const end = begin + list.readUIntBE(at, 3);
+    if (end + (hasExtensions ? 2 : 0) > list.length) return null;
+    certificates.push(list.subarray(begin, end));
+    at = hasExtensions ? end + 2 + list.readUInt16BE(end) : end;
+    if (at > list.length) return null;
+  }
+  return certificates.length === 0 ? null : certificates;
+}
+
+/** RFC 8446 §6: level and description. A warning ends no handshake by itself. */
+function alertIn(fragment: Buffer): number | null {
+  const [level, description] = fragment;
+  return level === fatal && description !== undefined ? description : null;
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { eventually, testRedis, type TestRedis } from '@certwright/testing';
+import { Redis } from 'ioredis';
+import { disabledKeysChannel, followDisabledKeys } from './disabled-keys';
+
+let redis: TestRedis;
+let publisher: Redis;
+let following: { close(): Promise<void> };
+const keys = { clear: jest.fn(), forget: jest.fn() };
+
+beforeEach(async () => {
+  redis = await testRedis();
+  publisher = new Redis(redis.url);
+  const log = { warn: () => undefined, info: () => undefined };
+  following = followDisabledKeys(redis.url, { name: 'spec', keys, log });
+  // Published to nobody means that the subscription does not stand yet.
+  await eventually(async () => expect(await publish('{}')).toBe(1));
+  // Once for the connection, once for the news.
+  await eventually(() => expect(keys.clear).toHaveBeenCalledTimes(2));
+  keys.clear.mockClear();
+});
+afterEach(async () => {
+  await following.close();
+  publisher.disconnect();
+  await redis.dispose();
+  jest.clearAllMocks();
+});
+
+const publish = async (news: string) => await publisher.publish(disabledKeysChannel, news);
+
+it('forgets the key that was disabled, and no other', async () => {
+  const secretSha256 = randomBytes(32);
+  const data = { secretSha256: secretSha256.toString('hex') };
+  await publish(JSON.stringify({ pattern: disabledKeysChannel, data }));
+  await eventually(() => expect(keys.forget).toHaveBeenCalledWith(secretSha256));
+  expect(keys.clear).not.toHaveBeenCalled();
+});
+
+it.each([
+  '',
+  'null',
+  '[]',
+  '{"data":null}',
+  '{"data":{"secretSha256":"ff"}}',
+  '{"data":{"secretSha256":[1]}}',
+])('forgets everything when the news says %j', async (news) => {
+  await publish(news);
+  await eventually(() => expect(keys.clear).toHaveBeenCalled());
+  expect(keys.forget).not.toHaveBeenCalled();
+});
+
+it('forgets everything when the connection is made again: what was said meanwhile is lost', async () => {
+  await publisher.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await eventually(() => expect(keys.clear).toHaveBeenCalled());
+  await eventually(async () => expect(await publish('{}')).toBe(1));
+});

@@ -1,0 +1,142 @@
+import { amountText } from '@certwright/issuance';
+import { Balances, type Booking, Ledger, type LedgerEntry, Transactions } from '@certwright/persistence';
+import { Command, InvalidArgumentError } from 'commander';
+import type { DataSource } from 'typeorm';
+import { existingAccount } from './accounts';
+import { amount, currency, unsignedAmount } from './amounts';
+import type { WithDatabase } from './with-database';
+
+/** Entries of the ledger that are shown. */
+const shownEntries = 20;
+
+interface AccountOption {
+  readonly account: string;
+}
+
+interface AmountOptions extends AccountOption {
+  /** Hundredths. */
+  readonly amount: number;
+  /** Left out: the one that the account is kept in. */
+  readonly currency?: string;
+}
+
+interface BookingOptions extends AmountOptions {
+  readonly note: string;
+}
+
+export function billingCommands(withDatabase: WithDatabase): Command {
+  const billing = new Command('billing').description(
+    'balances of accounts; amounts are decimal units of the currency, as 12.34',
+  );
+  billing
+    .command('show')
+    .description(`show balance, credit limit and the newest ${shownEntries} movements of an account`)
+    .requiredOption('--account <id>', 'the account')
+    .action(async ({ account }: AccountOption) => {
+      await withDatabase(async (database) => {
+        const accountId = await existingAccount(database, account);
+        for (const line of await linesOf(database, accountId)) console.log(line);
+      });
+    });
+  withCurrency(
+    billing
+      .command('credit')
+      .description('add a payment of the customer to the balance')
+      .requiredOption('--account <id>', 'the account')
+      .requiredOption('--amount <amount>', 'what was paid, above 0', paidAmount)
+      .option('--note <text>', 'stands in the ledger', text, 'payment'),
+  ).action(async (options: BookingOptions) => await book(withDatabase, 'payment', options));
+  withCurrency(
+    billing
+      .command('adjust')
+      .description('correct the balance; below 0 takes from it, also beyond the credit limit')
+      .requiredOption('--account <id>', 'the account')
+      .requiredOption('--amount <amount>', 'what is added; -12.34 takes', otherThanZero)
+      .requiredOption('--note <text>', 'why; stands in the ledger', text),
+  ).action(async (options: BookingOptions) => await book(withDatabase, 'adjustment', options));
+  withCurrency(
+    billing
+      .command('limit')
+      .description('how far the account may go below nothing')
+      .requiredOption('--account <id>', 'the account')
+      .requiredOption('--amount <amount>', '0: not at all', unsignedAmount),
+  ).action(async (options: AmountOptions) => {
+    await withDatabase(async (database) => {
+      const { accountId, currency } = await keptIn(database, options);
+      const balances = new Balances(database);
+      await new Transactions(database).run(
+        async (tx) => await balances.setCreditLimit(tx, accountId, options.amount, currency),
+      );
+      console.log(await summary(database, accountId));
+    });
+  });
+  return billing;
+}
+
+function withCurrency(command: Command): Command {
+  return command.option(
+    '--currency <code>',
+    'ISO 4217, as USD; needed where the first amount of an account is in another one',
+    currency,
+  );
+}
+
+async function book(
+  withDatabase: WithDatabase,
+  kind: Booking['kind'],
+  { amount: cents, note, ...options }: BookingOptions,
+): Promise<void> {
+  await withDatabase(async (database) => {
+    const { accountId, currency } = await keptIn(database, options);
+    const ledger = new Ledger(database);
+    const booking = { accountId, kind, cents, currency, note };
+    await new Transactions(database).run(async (tx) => await ledger.book(tx, booking));
+    console.log(await summary(database, accountId));
+  });
+}
+
+/** @throws Error when there is no such account */
+async function keptIn(
+  database: DataSource,
+  options: Pick<AmountOptions, 'account' | 'currency'>,
+): Promise<{ readonly accountId: string; readonly currency: string }> {
+  const accountId = await existingAccount(database, options.account);
+  const { currency } = await new Balances(database).of(accountId);
+  return { accountId, currency: options.currency ?? currency };
+}
+
+async function summary(database: DataSource, accountId: string): Promise<string> {
+  const { balanceCents, creditLimitCents, currency } = await new Balances(database).of(accountId);
+  const balance = amountText(balanceCents, currency);
+  return `account ${accountId}: balance ${balance}, credit limit ${amountText(creditLimitCents, currency)}`;
+}
+
+async function linesOf(database: DataSource, accountId: string): Promise<readonly string[]> {
+  const entries = await new Ledger(database).newest(accountId, shownEntries);
+  return [await summary(database, accountId), ...entries.map(lineOf)];
+}
+
+function lineOf({ createdAt, kind, cents, currency, note }: LedgerEntry): string {
+  return [`${createdAt.toISOString().slice(0, 19)}Z`, kind, amountText(cents, currency), note].join('\t');
+}
+
+function paidAmount(given: string): number {
+  const cents = unsignedAmount(given);
+  if (cents === 0) throw new InvalidArgumentError('an amount above 0 is expected.');
+  return cents;
+}
+
+function otherThanZero(given: string): number {
+  const cents = amount(given);
+  if (cents === 0) throw new InvalidArgumentError('an amount other than 0 is expected.');
+  return cents;
+}
+
+const mostNoteCharacters = 500;
+
+function text(given: string): string {
+  const isText = given.isWellFormed() && !/\p{Cc}/u.test(given);
+  if (!isText || given.trim() === '' || given.length > mostNoteCharacters)
+    throw new InvalidArgumentError(`1 to ${mostNoteCharacters} characters of one line are expected.`);
+  return given;
+}

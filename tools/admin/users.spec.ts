@@ -1,0 +1,90 @@
+import { AccountUsers, coreDataSource } from '@certwright/persistence';
+import { Passwords } from '@certwright/service';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { createAccount } from './accounts';
+import { userCommands } from './users';
+
+let test: TestDatabase;
+let database: DataSource;
+let accountId: string;
+let printed: string[];
+
+beforeAll(async () => {
+  test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 2,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+});
+afterAll(async () => {
+  await database.destroy();
+  await test.dispose();
+});
+beforeEach(async () => {
+  await database.query(`DELETE FROM account_user`);
+  accountId = await createAccount(database, 'Spec', null);
+  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** As `npm run admin -- user …`. @returns what was printed */
+async function run(...args: string[]): Promise<string> {
+  printed = [];
+  const program = new Command('admin').addCommand(userCommands(async (work) => await work(database)));
+  await program.parseAsync(['user', ...args], { from: 'user' });
+  return printed.join('\n');
+}
+const create = async (email: string) => await run('create', '--account', accountId, '--email', email);
+/** As whoever sends these credentials is found. */
+const signedIn = async (userName: string, password: string) =>
+  await new Passwords(new AccountUsers(database)).find({ kind: 'password', userName, password }, (check) =>
+    check(),
+  );
+
+it('creates a user whose password signs in, shows it once, and keeps only its hash', async () => {
+  const [email = '', password = '', note] = (await create('Ops@Example.com')).split('\t');
+  expect([email, note]).toEqual(['ops@example.com', '(shown once)']);
+  expect(password).toMatch(/^[\w-]{24}$/);
+  expect(await signedIn(email, password)).toMatchObject({ accountId, disabled: false });
+  expect(await signedIn(email, `${password}x`)).toBeNull();
+  expect(JSON.stringify(await database.query(`SELECT * FROM account_user`))).not.toContain(password);
+  expect(await run('list', '--account', accountId)).toMatch(/^\d+\tops@example\.com\tenabled$/);
+});
+
+it('gives a new password, with which the one before ends', async () => {
+  const [, first = ''] = (await create('ops@example.com')).split('\t');
+  const [email = '', second = ''] = (await run('password', 'OPS@example.com')).split('\t');
+  expect([await signedIn(email, first), (await signedIn(email, second))?.accountId]).toEqual([
+    null,
+    accountId,
+  ]);
+});
+
+it('disables and enables a user', async () => {
+  const [email = '', password = ''] = (await create('ops@example.com')).split('\t');
+  expect(await run('disable', email)).toBe('user ops@example.com: disabled');
+  expect(await signedIn(email, password)).toMatchObject({ disabled: true });
+  expect(await run('list', '--account', accountId)).toContain('\tdisabled');
+  await run('enable', email);
+  expect(await signedIn(email, password)).toMatchObject({ disabled: false });
+});
+
+it.each(['ops', 'a@b@c', 'a:b@example.com', 'a b@example.com', 'a\0@example.com', `${'a'.repeat(250)}@b.de`])(
+  'refuses %j as a user name',
+  async (email) => {
+    await expect(create(email)).rejects.toThrow('is no email address');
+  },
+);
+
+it('refuses a user that exists, also in another account, and changes none that does not', async () => {
+  await create('ops@example.com');
+  accountId = await createAccount(database, 'Another', null);
+  await expect(create('OPS@example.com')).rejects.toThrow('exists already');
+  for (const verb of ['disable', 'enable', 'password'])
+    await expect(run(verb, 'nobody@example.com')).rejects.toThrow('There is no user nobody@example.com.');
+});
