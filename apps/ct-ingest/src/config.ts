@@ -24,7 +24,7 @@ const perLogMeaning = 'For all logs, then exceptions as `log=value`, a log by it
 
 /** Every setting of ct-ingest. */
 export const settings = defineSettings({
-  ...processSettings({ opsPort: 4391 }),
+  ...processSettings({ opsPort: 4395 }),
   CT_DATABASE_URL: url({ schemes: ['postgres', 'postgresql'], meaning: 'The ct database' }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning: 'Connections to the database at most; a batch holds one while it is committed',

@@ -97,8 +97,8 @@ export const schemas: Readonly<Record<string, Schema>> = {
       approval_email_from: text('If and only if approval_method is email.'),
       approval: listOf(
         object({
-          dns_name: text('The name.'),
-          approval_method: textOrNull('How it is approved.'),
+          name: text('The name.'),
+          method: textOrNull('How it is approved.'),
           status: text('pending or approved.'),
           problem: textOrNull('What the last look found.'),
         }),
