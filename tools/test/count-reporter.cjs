@@ -6,19 +6,13 @@ module.exports = class CountReporter {
   /**
    * A spec file that could not be loaded has no tests to count; it is one failure of its own.
    * @param {unknown} _contexts
-   * @param {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number, wasInterrupted: boolean,
-   *   testResults: readonly { testFilePath: string, numPassingTests: number, numFailingTests: number, testExecError?: unknown }[] }} results
+   * @param {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number, wasInterrupted: boolean }} results
    */
   onRunComplete(_contexts, results) {
     const file = process.env.CERTWRIGHT_TEST_COUNTS;
     if (!file) return;
     const { numPassedTests, numFailedTests, numRuntimeErrorTestSuites, wasInterrupted } = results;
-    const failing = results.testResults.filter(
-      ({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError,
-    );
     const counts = {
-      failedFiles: failing.map(({ testFilePath }) => testFilePath),
-      passedInFailedFiles: failing.reduce((sum, { numPassingTests }) => sum + numPassingTests, 0),
       passed: numPassedTests,
       failed: numFailedTests + numRuntimeErrorTestSuites,
       wasInterrupted,

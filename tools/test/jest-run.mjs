@@ -17,8 +17,6 @@ const POLL_MS = 200;
  * @property {number} passed
  * @property {number} failed
  * @property {string | null} fault why the run counts as failed although no test did
- * @property {readonly string[]} [failedFiles] spec files with a failure
- * @property {number} [passedInFailedFiles] tests of these that passed all the same
  */
 
 /**
@@ -61,32 +59,8 @@ export async function runJest(args, signal) {
   }
 }
 
-/** More files than these are no accident of a loaded machine. */
-const MOST_LOOKED_AT_AGAIN = 3;
-
 /**
- * Runs specs; the few files that failed beside others run once more, alone. What holds then failed for want of time or of a
- * port, and is named; what fails twice has failed.
- *
- * @param {readonly string[]} args project roots, spec files, options of Jest
- * @param {AbortSignal} signal
- * @returns {Promise<Outcome>}
- */
-export async function runSpecs(args, signal) {
-  const first = await runJest(args, signal);
-  const { failedFiles = [], passedInFailedFiles = 0 } = first;
-  const few = failedFiles.length > 0 && failedFiles.length <= MOST_LOOKED_AT_AGAIN;
-  if (!few || first.fault !== null || signal.aborted) return first;
-  const names = failedFiles.map((file) => path.relative(workspaceRoot, file)).join(', ');
-  console.log(`\nFailed beside others, and run once more alone: ${names}`);
-  const again = await runJest([...failedFiles, '--runInBand'], signal);
-  if (again.failed === 0 && again.fault === null)
-    console.log(`\nUNSTEADY: ${names} failed once, and held alone.`);
-  return { ...again, passed: first.passed - passedInFailedFiles + again.passed };
-}
-
-/**
- * @param {{ counts?: { passed: number, failed: number, failedFiles?: readonly string[], passedInFailedFiles?: number }, exitCode: number | null, hung: boolean, interrupted: boolean }} run
+ * @param {{ counts?: { passed: number, failed: number }, exitCode: number | null, hung: boolean, interrupted: boolean }} run
  * @returns {Outcome}
  */
 export function judge({ counts, exitCode, hung, interrupted }) {
@@ -100,8 +74,7 @@ export function judge({ counts, exitCode, hung, interrupted }) {
     if (exitCode !== 0 && failed === 0) return `Jest failed (exit code ${exitCode}) although no test did.`;
     return null;
   };
-  const { failedFiles = [], passedInFailedFiles = 0 } = counts ?? {};
-  return { passed, failed, fault: fault(), failedFiles, passedInFailedFiles };
+  return { passed, failed, fault: fault() };
 }
 
 /**

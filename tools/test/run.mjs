@@ -10,8 +10,8 @@ let outcome = { passed: 0, failed: 0, fault: null };
 try {
   await installPackages({ signal });
   // Only now: it bundles, and the bundler is one of the packages.
-  const { runSpecs } = await import('./jest-run.mjs');
-  outcome = await runSpecs(process.argv.slice(2), signal);
+  const { runJest } = await import('./jest-run.mjs');
+  outcome = await runJest(process.argv.slice(2), signal);
 } catch (error) {
   outcome.fault = error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { noProbeAnswer } from '@certwright/jobs';
 import { coreDataSource, HttpChallenges, WebRules } from '@certwright/persistence';
 import { type DnsName, DnsServer, parseName } from '@certwright/dns-authority';
 import { ProbeQuestions } from '@certwright/redis';
@@ -68,11 +67,7 @@ onNginx(
       undo.push(async () => await probes.close());
       approver = new HttpApprover(
         new HttpChallenges(database),
-        // A question may be lost, and whoever asks asks again.
-        async (question) => {
-          const answer = await probes.ask(question, 10_000);
-          return answer === noProbeAnswer ? await probes.ask(question, 10_000) : answer;
-        },
+        async (question) => await probes.ask(question, 5_000),
       );
     }, 60_000);
 
@@ -91,7 +86,7 @@ onNginx(
         approverEmail: null,
         now: new Date(),
       };
-      return await approver.check(question, AbortSignal.timeout(25_000));
+      return await approver.check(question, AbortSignal.timeout(6_000));
     };
     const problem = (text: RegExp) => ({ approved: false, problem: expect.stringMatching(text) as unknown });
 

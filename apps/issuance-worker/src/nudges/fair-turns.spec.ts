@@ -85,7 +85,7 @@ describe(`${backlog} due issuances of one account`, () => {
     for (let order = 1; order <= 3; order += 1) {
       await openIssuance(issuing.repositories, dnsNames, csr, otherAccount);
       await eventually(async () => expect(await certificatesOf(otherAccount)).toBe(order), {
-        withinMs: 20_000,
+        withinMs: 5_000,
       });
     }
     expect(await certificatesOf(busyAccount)).toBeLessThan(backlog / 2);
@@ -94,7 +94,7 @@ describe(`${backlog} due issuances of one account`, () => {
     await eventually(async () => expect(await certificatesOf(busyAccount)).toBeGreaterThan(before + 50), {
       withinMs: 20_000,
     });
-  }, 120_000);
+  }, 60_000);
 
   it('are not all put on Redis: those that wait there are bounded', async () => {
     expect(await jobs.waiting('issuance')).toBeLessThanOrEqual(2 * mostWaitingIssuances);

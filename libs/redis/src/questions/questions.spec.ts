@@ -127,6 +127,17 @@ describe('connections', () => {
     await eventually(async () => expect(await asking.ask('echo', 2, 500)).toBe(2));
   });
 
+  it('that answer may come after those that take: a question that was taken meanwhile is answered', async () => {
+    const asking = asker();
+    taker((_pattern, data) => Promise.resolve(data));
+    // At the start, and when the one connection alone is cut while the other one waits for a question.
+    expect(await asking.ask('echo', 1, 10_000)).toBe(1);
+    for (let cut = 0; cut < 3; cut += 1) {
+      expect(await cutConnections(`${queue}-answering`)).toBe(1);
+      expect(await asking.ask('echo', cut, 10_000)).toBe(cut);
+    }
+  });
+
   it('to a Redis that is not there cost the asker its time and nothing else', async () => {
     const asking = asker(`redis://127.0.0.1:${await freePort()}`);
     expect(await asking.ask('echo', null, 150)).toBeUndefined();

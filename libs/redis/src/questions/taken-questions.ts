@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
 import { type AnswerEnvelope, listKey, type QuestionEnvelope, questionKey, readQuestion } from './envelope';
 
@@ -19,6 +21,9 @@ const waitS = 0.5;
 const overdueMs = 2_000;
 /** After an error: Redis is away, and trying a little later is soon enough. */
 const afterErrorMs = 250;
+
+/** How long a question that was taken waits for the connection that answers; it ends by itself when nobody waits any more. */
+const readyWithinMs = 5_000;
 
 /**
  * The answering side of a queue of questions. Any number of copies may take from one list, and each question goes to
@@ -103,6 +108,8 @@ export class TakenQuestions {
 
   async #answer(id: string, answer: AnswerQuestion): Promise<void> {
     const { client } = this.#answering;
+    // It was taken over the other connection, which may have been there first: at the start, and after both were cut.
+    await whenReady(client, readyWithinMs);
     const text = await client.getdel(questionKey(this.queue, id));
     // Nobody waits any more.
     if (text === null) return;
@@ -111,8 +118,15 @@ export class TakenQuestions {
     const found = await answer(question.pattern, question.data);
     if (found === undefined) return;
     const envelope: AnswerEnvelope = { id, answer: found };
+    await whenReady(client, readyWithinMs);
     await client.publish(question.answerTo, JSON.stringify(envelope));
   }
+}
+
+/** @throws Error when it is not ready in time */
+async function whenReady(client: Redis, withinMs: number): Promise<void> {
+  if (client.status === 'ready') return;
+  await once(client, 'ready', { signal: AbortSignal.timeout(withinMs) });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
