@@ -7,8 +7,10 @@ import { billingCommands } from './billing';
 import { blockedKeyCommands } from './blocked-keys';
 import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
+import { ctCommands } from './ct';
 import { dnsIntegrationCommands } from './dns-integrations';
 import { productCommands } from './products';
+import { searchCommands } from './search-plans';
 import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
 import { webhookCommands } from './webhooks';
@@ -16,7 +18,7 @@ import { withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administers a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, blocked keys.',
+    'Administers a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, blocked keys, search plans.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -24,6 +26,7 @@ const program = new Command('admin')
     `
 Environment:
   DATABASE_URL   the core database; without it the one of the running "npm start"
+  CT_DATABASE_URL   the ct database, for ct commands; without it the one of the running "npm start"
   REDIS_URL      where running processes are told that a key was disabled; without it the one of "npm start"
 
 Examples:
@@ -45,6 +48,8 @@ for (const commands of [
   certificateCommands,
   webhookCommands,
   dnsIntegrationCommands,
+  searchCommands,
+  ctCommands,
   seedSandboxCommand,
 ]) {
   program.addCommand(commands(withDatabase));

@@ -1,4 +1,4 @@
-import { claimDeployment, ProductEntity } from '@certwright/persistence';
+import { claimDeployment, ProductEntity, SearchPlans } from '@certwright/persistence';
 import { Command } from 'commander';
 import { createAccount } from './accounts';
 import { createApiKey } from './api-keys';
@@ -6,6 +6,9 @@ import type { WithDatabase } from './with-database';
 
 /** Nobody looks at papers here: what is sold for extended validation can be tried in a sandbox, and only there. */
 const sandboxProduct = 'paid_ev_ca';
+
+/** Everything can be tried in a sandbox, the stream of all issuances too. */
+const sandboxSearchPlan = 'firehose';
 
 /** Of nobody: with `npm start` every mail lands in the local mailbox. */
 const sandboxMailbox = 'sandbox@example.com';
@@ -21,6 +24,7 @@ export function seedSandboxCommand(withDatabase: WithDatabase): Command {
         await claimDeployment(database, 'sandbox');
         await database.getRepository(ProductEntity).update({ name: sandboxProduct }, { available: true });
         const account_id = await createAccount(database, 'Sandbox', sandboxMailbox);
+        await new SearchPlans(database).subscribe(account_id, sandboxSearchPlan);
         const api_key = await createApiKey(database, account_id, 'sandbox', ['Full Access']);
         console.log(
           json === true

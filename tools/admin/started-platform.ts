@@ -4,6 +4,7 @@ import path from 'node:path';
 /** What `npm start` left for scripts; undefined when it never ran here. */
 export interface StartedPlatform {
   readonly database_url: string;
+  readonly ct_database_url?: string;
   readonly redis_url: string;
   /** Base URL of the DNS gateway. */
   readonly gateway?: string;

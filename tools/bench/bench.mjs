@@ -2,11 +2,12 @@
 // docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less so.
 import { acme } from './acme/acme.mjs';
 import { certs } from './certs/certs.mjs';
+import { ct } from './ct/ct.mjs';
 import { gateway } from './gateway/gateway.mjs';
 import { issuance } from './issuance/issuance.mjs';
 import { writeSection } from './report.mjs';
 
-const benchmarks = { acme, certs, gateway, issuance };
+const benchmarks = { acme, certs, ct, gateway, issuance };
 
 const [name, ...args] = process.argv.slice(2);
 const benchmark = benchmarks[name];

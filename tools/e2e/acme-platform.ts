@@ -82,6 +82,8 @@ const workerSettings = {
   SANDBOX_AUTHORITIES: 'true',
   CA_ACCOUNT_KEYS: randomBytes(32).toString('base64'),
   APPROVAL_RESPONDERS: `${responderAddress}:${dnsPort}`,
+  // An answer that is swallowed is waited for so long.
+  ACME_ANSWER_TIMEOUT: '2s',
 };
 
 interface Beside {

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,6 +7,7 @@ import path from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { eventually, freePort } from '@certwright/testing';
 import { missingPrograms } from './installed';
+import { firehose, issuanceInSearch } from './transparency-search';
 import { byCurl, byLwp, type ClientAnswer, inPath, type Transport, V2Client } from './v2-client';
 import { startWholePlatform, type WholePlatform } from './whole-platform';
 
@@ -220,6 +222,23 @@ describe('the certificate API of a whole platform', () => {
       expect((await client.get(`${inCn}/instances/pubkey_hash:${'0'.repeat(64)}`)).json.reason).toBe(
         'no_such_pubkey_hash',
       );
+    });
+
+    it('stands in the transparency search and in the firehose seconds later', async () => {
+      const { current } = fetched(await client.get(inCn, { expand: ['current.crt'] }));
+      const sha256 = createHash('sha256').update(new X509Certificate(current.crt).raw).digest('hex');
+      const asked = { domain: `www.${cn}`, expand: ['dns_names', 'issuer', 'pubkey'] };
+      const found = await issuanceInSearch(platform.started, asked, sha256);
+      expect(found).toMatchObject({
+        cert_sha256: sha256,
+        dns_names: expect.arrayContaining([cn, `www.${cn}`]),
+        pubkey: { type: 'ecdsa', curve: 'P-256' },
+      });
+      const { data, after } = await firehose(platform.started);
+      expect(data.map(({ id }) => id)).toContain(found.id);
+      expect(after).toBe('300');
+      const pem = await fetch(`${platform.started.apis['ct_search']}/v1/issuances/${found.id}.pem`);
+      expect((await pem.text()).trim()).toBe(current.crt.trim());
     });
 
     it('adds a name and reissues, then rekeys; the end stays the same', async () => {

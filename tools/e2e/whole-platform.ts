@@ -15,6 +15,7 @@ export interface Started {
   readonly mailbox: string;
   readonly sandbox_root: string;
   readonly database_url: string;
+  readonly ct_database_url: string;
   readonly redis_url: string;
   readonly logs: Readonly<Record<string, string>>;
   readonly pid_files: Readonly<Record<string, string>>;
@@ -53,11 +54,14 @@ async function stopAll(child: Child, folder: string): Promise<void> {
   await eventually(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-async function admin({ database_url, redis_url }: Started, args: readonly string[]): Promise<string> {
+async function admin(
+  { database_url, ct_database_url, redis_url }: Started,
+  args: readonly string[],
+): Promise<string> {
   const child = await startChild(process.execPath, {
     args: ['dist/tools/admin/main.js', ...args],
     cwd: workspaceRoot,
-    env: { DATABASE_URL: database_url, REDIS_URL: redis_url },
+    env: { DATABASE_URL: database_url, CT_DATABASE_URL: ct_database_url, REDIS_URL: redis_url },
   });
   const { code } = await child.ended;
   if (code !== 0) throw new Error(child.output());

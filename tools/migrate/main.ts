@@ -8,6 +8,7 @@ const usage = `Brings the databases to their newest schemas: core, and ct where 
   npm run migrate                     runs every migration that has not run yet
   npm run migrate -- --database ct    of one of them only: core or ct
   npm run migrate -- --revert         takes the newest one back; of core unless --database says ct
+  npm run migrate -- --create         makes the ct database first where it is missing, on the server of DATABASE_URL
   npm run migrate -- --check-drift    fails when entities and migrations disagree (on an empty database of its own)
   npm run migrate -- --help
 
@@ -41,6 +42,7 @@ async function main(args: readonly string[]): Promise<void> {
       );
     return;
   }
+  if (args.includes('--create')) await createMissing(schemas);
   for (const schema of schemas) await migrate(schema);
 }
 
@@ -58,6 +60,20 @@ function schemasOf(args: readonly string[]): Schema[] {
   if (only === 'ct' && ct === undefined) throw new Error(`CT_DATABASE_URL is not set.\n\n${usage}`);
   if (only !== 'core' && ct !== undefined) schemas.push({ name: 'ct', url: ct });
   return schemas;
+}
+
+/** @param schemas the first of them has a database already, from which the others' are made: on one server */
+async function createMissing([core, ...others]: readonly Schema[]): Promise<void> {
+  if (core === undefined) return;
+  for (const { url } of others) {
+    const name = decodeURIComponent(new URL(url).pathname.slice(1));
+    if (new URL(url).host !== new URL(core.url).host || !/^\w{1,63}$/.test(name))
+      throw new Error('--create makes a database of a plain name on the server of DATABASE_URL only.');
+    await withDatabase(core, async (database) => {
+      const found = await database.query<unknown[]>(`SELECT 1 FROM pg_database WHERE datname = $1`, [name]);
+      if (found.length === 0) await database.query(`CREATE DATABASE "${name}"`);
+    });
+  }
 }
 
 async function migrate(schema: Schema): Promise<void> {

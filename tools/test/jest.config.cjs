@@ -16,6 +16,7 @@ module.exports = {
   moduleNameMapper: { '^@certwright/([^/]+)$': root + '/libs/$1/src/index.ts' },
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.certwright'],
   cacheDirectory: root + '/node_modules/.cache/jest',
+  testSequencer: path.join(__dirname, 'slow-first.cjs'),
   maxWorkers: 2,
   // For the worst day of a loaded machine; what is to be quick is told by its own bound.
   testTimeout: 30_000,

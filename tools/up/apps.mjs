@@ -20,6 +20,7 @@ export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', '
  * @typedef {object} Deployment
  * @property {string} home data folder, absolute
  * @property {string} databaseUrl
+ * @property {string} ctDatabaseUrl
  * @property {string} redisUrl
  * @property {string} sealingKeysFile file with the keys that seal secrets at rest
  * @property {string} caAccountKeysFile file with the keys that seal the keys of accounts at CAs
@@ -70,6 +71,22 @@ export const apps = [
     }),
   },
   {
+    // Two small Certificate Transparency logs, one for each API that logs have, with some hundred certificates of their own.
+    name: 'demo-log',
+    source: 'tools/demo-log/main.ts',
+    peer: true,
+    ports: { http: { preferred: 4380 } },
+    health: { port: 'http', path: '/healthz' },
+    environment: ({ home, port, logLevel }) => ({
+      DATA_DIR: path.join(home, 'demo-log'),
+      HOST: LOOPBACK,
+      PORT: String(port('demo-log', 'http')),
+      // The worker makes it on its first start.
+      ACCEPTED_ROOTS: path.join(caFolder(home), 'root.pem'),
+      LOG_LEVEL: logLevel === 'debug' ? 'info' : logLevel,
+    }),
+  },
+  {
     name: 'orders-v3',
     source: 'apps/orders-v3/src/main.ts',
     api: 'orders_v3',
@@ -106,6 +123,37 @@ export const apps = [
     }),
   },
   {
+    name: 'ct-search',
+    source: 'apps/ct-search/src/main.ts',
+    api: 'ct_search',
+    ports: { http: { preferred: 4314 }, ops: { preferred: 4315 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...everyProcess(deployment, 'ct-search'),
+      DATABASE_URL: deployment.databaseUrl,
+      CT_DATABASE_URL: deployment.ctDatabaseUrl,
+      REDIS_URL: deployment.redisUrl,
+      HOST: LOOPBACK,
+      PORT: String(deployment.port('ct-search', 'http')),
+      PUBLIC_URL: `http://${LOOPBACK}:${deployment.port('ct-search', 'http')}`,
+    }),
+  },
+  {
+    name: 'ct-ingest',
+    source: 'apps/ct-ingest/src/main.ts',
+    ports: { ops: { preferred: 4395 } },
+    health: { port: 'ops', path: '/readyz' },
+    environment: (deployment) => ({
+      ...everyProcess(deployment, 'ct-ingest'),
+      CT_DATABASE_URL: deployment.ctDatabaseUrl,
+      LOG_LIST: `${demoLog(deployment)}/log_list.json`,
+      // The log is our own: an order is to appear in the search within seconds.
+      POLL_INTERVAL: '1s',
+      REQUESTS_PER_SECOND: '50',
+      ALLOWED_NETWORKS,
+    }),
+  },
+  {
     name: 'issuance-worker',
     source: 'apps/issuance-worker/src/main.ts',
     ports: { ops: { preferred: 4321 } },
@@ -117,6 +165,7 @@ export const apps = [
       BUILT_IN_CA_DIR: caFolder(deployment.home),
       // Where relying parties would find the CA's certificate and revocation list: orders-v3 publishes them.
       CA_PUBLICATION_URL: `${publicUrl(deployment)}/ca`,
+      SUBMIT_TO_LOGS: `${demoLog(deployment)}/rfc6962/,${demoLog(deployment)}/static/`,
       ALLOWED_NETWORKS,
       CA_ACCOUNT_KEYS_FILE: deployment.caAccountKeysFile,
       APPROVAL_RESPONDERS: `${LOOPBACK}:${deployment.port('approval-responder', 'dns')}`,
@@ -237,6 +286,11 @@ function gatewayClient(deployment, client) {
     GATEWAY_CERTIFICATE_FILE: gatewayFile(deployment.home, `${client}.pem`),
     GATEWAY_KEY_FILE: gatewayFile(deployment.home, `${client}.key`),
   };
+}
+
+/** @param {Pick<Deployment, 'port'>} deployment */
+function demoLog({ port }) {
+  return `http://${LOOPBACK}:${port('demo-log', 'http')}`;
 }
 
 /** @param {Pick<Deployment, 'port'>} deployment */

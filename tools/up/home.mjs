@@ -35,6 +35,7 @@ const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
  * @property {string} mailbox base URL of the page where the sandbox's mail is read
  * @property {string} sandbox_root file with the root certificate of the sandbox's CA, PEM
  * @property {string} database_url
+ * @property {string} ct_database_url
  * @property {string} redis_url
  * @property {Record<string, string>} ops app → base URL of its health and metrics
  * @property {Record<string, string>} pid_files process → file

@@ -23,18 +23,19 @@ const APP_READY_WITHIN_MS = 60_000;
 
 /**
  * @param {Set<number>} taken
- * @returns {Promise<Service & { url: () => string }>} url: known once it was started
+ * @returns {Promise<Service & { url: (database?: string) => string }>} url: known once it was started
  */
 export async function postgresService(taken) {
   const port = await preferredPort(POSTGRES_PORT, { taken });
-  let url = '';
+  /** @type {(database?: string) => string} */
+  let url = () => '';
   return {
     name: 'postgres',
-    url: () => url,
+    url: (database) => url(database),
     start: async (signal) => {
       const pidFile = places.pidFile('postgres');
       const server = await startPostgres({ workspaceRoot, folder: places.postgres, port, pidFile, signal });
-      url = server.url();
+      url = server.url;
       return server;
     },
   };

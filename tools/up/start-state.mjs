@@ -13,7 +13,7 @@ import { home, places } from './home.mjs';
  * @returns {import('./home.mjs').StartState}
  */
 export function describe({ deployment, embedded, account }) {
-  const { port, databaseUrl, redisUrl } = deployment;
+  const { port, databaseUrl, ctDatabaseUrl, redisUrl } = deployment;
   const url = (/** @type {string} */ app, /** @type {string} */ name) =>
     `http://${LOOPBACK}:${port(app, name)}`;
   const processes = [...embedded, ...apps.map(({ name }) => name)];
@@ -33,6 +33,7 @@ export function describe({ deployment, embedded, account }) {
     mailbox: url('mailbox', 'web'),
     sandbox_root: path.join(caFolder(home), 'root.pem'),
     database_url: databaseUrl,
+    ct_database_url: ctDatabaseUrl,
     redis_url: redisUrl,
     ops: Object.fromEntries(
       apps.flatMap(({ name, ports }) => ('ops' in ports ? [[name, url(name, 'ops')]] : [])),

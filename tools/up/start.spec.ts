@@ -79,6 +79,19 @@ describe('npm start', () => {
     expect(readFileSync(first.sandbox_root, 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 
+  it('has something to search within the first minute', async () => {
+    await eventually(
+      async () => {
+        const found = await fetch(
+          `${first.apis['ct_search']}/v1/issuances?domain=example.com&include_subdomains=true`,
+        );
+        expect(((await found.json()) as unknown[]).length).toBeGreaterThan(50);
+      },
+      // Without a key there are few such queries an hour.
+      { withinMs: 60_000, everyMs: 8_000 },
+    );
+  });
+
   it('refuses a second start of the same folder and changes nothing', async () => {
     const second = await start();
     expect(await second.ended).toEqual({ code: 1, signal: null });

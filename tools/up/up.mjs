@@ -35,6 +35,8 @@ const TOOLS = {
 /** A migration may have to rewrite a table of a sandbox that has been used for long. */
 const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
 const GATEWAY_KEYS_TIMEOUT_MS = 60_000;
+/** Beside the core database, on the embedded server. */
+const CT_DATABASE = 'certwright_ct';
 const SIGNAL_DELIVERY_MS = 100;
 
 /**
@@ -90,7 +92,7 @@ async function startAll(signal, undo) {
   const taken = new Set();
 
   const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
-  await migrate(node, stores.databaseUrl, signal);
+  await migrate(node, stores, signal);
   await makeGatewayKeys(node, signal);
 
   const port = await assignPorts(apps, taken);
@@ -122,12 +124,15 @@ async function startAll(signal, undo) {
  */
 async function startStores(taken, signal, undo) {
   let databaseUrl = process.env.DATABASE_URL;
+  // On a server that is not ours the schemas may share a database: no name stands in both.
+  let ctDatabaseUrl = process.env.CT_DATABASE_URL ?? databaseUrl;
   let redisUrl = process.env.REDIS_URL;
   const embedded = [];
   if (!databaseUrl) {
     const postgres = await postgresService(taken);
     await startTogether([postgres], signal, undo);
     databaseUrl = postgres.url();
+    ctDatabaseUrl ??= postgres.url(CT_DATABASE);
     embedded.push(postgres.name);
   }
   if (!redisUrl) {
@@ -137,7 +142,7 @@ async function startStores(taken, signal, undo) {
     embedded.push(redis.name);
   }
   say(`PostgreSQL at ${withoutPassword(databaseUrl)}, Redis at ${withoutPassword(redisUrl)}.`);
-  return { databaseUrl, redisUrl, embedded };
+  return { databaseUrl, ctDatabaseUrl: ctDatabaseUrl ?? databaseUrl, redisUrl, embedded };
 }
 
 /**
@@ -169,13 +174,19 @@ async function bundleAll() {
 
 /**
  * @param {string} node
- * @param {string} databaseUrl
+ * @param {{ databaseUrl: string, ctDatabaseUrl: string, embedded: readonly string[] }} stores
  * @param {AbortSignal} signal
  */
-async function migrate(node, databaseUrl, signal) {
+async function migrate(node, { databaseUrl, ctDatabaseUrl, embedded }, signal) {
   const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
-  const env = { ...process.env, DATABASE_URL: databaseUrl };
-  await run(node, ['--enable-source-maps', program], { env, signal, timeoutMs: MIGRATIONS_TIMEOUT_MS });
+  const env = { ...process.env, DATABASE_URL: databaseUrl, CT_DATABASE_URL: ctDatabaseUrl };
+  const isOurs = embedded.includes('postgres') && !process.env.CT_DATABASE_URL;
+  const create = isOurs ? ['--create'] : [];
+  await run(node, ['--enable-source-maps', program, ...create], {
+    env,
+    signal,
+    timeoutMs: MIGRATIONS_TIMEOUT_MS,
+  });
 }
 
 /**

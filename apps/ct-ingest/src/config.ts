@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { bodyPackings } from '@certwright/ct-persistence';
 import { logStates } from '@certwright/ct';
 import {
@@ -127,17 +128,74 @@ export const settings = defineSettings({
     default: null,
   }),
   BODY_PACKING: oneOf(bodyPackings, {
-    meaning:
-      'How certificates are stored: deflate halves them at 60 µs of CPU each, so 15,000 a second at most; both can be read',
+    meaning: 'How certificates are stored: deflate halves them at 60 µs of CPU each; both can be read',
     default: 'deflate',
+  }),
+  PACKING_THREADS: integer({
+    meaning:
+      'Threads that certificates are packed in, 15,000 a second each; 0: in between, by the process itself. As many as there are cores unless set, and no more than 2',
+    unit: 'threads',
+    min: 0,
+    max: 16,
+    default: Math.min(2, availableParallelism()),
+  }),
+  REVOCATION: oneOf(['on', 'off'], {
+    meaning:
+      'Whether the revocation lists that certificates and issuers name are fetched; without them no certificate has a revocation status',
+    default: 'on',
+  }),
+  CRL_CONCURRENCY: integer({
+    meaning:
+      'Hosts that this process asks for revocation lists at the same time; each of them for one list at a time',
+    unit: 'hosts',
+    min: 1,
+    max: 64,
+    default: 4,
+  }),
+  CRL_GAP: durationMs({
+    meaning: 'How long a host rests between two lists',
+    maxMs: 600_000,
+    default: 250,
+  }),
+  CRL_TIMEOUT: durationMs({
+    meaning: 'How long a revocation list may take, from the look-up to the last octet, with all redirects',
+    minMs: 100,
+    maxMs: 600_000,
+    default: 60_000,
+  }),
+  CRL_SIZE_LIMIT: integer({
+    meaning:
+      'The longest revocation list that is read; twice as much must be left of MEMORY_LIMIT above 384 MiB, or it is shorter',
+    unit: 'MiB',
+    min: 1,
+    max: 1_024,
+    default: 64,
+  }),
+  CRL_MIN_INTERVAL: durationMs({
+    meaning: 'How often a revocation list is fetched at most, however soon it says that the next one comes',
+    minMs: 100,
+    maxMs: 86_400_000,
+    default: 15 * 60_000,
+  }),
+  CRL_MAX_INTERVAL: durationMs({
+    meaning: 'How often a revocation list is fetched at least: lists may come long before the old ones say',
+    minMs: 100,
+    maxMs: 7 * 86_400_000,
+    default: 6 * 3_600_000,
+  }),
+  CRL_GRACE: durationMs({
+    meaning:
+      'How long a revocation list counts after the time that it names for the next one; after that the certificates on it, and those not on it, have no known status',
+    maxMs: 7 * 86_400_000,
+    default: 3_600_000,
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network such as 10.0.0.0/8' }), {
     meaning:
-      'Special-purpose networks that logs and the log list may be in all the same; none of them by default',
+      'Special-purpose networks that logs, the log list and revocation lists may be in all the same; none of them by default',
     default: [],
   }),
   DNS_RESOLVERS: list(hostPort({ meaning: 'A recursive resolver, by IP address' }), {
-    meaning: 'Where hosts of logs are looked up; empty: at the resolvers of the system',
+    meaning: 'Where hosts of logs and revocation lists are looked up; empty: at the resolvers of the system',
     default: [],
   }),
 });
@@ -172,6 +230,8 @@ export function config(): Config {
   };
   if (read.CT_INDEX_SCOPE === 'monitored' && read.MONITORED_DOMAINS_FILE === null)
     faults.push({ name: 'MONITORED_DOMAINS_FILE', fault: 'is missing: CT_INDEX_SCOPE is monitored' });
+  if (read.CRL_MIN_INTERVAL > read.CRL_MAX_INTERVAL)
+    faults.push({ name: 'CRL_MIN_INTERVAL', fault: 'is longer than CRL_MAX_INTERVAL' });
   if (faults.length > 0) throw new SettingsError(faults);
   return values;
 }

@@ -1,9 +1,9 @@
+import { lagS } from '@certwright/ct';
 import type { CtLogEntity } from '@certwright/ct-persistence';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
 import type { FollowEvents } from './following/follow-events';
 import type { ListEvents } from './log-list/keep-log-list';
-import { lagS } from './watch/lag';
 import type { WatchEvents } from './watch/watch-logs';
 
 const labelNames = ['log'] as const;

@@ -7,14 +7,19 @@ import { FollowLog } from './following/follow-log';
 import { followLogs } from './following/following';
 import { LogApis } from './following/log-apis';
 import { housekeeping } from './housekeeping/housekeeping';
+import { merging } from './housekeeping/merging';
 import { fetchLogList } from './log-list/fetch-log-list';
 import { WantedLogs } from './log-list/followed-logs';
 import { KeepLogList } from './log-list/keep-log-list';
 import { memoryShares } from './memory/memory-shares';
 import { observeFollowing, observeList, observeLogs } from './observe';
+import { asTheyAre, type BodyPacker } from './packing/body-packer';
+import { PackingThreads } from './packing/packing-threads';
 import { everything, type IndexedScope, MonitoredDomains } from './reading/indexed-scope';
 import { Issuers } from './reading/issuers';
 import { RecentIssuances } from './reading/recent-issuances';
+import { crlMemory } from './revocation/crl-memory';
+import { followRevocations } from './revocation/follow-revocations';
 import { WatchLogs } from './watch/watch-logs';
 
 /** Longer than any batch takes; a scan of a partition that has expired takes its time. */
@@ -37,6 +42,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const userAgent = `certwright-ct-ingest/1${contact}`;
   const scope = await indexedScope(config, running);
   await startRounds(config, running, database, logs, { guard, userAgent });
+  await startRevocations(config, running, database, { guard, userAgent });
   const follow = new FollowLog({
     ...{ logs, events: observeFollowing(running), random: Math.random },
     apiOf: apisOf(config, guard, userAgent),
@@ -44,9 +50,9 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
       issuers: new Issuers(),
       recent: new RecentIssuances(recentIssuances),
       scope,
-      packing: config.BODY_PACKING,
       now: Date.now,
     },
+    packer: bodyPacker(config, running),
     start: config.START,
     parallel: config.PARALLEL_FETCHES,
     leaseMs: config.LEASE_TIME,
@@ -64,6 +70,14 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   running.opened('following', async () => await following.stop());
 }
 
+function bodyPacker(config: Config, { log, opened }: RunningProcess): BodyPacker {
+  if (config.BODY_PACKING === 'none') return asTheyAre;
+  const onFault = (error: unknown) => log.warn({ err: error }, 'a thread that packs certificates has ended');
+  const threads = new PackingThreads(config.PACKING_THREADS, onFault);
+  opened('packing', async () => await threads.close());
+  return threads;
+}
+
 function apisOf(
   config: Config,
   guard: AddressGuard,
@@ -75,7 +89,11 @@ function apisOf(
     timeoutMs: config.REQUEST_TIMEOUT,
     requestsPerSecond: config.REQUESTS_PER_SECOND,
     pageSize: config.PAGE_SIZE,
-    shares: memoryShares(config.MEMORY_LIMIT),
+    shares: memoryShares(
+      config.REVOCATION === 'off'
+        ? config.MEMORY_LIMIT
+        : crlMemory(config.MEMORY_LIMIT, config.CRL_SIZE_LIMIT).followingMib,
+    ),
     now: Date.now,
   });
   return (log) => apis.of(log);
@@ -84,6 +102,29 @@ function apisOf(
 interface Outside {
   readonly guard: AddressGuard;
   readonly userAgent: string;
+}
+
+async function startRevocations(
+  config: Config,
+  running: RunningProcess,
+  database: DataSource,
+  outside: Outside,
+): Promise<void> {
+  if (config.REVOCATION === 'off') return;
+  const { lists, longestList } = crlMemory(config.MEMORY_LIMIT, config.CRL_SIZE_LIMIT);
+  await followRevocations(database, running, {
+    ...outside,
+    places: config.CRL_CONCURRENCY,
+    timeoutMs: config.CRL_TIMEOUT,
+    gapMs: config.CRL_GAP,
+    leaseMs: config.LEASE_TIME,
+    turnMs: config.TURN_TIME,
+    minIntervalMs: config.CRL_MIN_INTERVAL,
+    maxIntervalMs: config.CRL_MAX_INTERVAL,
+    graceMs: config.CRL_GRACE,
+    memoryOctets: lists,
+    mostOctets: longestList,
+  });
 }
 
 /** Until the list has been read, and when it cannot be, what it said before is followed. */
@@ -113,6 +154,11 @@ async function startRounds(
       database,
       () => new Date(),
       (tables) => running.log.info({ tables }, 'expired partitions dropped'),
+    ),
+    ...merging(
+      database,
+      () => new Date(),
+      (lane, merged) => running.log.debug({ lane, ...merged }, 'postings merged'),
     ),
   };
   for (const [name, round] of Object.entries(rounds)) repeatedly(running, name, round);

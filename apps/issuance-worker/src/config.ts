@@ -57,8 +57,14 @@ export const settings = defineSettings({
   }),
   ALLOWED_NETWORKS: list(string({ meaning: 'A network', pattern: /^[0-9a-fA-F.:]{2,45}\/\d{1,3}$/ }), {
     meaning:
-      'Special-purpose networks (10.0.0.0/8, ::1/128) in which authoritative DNS servers are asked all the same; customers choose these servers',
+      'Special-purpose networks (10.0.0.0/8, ::1/128) in which authoritative DNS servers, which customers choose, are asked all the same, and certificates submitted to logs',
     default: [],
+  }),
+  ACME_ANSWER_TIMEOUT: durationMs({
+    meaning: 'How long a CA may be silent in one answer; then the step is taken again later',
+    minMs: 500,
+    maxMs: 20_000,
+    default: 10_000,
   }),
   AUTHORITY_DNS_PORT: port({
     meaning:
@@ -127,6 +133,11 @@ export const settings = defineSettings({
     meaning: 'Organisation in the subjects of the built-in CA; used when it is created',
     pattern: /^[\p{L}\p{N} '.,()+-]{1,48}$/u,
     default: 'Certwright Sandbox',
+  }),
+  SUBMIT_TO_LOGS: list(string({ meaning: 'A URL', pattern: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/ }), {
+    meaning:
+      'Submission URLs of the Certificate Transparency logs that certificates of the built-in CA are shown to, each once it is issued; unexpired ones from before are, too, when the first log is set',
+    default: [],
   }),
   CA_PUBLICATION_URL: url({
     schemes: ['http'],

@@ -25,6 +25,7 @@ import { approvalReuseMs, approversOf, forgetExpiredApprovals } from './approval
 import { PublishApprovals } from './approvals/publish-approvals';
 import { BuiltInCa } from './certificate-authorities/built-in/built-in-ca';
 import { KeyFiles } from './certificate-authorities/built-in/key-files';
+import { submitToLogs } from './log-submissions/submit-to-logs';
 import { NameServers } from './name-servers/name-servers';
 import { openAuthorities } from './certificate-authorities/open-authorities';
 import type { Config } from './config';
@@ -115,6 +116,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     notices: async () => await noticeOnce(context.get(ExpirationNotices)),
     revocations: sweepRevocations(context.get(PendingRevocations), jobs),
     ...housekeeping(context, builtInCa),
+    ...(builtInCa === null ? {} : submitToLogs(config, running, context)),
     ...authorities.rounds,
     approvals: forgetExpiredApprovals(context),
     ...(gateway === null ? {} : serveIntegrations(config, running, context, { gateway, jobs, nameServers })),

@@ -1,5 +1,6 @@
 export { type CtDatabase, ctDataSource, ctDataSourceOptions } from './ct-data-source';
-export { type BodyPacking, bodyPackings, packBody, unpackBody } from './index/body';
+export { bodyDeflation, type BodyPacking, bodyPackings, packBody, unpackBody } from './index/body';
+export { issuanceBodies, type IssuanceBody } from './index/issuance-bodies';
 export {
   issuanceAt,
   pageOfAll,
@@ -9,8 +10,17 @@ export {
 } from './index/issuance-pages';
 export { type NewIssuance, type NewIssuer, noEnd } from './index/new-issuance';
 export { defaultPositionsPerPartition, dropExpired, ensurePartitions } from './index/partitions';
-export { IssuerIds, type Stored, storeIssuances } from './index/store-issuances';
+export { type MergeLane } from './index/runs/choose-merge';
+export { clearMerged, type Merged, mergeRuns } from './index/runs/merge-runs';
+export { positionBefore, streamEnd, type StreamEnd } from './index/stream-place';
+export { crlsOf, IssuerIds, type Stored, storeIssuances } from './index/store-issuances';
+export { type CcadbFile, type CcadbRecord, type ProfileFacts, readCcadb } from './issuers/ccadb-records';
+export { CsvFault } from './issuers/csv';
+export { CtIssuerProfileEntity } from './issuers/ct-issuer-profile.entity';
 export { CtIssuerEntity } from './issuers/ct-issuer.entity';
+export { knownOrganizationsAsOf } from './issuers/known-organizations';
+export { type ImportedFrom, type ImportResult, IssuerProfiles } from './issuers/keep-profiles';
+export { issuerViews, type IssuerView } from './issuers/issuer-profiles';
 export { CtLogEntity, type CtLogKind } from './logs/ct-log.entity';
 export { CtOddEntryEntity } from './logs/ct-odd-entry.entity';
 export {
@@ -23,3 +33,12 @@ export {
   type OddEntry,
   type SignedHead,
 } from './logs/ct-logs';
+export { logReports, type LogReport } from './logs/log-reports';
+export { type Forgotten, type LeftAlone, LogLeftAlone, restartLog, resumeLog } from './logs/start-again';
+export { type Applied, type ListedRevocation, type VerifiedCrl } from './revocations/apply-crl';
+export { CrlHosts } from './revocations/crl-hosts';
+export { CrlIds } from './revocations/crl-ids';
+export { type HostLease, HostLeaseLost } from './revocations/host-lease';
+export { type CrlCounts, CtCrls, type DueCrl, type StaleCrl } from './revocations/ct-crls';
+export { CtCrlEntity } from './revocations/ct-crl.entity';
+export { type CheckedIssuance, revocationFacts, type RevocationFacts } from './revocations/revocation-facts';

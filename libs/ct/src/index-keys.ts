@@ -16,35 +16,26 @@ export interface NameQuery {
   readonly matchWildcards: boolean;
 }
 
-/** What a node is in the index for; both, for a name that is no wildcard. */
-const [asExact, asTree] = [1, 2];
-
 /**
  * Keys under which an issuance with these names is stored, each once: of each name the exact key, and the
  * tree key of itself and of every ancestor of two labels or more. A wildcard is in the trees of the names
  * above it. No query asks for a single label.
  */
 export function indexKeys(names: readonly string[]): string[] {
-  const uses = new Map<string, number>();
-  for (const name of names) if (name.includes('.')) addNodes(name, uses);
   const keys: string[] = [];
-  for (const [name, use] of uses) {
-    const digest = sha256Hex(name);
-    if ((use & asExact) !== 0) keys.push(digest.slice(0, keyDigits));
-    if ((use & asTree) !== 0) keys.push(digest.slice(keyDigits, 2 * keyDigits));
-  }
-  return keys;
+  for (const name of names) addKeys(name, keys);
+  // One name has no key twice; names of one certificate mostly have ancestors in common.
+  return names.length === 1 ? keys : [...new Set(keys)];
 }
 
-function addNodes(name: string, uses: Map<string, number>): void {
-  const before = uses.get(name) ?? 0;
-  uses.set(name, before | asExact | (isWildcard(name) ? 0 : asTree));
-  for (let dot = name.indexOf('.'), next; (next = name.indexOf('.', dot + 1)) >= 0; dot = next) {
-    const ancestor = name.slice(dot + 1);
-    // Whatever added it added what is above it.
-    if (uses.has(ancestor)) return;
-    uses.set(ancestor, asTree);
-  }
+function addKeys(name: string, keys: string[]): void {
+  let dot = name.indexOf('.');
+  if (dot < 0) return;
+  const digest = sha256Hex(name);
+  keys.push(digest.slice(0, keyDigits));
+  if (!isWildcard(name)) keys.push(digest.slice(keyDigits, 2 * keyDigits));
+  for (let next; (next = name.indexOf('.', dot + 1)) >= 0; dot = next)
+    keys.push(treeKey(name.slice(dot + 1)));
 }
 
 /** Every issuance that matches the query is stored under at least one of these. */

@@ -1,3 +1,16 @@
+export { commonNameType, organizationType } from './attribute-types';
+export type { CrlScope } from './crl/crl-extensions';
+export { type Crl, type CrlFault, type CrlReading, readCrl } from './crl/read-crl';
+export { type RevokedCertificate, RevokedCertificates } from './crl/revoked-certificates';
+export { sameName } from './crl/same-name';
+export { type CrlSignatureAlgorithm, readSignatureAlgorithm } from './crl/signature-algorithm';
+export {
+  attributeText,
+  formatDistinguishedName,
+  type NameAttribute,
+  readDistinguishedName,
+  type RelativeName,
+} from './distinguished-name';
 export {
   type CertificateEntry,
   chainCertificates,
@@ -26,7 +39,9 @@ export {
   treeHeadSignatureInput,
 } from './heads/tree-head';
 export { indexKeys, matchesQuery, type NameQuery, queryKeys } from './index-keys';
+export { type FollowedTo, isLagging, lagS, takesNothing } from './log-lag';
 export { type LeafFault, type LeafReading, readEntriesAnswer, readLeaf, readLeafJson } from './leaf';
+export { keyIdentifiers } from './key-identifiers';
 export {
   type ListedLog,
   type ListedLogFault,
@@ -55,7 +70,9 @@ export {
   verifyConsistency,
   verifyInclusion,
 } from './merkle/proofs';
+export { type EllipticCurve, type PublicKey, readPublicKey } from './public-key';
 export { type ReadingFault, readingFaults } from './reading/faults';
 export { type Issued, type IssuedKind, readIssued } from './reading/read-issued';
 export { tbsSha256, transparencyTbs } from './tbs';
 export { readDataTile, type TileFault, tilePath, type TilePlace, type TileReading, tileWidth } from './tile';
+export { TlsReader } from './tls-reader';

@@ -21,8 +21,10 @@ export class TlsReader {
   /** An unsigned integer of one to six octets. */
   uint(octets: number): number {
     if (!this.has(octets)) return 0;
-    this.at += octets;
-    return this.bytes.readUIntBE(this.at - octets, octets);
+    let value = 0;
+    for (const end = this.at + octets; this.at < end; this.at++)
+      value = value * 256 + (this.bytes[this.at] ?? 0);
+    return value;
   }
 
   /** uint64. Fails above 2^53, which no counter or clock of ours reaches. */

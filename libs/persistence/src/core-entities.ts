@@ -25,6 +25,7 @@ import { EmailApprovalTokenEntity } from './email-approvals/email-approval-token
 import { EmailApprovalEntity } from './email-approvals/email-approval.entity';
 import { IdempotencyRecordEntity } from './idempotency/idempotency-record.entity';
 import { IssuanceEntity } from './issuances/issuance.entity';
+import { LogSubmissionEntity } from './log-submissions/log-submission.entity';
 import { MailEntity } from './mail/mail.entity';
 import { ExpirationNoticeEntity } from './notices/expiration-notice.entity';
 import { OrderV3Entity } from './orders-v3/order-v3.entity';
@@ -37,6 +38,8 @@ import { InvoiceEntity } from './purchases/invoice.entity';
 import { LedgerEntryEntity } from './purchases/ledger-entry.entity';
 import { CertObjectV2Entity } from './certs-v2/cert-object-v2.entity';
 import { ProductEntity } from './products/product.entity';
+import { SearchPlanEntity } from './search-plans/search-plan.entity';
+import { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
 import { HttpChallengeEntity } from './web-rules/http-challenge.entity';
 import { WebRuleEntity } from './web-rules/web-rule.entity';
 import { WebhookAttemptEntity } from './webhooks/webhook-attempt.entity';
@@ -89,4 +92,7 @@ export const coreEntities = [
   InvoiceEntity,
   CertObjectV2Entity,
   ApiCredentialEntity,
+  SearchPlanEntity,
+  SearchSubscriptionEntity,
+  LogSubmissionEntity,
 ];

@@ -32,6 +32,7 @@ import { ReservedRequests } from './idempotency/reserved-requests';
 import { IssuanceStatisticsReader } from './issuances/issuance-statistics';
 import { Issuances } from './issuances/issuances';
 import { LeasedIssuances } from './issuances/leased-issuances';
+import { LogSubmissions } from './log-submissions/log-submissions';
 import { LeasedMails } from './mail/leased-mails';
 import { MailSubjects } from './mail/mail-subjects';
 import { Mails } from './mail/mails';
@@ -94,6 +95,7 @@ const repositories = [
   LeasedIssuances,
   LeasedMails,
   LeasedRecords,
+  LogSubmissions,
   MailSubjects,
   Mails,
   Outbox,

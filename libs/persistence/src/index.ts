@@ -67,6 +67,7 @@ export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/i
 export { Issuances, type LatestIssuance, type OpenIssuance, type RecordOfPlan } from './issuances/issuances';
 export { type Lease, type LeasedWork, LeaseLost } from './issuances/lease';
 export { type DueIssuance, type IssuanceProgress, LeasedIssuances } from './issuances/leased-issuances';
+export { type DueSubmission, type LogPromise, LogSubmissions } from './log-submissions/log-submissions';
 export {
   type DueMail,
   LeasedMails,
@@ -95,6 +96,9 @@ export { Products } from './products/products';
 export { type RenewalRound, Renewals, type UnpaidRenewal } from './renewals/renewals';
 export { type PendingRevocation, PendingRevocations } from './revocations/pending-revocations';
 export { type RevocationRequest, Revocations } from './revocations/revocations';
+export { SearchPlanEntity } from './search-plans/search-plan.entity';
+export { SearchPlans, type SearchPlanTerms, type SearchSubscription } from './search-plans/search-plans';
+export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
 export { databaseProblem, isUniqueViolation } from './transactions/database-error';
 export { Transactions, type Tx } from './transactions/transactions';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';

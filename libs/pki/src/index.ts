@@ -32,6 +32,7 @@ export {
   textValue,
   timeValue,
 } from './der/der-values';
+export { encodeInteger, encodeObjectIdentifier, encodeTime, encodeTlv } from './der/der-writer';
 export type { DistinguishedName } from './distinguished-name';
 export type { SubjectAlternativeNames } from './extensions';
 export { sha1Hex, sha256Hex } from './fingerprints';

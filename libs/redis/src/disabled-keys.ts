@@ -16,6 +16,8 @@ export interface DisabledKeysOptions {
   readonly name: string;
   readonly keys: RememberedKeys;
   readonly log: RedisLog;
+  /** Another channel, for who shares a Redis with strangers: channels know no databases. */
+  readonly channel?: string;
 }
 
 /**
@@ -25,14 +27,14 @@ export interface DisabledKeysOptions {
  */
 export function followDisabledKeys(
   redisUrl: string,
-  { name, keys, log }: DisabledKeysOptions,
+  { name, keys, log, channel = disabledKeysChannel }: DisabledKeysOptions,
 ): { close(): Promise<void> } {
   const connection = connectRedis(redisUrl, { name: `${name}-disabled-keys`, log });
   const { client } = connection;
   client.on('ready', () => {
     // What was published while nobody listened is gone.
     keys.clear();
-    client.subscribe(disabledKeysChannel).catch((error: unknown) => {
+    client.subscribe(channel).catch((error: unknown) => {
       log.warn({ err: error }, 'cannot subscribe to disabled keys');
       client.disconnect(true);
     });

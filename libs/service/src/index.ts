@@ -45,9 +45,11 @@ export {
   type ApiKeys,
   type KnownApiKey,
 } from './authentication/key-cache';
+export { FailedAuthentication } from './authentication/failed-authentication';
+export { KeyAuthentication } from './authentication/key-authentication';
 export { hashPassword } from './authentication/password-hash';
 export { type KnownUser, type PasswordOptions, Passwords, type Users } from './authentication/passwords';
-export { type Permission, permissions } from './authentication/permissions';
+export { isAllowed, type Permission, permissions } from './authentication/permissions';
 export { Authenticated, Public, RequirePermission, type RouteAccess } from './authentication/route-access';
 export { addressKey } from './limits/client-address';
 export { FallbackTokenBuckets, type FallbackOptions } from './limits/fallback-token-buckets';

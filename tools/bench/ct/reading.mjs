@@ -1,90 +1,47 @@
-// `node tools/bench/ct/reading.mjs`: how fast libs/ct reads real log entries, beside SHA-256 over the same octets, Node and
-// pkijs, in one run on one core. The table goes to the terminal only.
-import { createHash, hash, X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+// `node tools/bench/ct/reading.mjs`: how fast libs/ct reads real certificates, beside SHA-256 over the same octets, Node and pkijs.
+import { hash, X509Certificate } from 'node:crypto';
+import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
 import { Certificate } from 'pkijs';
+import { table } from '../report.mjs';
+import { inTurns } from './in-turns.mjs';
+import { entriesOf, loaded } from './real-entries.mjs';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const data = (name) => readFileSync(path.join(root, 'libs/ct/src/testing/data', name));
-const SECONDS_EACH = 1.5;
+/** Of those that take milliseconds each. */
+const fewCertificates = 64;
 
-function loadLib() {
-  const folder = mkdtempSync(path.join(tmpdir(), 'ct-bench-'));
-  const outfile = path.join(folder, 'ct.cjs');
-  const entry = path.join(root, 'libs/ct/src/index.ts');
-  buildSync({ entryPoints: [entry], bundle: true, platform: 'node', format: 'cjs', outfile });
-  const lib = createRequire(import.meta.url)(outfile);
-  rmSync(folder, { recursive: true });
-  return lib;
+/** @returns {Promise<(string | number)[][]>} rows of a table, its head first */
+export async function reading() {
+  const { ct } = await loaded({ ct: 'libs/ct/src/index.ts' });
+  const entries = entriesOf(ct);
+  const precertificates = entries.map(({ precertificateDer }) => precertificateDer);
+  const few = precertificates.slice(0, fewCertificates);
+  const each = (list, work) => () => list.filter((item) => work(item) !== null).length;
+  const sha256 = (octets) => hash('sha256', octets, 'hex');
+  const rates = await inTurns({
+    floor: each(precertificates, sha256),
+    completely: each(precertificates, (der) => {
+      const issued = ct.readIssued(der, 'precertificate');
+      return [ct.tbsSha256(issued), sha256(issued.spkiDer)];
+    }),
+    withoutDigests: each(precertificates, (der) => ct.readIssued(der, 'precertificate')),
+    node: each(few, (der) => new X509Certificate(der).subjectAltName),
+    pkijs: each(few, (der) => Certificate.fromBER(der).extensions.length),
+  });
+  const row = (name, rate) => [
+    name,
+    Math.round(rate).toLocaleString('en'),
+    (rate / rates.floor).toFixed(3),
+    (rate / rates.pkijs).toFixed(0),
+  ];
+  return [
+    ['', 'a second of CPU', 'of SHA-256', 'times pkijs'],
+    row('SHA-256 over the certificate', rates.floor),
+    row('completely, with the digests of TBSCertificate and key', rates.completely),
+    row('the same without the digests', rates.withoutDigests),
+    row('X509Certificate of Node, and its alternative names', rates.node),
+    row('pkijs, to a tree', rates.pkijs),
+  ];
 }
 
-/**
- * Calls a second in the quickest round, the one that other work on the machine disturbed least.
- * @param {() => number} round does some and tells how many
- */
-function rate(round) {
-  for (let i = 0; i < 20; i++) round();
-  let best = 0;
-  const until = performance.now() + SECONDS_EACH * 1000;
-  while (performance.now() < until) {
-    const start = performance.now();
-    const count = round();
-    best = Math.max(best, (count / (performance.now() - start)) * 1000);
-  }
-  return best;
-}
-
-const ct = loadLib();
-const tiles = [data('navigli2025h2-000.tile'), data('navigli2025h2-001.tile')];
-const readTile = (tile, index) => ct.readDataTile(tile, { index, width: 256 }).entries;
-const entries = tiles.flatMap(readTile);
-const precertificates = entries.map((entry) => entry.precertificateDer);
-const json = data('navigli2025h2-first-32.get-entries.json').toString();
-let sink = 0;
-const each = (list, work) => () => {
-  for (const item of list) sink += work(item);
-  return list.length;
-};
-const toKeys = (tree) => (entry) => {
-  const issued = ct.readEntry(entry);
-  tree.append(ct.entryLeafHash(entry));
-  return ct.tbsSha256(issued).length + ct.indexKeys(issued.dnsNames).length;
-};
-
-const rows = {
-  'SHA-256 of each precertificate': each(precertificates, (der) => hash('sha256', der, 'hex').length),
-  'the same with a Hash object': each(
-    precertificates,
-    (der) => createHash('sha256').update(der).digest().length,
-  ),
-  readIssued: each(precertificates, (der) => ct.readIssued(der, 'precertificate').dnsNames.length),
-  'readIssued and TBS digest': each(
-    precertificates,
-    (der) => ct.tbsSha256(ct.readIssued(der, 'precertificate')).length,
-  ),
-  'readEntry and TBS digest': each(entries, (entry) => ct.tbsSha256(ct.readEntry(entry)).length),
-  'data tile to index keys and tree': () => {
-    const work = toKeys(ct.CompactTree.empty());
-    return tiles.flatMap(readTile).map(work).length;
-  },
-  'get-entries to index keys and tree': () => {
-    const work = toKeys(ct.CompactTree.empty());
-    return ct.readEntriesAnswer(JSON.parse(json)).map(({ entry }) => work(entry)).length;
-  },
-  'X509Certificate and its alternative names': each(
-    precertificates.slice(0, 64),
-    (der) => new X509Certificate(der).subjectAltName.length,
-  ),
-  pkijs: each(precertificates.slice(0, 64), (der) => Certificate.fromBER(der).extensions.length),
-};
-
-for (const [name, round] of Object.entries(rows)) {
-  const perSecond = Math.round(rate(round)).toLocaleString('en');
-  console.log(`${name.padEnd(44)}${perSecond.padStart(12)} /s`);
-}
-if (sink === 0) throw new Error('nothing was read');
+if (argv[1] === fileURLToPath(import.meta.url)) console.log(table(await reading()));

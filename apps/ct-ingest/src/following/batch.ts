@@ -1,5 +1,5 @@
 import { type CompactTree, type Issued, readEntry, tbsSha256 } from '@certwright/ct';
-import type { BodyPacking, IngestedBatch, NewIssuance, OddEntry } from '@certwright/ct-persistence';
+import type { IngestedBatch, NewIssuance, OddEntry } from '@certwright/ct-persistence';
 import type { FetchedEntry } from '../log-api/log-api';
 import type { IndexedScope } from '../reading/indexed-scope';
 import type { FetchIssuer, Issuers } from '../reading/issuers';
@@ -11,7 +11,7 @@ export type EntryOutcome = 'stored' | 'known' | 'expired' | 'elsewhere' | 'odd';
 
 /** When a batch is committed: entries, octets to be stored, rows of the name index. */
 const mostEntries = 2_048;
-const mostOctets = 2 * 1_048_576;
+const mostOctets = 3 * 1_048_576;
 const mostNameKeys = 30_000;
 
 /** Certificates that have expired so long ago are of no use to anybody who searches, ms. */
@@ -21,7 +21,6 @@ export interface Reading {
   readonly issuers: Issuers;
   readonly recent: RecentIssuances;
   readonly scope: IndexedScope;
-  readonly packing: BodyPacking;
   readonly now: () => number;
 }
 
@@ -59,7 +58,7 @@ export class Batch {
     this.tree.append(fetched.leafHash);
   }
 
-  /** What the database is told. @param verified the tree hashes to a signed root */
+  /** What the database is told; the bodies are not packed yet. @param verified the tree hashes to a signed root */
   ingested(verified: boolean): IngestedBatch {
     return {
       from: BigInt(this.from),
@@ -92,7 +91,7 @@ export class Batch {
       const leaf = Buffer.concat([Buffer.from([0, 0]), entry.timestampedEntry]);
       return this.addOdd({ fault: 'no_tbs', leaf, leafBytes: leaf.length });
     }
-    const { now, scope, recent, issuers, packing } = this.reading;
+    const { now, scope, recent, issuers } = this.reading;
     if (issued.notAfter !== null && issued.notAfter < now() - expiredAfterMs) return 'expired';
     if (!scope.covers(issued.dnsNames)) return 'elsewhere';
     const tbs = tbsSha256(issued);
@@ -101,7 +100,7 @@ export class Batch {
     // Awaited only where it must be: a promise per entry costs more than reading one.
     const known = issuers.of(entry, issued, this.fetchIssuer);
     const issuer = known instanceof Promise ? await known : known;
-    this.addIssuance(tbs, newIssuance(entry, issued, tbs, issuer, packing), issued);
+    this.addIssuance(tbs, newIssuance(entry, issued, tbs, issuer), issued);
     return 'stored';
   }
 

@@ -13,9 +13,7 @@ beforeAll(async () => void (ingest = await IngestFixture.open()));
 afterAll(async () => await ingest.close());
 afterEach(async () => {
   await Promise.all(logs.splice(0).map(async (log) => await log.close()));
-  await ingest.database.query('TRUNCATE ct_log, ct_odd_entry, ct_issuance, ct_name, ct_known');
-  ingest.stopped.length = ingest.unavailable.length = ingest.stumbled.length = 0;
-  for (const outcome of Object.keys(ingest.outcomes)) delete ingest.outcomes[outcome as 'odd'];
+  await ingest.empty();
 });
 
 async function opened(kind: FakeLogKind, entries: number): Promise<FakeLog> {

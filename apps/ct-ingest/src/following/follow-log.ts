@@ -9,6 +9,7 @@ import {
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
 import type { PerLog } from '../log-list/per-log';
+import type { BodyPacker } from '../packing/body-packer';
 import type { Reading } from './batch';
 import type { FollowEvents } from './follow-events';
 import { holdLease } from './held-lease';
@@ -22,6 +23,7 @@ export interface FollowOptions {
   /** @throws LogUnavailable for a log that cannot be asked at all */
   readonly apiOf: (log: CtLogEntity) => LogApi;
   readonly reading: Reading;
+  readonly packer: BodyPacker;
   readonly events: FollowEvents;
   readonly start: PerLog<Start>;
   readonly parallel: PerLog<number>;
@@ -64,7 +66,7 @@ export class FollowLog {
 
   /** @returns how long the log may rest, ms */
   private async follow(leased: LeasedLog, signal: AbortSignal): Promise<number> {
-    const { logs, reading, events, parallel, turnMs, pollIntervalMs, random } = this.options;
+    const { logs, reading, packer, events, parallel, turnMs, pollIntervalMs, random } = this.options;
     const { log, lease } = leased;
     const untilMs = performance.now() + turnMs;
     const turn: Turn = { ...leased, api: this.options.apiOf(log), signal };
@@ -73,7 +75,7 @@ export class FollowLog {
     if (tree.size === head.treeSize && !tree.root().equals(head.rootHash))
       throw new LogMisbehaves('root', `What was ingested does not hash to the root of ${tree.size} entries.`);
     await ingestEntries({
-      ...{ logs, reading, events, log, lease, api: turn.api, tree, head },
+      ...{ logs, reading, packer, events, log, lease, api: turn.api, tree, head },
       ...{ parallel: parallel.of(log), untilMs, signal },
     });
     return tree.size < head.treeSize ? 0 : restOfFollowed(log, pollIntervalMs, reading.now(), random);
@@ -98,6 +100,8 @@ export class FollowLog {
     const since = this.staleSince.get(log.id) ?? now;
     this.staleSince.set(log.id, since);
     if (now - since < this.options.stalePatienceMs) return kept;
+    // When an operator starts it again, it is waited for again.
+    this.staleSince.delete(log.id);
     const sizes = `${head.treeSize} entries where it had ${kept.treeSize}`;
     throw new LogMisbehaves('rollback', `The log keeps answering with an old head of ${sizes}.`);
   }
@@ -110,7 +114,7 @@ export class FollowLog {
       throw new Error(`the tree state of log ${log.id} is not that of its position ${log.position}`);
     }
     const timestampAt = async (at: number) => await api.timestampAt(at, head, signal);
-    const index = await startIndex(this.options.start.of(log), head.treeSize, timestampAt);
+    const index = await startIndex(this.startOf(log), head.treeSize, timestampAt);
     const tree = index === 0 ? CompactTree.empty() : await api.treeOf(index, head, signal);
     const from = { size: index, root: tree.root() };
     const proof = await api.consistencyProof(index, head, signal);
@@ -119,6 +123,12 @@ export class FollowLog {
     await this.options.logs.beginAt(lease, BigInt(index), tree.serialize());
     this.options.events.began(log, index);
     return tree;
+  }
+
+  /** Where an operator began the log anew, or else as the settings say. */
+  private startOf(log: CtLogEntity): Start {
+    const index = Number(log.position);
+    return index > 0 ? { at: 'index', index } : this.options.start.of(log);
   }
 
   private async ended({ log, lease }: LeasedLog, error: unknown, stopping: AbortSignal): Promise<void> {

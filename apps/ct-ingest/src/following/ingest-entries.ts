@@ -1,8 +1,9 @@
 import type { CompactTree } from '@certwright/ct';
-import type { CtLogEntity, CtLogs, LogLease } from '@certwright/ct-persistence';
+import type { CtLogEntity, CtLogs, IngestedBatch, LogLease } from '@certwright/ct-persistence';
 import { entryPages } from '../log-api/entry-pages';
 import type { LogApi } from '../log-api/log-api';
 import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
+import type { BodyPacker } from '../packing/body-packer';
 import { Batch, type Reading } from './batch';
 import type { FollowEvents } from './follow-events';
 import type { Head } from './judge-head';
@@ -10,6 +11,7 @@ import type { Head } from './judge-head';
 export interface Ingesting {
   readonly logs: Pick<CtLogs, 'ingest'>;
   readonly reading: Reading;
+  readonly packer: BodyPacker;
   readonly events: FollowEvents;
   readonly log: CtLogEntity;
   readonly lease: LogLease;
@@ -25,7 +27,8 @@ export interface Ingesting {
 }
 
 /**
- * Reads entries from where the tree ends to the head, and commits them batch by batch; while one is committed the next one is read.
+ * Reads entries from where the tree ends to the head, and commits them batch by batch; while one is packed and committed the next
+ * one is read.
  * What has been read when the log fails is committed all the same.
  *
  * @throws LogMisbehaves when all of them do not hash to the head's root: the last batch is not committed then; LogUnavailable,
@@ -79,23 +82,25 @@ class Commits {
   private async flush(): Promise<void> {
     const { batch } = this;
     if (batch.isEmpty) return;
-    await this.underWay;
-    const { tree, head } = this.ingesting;
+    const { tree, head, packer } = this.ingesting;
     const verified = tree.size === head.treeSize;
     if (verified && !tree.root().equals(head.rootHash))
       throw new LogMisbehaves(
         'root',
         `The entries of the log do not hash to its root of ${tree.size} entries.`,
       );
-    this.underWay = this.commit(batch, verified);
+    const ingested = batch.ingested(verified);
+    // Packed while the one before it is committed.
+    const packed = packer.pack(ingested.issuances);
+    await this.underWay;
+    this.underWay = packed.then(async (issuances) => await this.commit(batch, { ...ingested, issuances }));
     // Looked at before the next one, or at the end.
     this.underWay.catch(() => undefined);
     this.batch = this.nextBatch();
   }
 
-  private async commit(batch: Batch, verified: boolean): Promise<void> {
+  private async commit(batch: Batch, ingested: IngestedBatch): Promise<void> {
     const { logs, log, lease, events, reading } = this.ingesting;
-    const ingested = batch.ingested(verified);
     try {
       events.ingested(log, batch.outcomes, await logs.ingest(lease, ingested));
     } catch (error) {
@@ -103,7 +108,7 @@ class Commits {
       throw error;
     }
     batch.committed();
-    if (verified) events.verified(log, Number(ingested.to));
+    if (ingested.verified) events.verified(log, Number(ingested.to));
   }
 
   private nextBatch(): Batch {

@@ -1,3 +1,5 @@
+import { takesNothing } from '@certwright/ct';
+
 /** The first rest after a failure, and the longest, ms. */
 const firstMs = 1_000;
 const longestMs = 15 * 60_000;
@@ -36,9 +38,4 @@ export function restOfFollowed(
   random: () => number,
 ): number {
   return takesNothing(shard, nowMs) ? jittered(closedShardMs, random) : jittered(pollIntervalMs, random);
-}
-
-/** Certificates that expire in its interval have all expired. */
-export function takesNothing({ intervalEnd, listState }: Shard, nowMs: number): boolean {
-  return listState === 'retired' || (intervalEnd !== null && intervalEnd.getTime() < nowMs);
 }

@@ -1,17 +1,54 @@
 import { readLeafJson } from '@certwright/ct';
+import { CompactJson } from './compact-json';
 import { fetchedEntry, oddEntry } from './fetched-entry';
 import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
 
 /** The entries of a `get-entries` answer (RFC 6962, section 4.6). @throws LogUnavailable when it is none */
 export function readJsonEntries(body: Buffer): FetchedEntry[] {
+  return readAsUsual(body) ?? readAnyJson(body);
+}
+
+/** How nearly all logs write an answer, piece by piece around the base64. */
+const pieces = {
+  begin: Buffer.from('{"entries":['),
+  leafInput: Buffer.from('{"leaf_input":"'),
+  extraData: Buffer.from(',"extra_data":"'),
+  end: Buffer.from('}'),
+  comma: Buffer.from(','),
+  last: Buffer.from(']}'),
+  lineEnd: Buffer.from('\n'),
+} as const;
+
+/** Null: it is written in another way. */
+function readAsUsual(body: Buffer): FetchedEntry[] | null {
+  const json = new CompactJson(body);
+  const entries: FetchedEntry[] = [];
+  json.expect(pieces.begin);
+  do {
+    json.expect(pieces.leafInput);
+    const leaf_input = json.textBeforeQuote();
+    json.expect(pieces.extraData);
+    const extra_data = json.textBeforeQuote();
+    json.expect(pieces.end);
+    if (json.failed) return null;
+    entries.push(readJsonEntry({ leaf_input, extra_data }));
+  } while (json.skip(pieces.comma));
+  json.expect(pieces.last);
+  json.skip(pieces.lineEnd);
+  return json.failed || !json.isAtEnd ? null : entries;
+}
+
+function readAnyJson(body: Buffer): FetchedEntry[] {
   const entries = membersOf(parseJson(body))['entries'];
   if (!Array.isArray(entries) || entries.length === 0)
     throw new LogUnavailable('The log answered get-entries without entries.');
-  return entries.map((json) => {
-    const reading = readLeafJson(json);
-    return reading.ok ? fetchedEntry(reading.entry) : oddEntry(leafOf(json), reading.fault);
-  });
+  return entries.map(readJsonEntry);
+}
+
+function readJsonEntry(json: unknown): FetchedEntry {
+  const reading = readLeafJson(json);
+  return reading.ok ? fetchedEntry(reading.entry) : oddEntry(leafOf(json), reading.fault);
 }
 
 /** What the tree holds of an entry that cannot be read. Base64 is taken as it comes: a wrong octet shows in the root. */

@@ -8,7 +8,6 @@ import {
   type LeafRange,
   type LogKey,
   readCheckpoint,
-  readDataTile,
   tilePath,
   type TilePlace,
   tileWidth,
@@ -17,8 +16,8 @@ import type { MemoryBudget } from '../memory/memory-budget';
 import type { MemoryShares } from '../memory/memory-shares';
 import type { EntryPage, EntryRange, LogApi, VerifiedHead } from './log-api';
 import { LogMisbehaves, LogUnavailable } from './log-faults';
-import { fetchedEntry } from './fetched-entry';
 import { AnswerTooLong, type LogRequests } from './log-requests';
+import { readTileEntries } from './tile-entries';
 import { EnoughOfTile, TileLeaves } from './tile-leaves';
 
 /** Octets: a note may have signatures of many witnesses; a CA certificate has one or two kB. */
@@ -99,13 +98,7 @@ export class StaticLog implements LogApi {
       const place = placeOf(range, treeSize);
       const { bytes, width } = await this.dataTile(place, signal);
       memory.shrinkTo(bytes.length);
-      const first = place.index * tileWidth;
-      const reading = readDataTile(bytes, { index: place.index, width });
-      if (!reading.ok)
-        throw new LogUnavailable(
-          `Entry ${first + reading.entry} cannot be read in its tile (${reading.fault}).`,
-        );
-      const entries = reading.entries.slice(range.from - first, range.to - first).map(fetchedEntry);
+      const entries = readTileEntries(bytes, { index: place.index, width }, range);
       return { from: range.from, entries, release: () => memory.release() };
     } catch (error) {
       memory.release();

@@ -8,6 +8,9 @@ export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;
 /** Issuers and certificates of issuers that are kept, each; all public CAs together have some thousand. */
 const mostKept = 5_000;
 
+/** Names of one key. */
+const mostNames = 16;
+
 /** Who signed a self-issued root, or a certificate whose chain the log does not tell, cannot be told by a key. */
 const unknownKey = Buffer.alloc(32);
 const emptyName = Buffer.from('3000', 'hex');
@@ -20,14 +23,16 @@ interface CaCertificate {
 
 /** The issuers of a process's logs: few, and the same ones again and again. */
 export class Issuers {
-  private readonly issuers = new Kept<NewIssuer>();
+  /** By their keys, or certificates. */
+  private readonly issuers = new Kept<readonly NewIssuer[]>();
   private readonly certificates = new Kept<CaCertificate | null>();
 
   /** Who signed what an entry is about; mostly known at once. */
   of(entry: LogEntry, issued: Issued, fetch: FetchIssuer): NewIssuer | Promise<NewIssuer> {
     const name = issued.issuerDer ?? emptyName;
-    const key = issuerKey(entry, issued, name);
-    return this.issuers.get(key) ?? this.find(entry, issued, name, key, fetch);
+    const key = issuerKey(entry, issued);
+    const known = this.issuers.get(key)?.find(({ nameDer }) => nameDer.equals(name));
+    return known ?? this.find(entry, issued, name, key, fetch);
   }
 
   private async find(
@@ -46,7 +51,7 @@ export class Issuers {
       certificateDer: found?.der ?? null,
       spkiDer: found?.spkiDer ?? null,
     };
-    this.issuers.set(key, issuer);
+    this.issuers.set(key, [issuer, ...(this.issuers.get(key) ?? [])].slice(0, mostNames));
     return issuer;
   }
 
@@ -83,14 +88,13 @@ export class Issuers {
   }
 }
 
-function issuerKey(entry: LogEntry, issued: Issued, name: Buffer): string {
-  if (entry.type === 'precertificate')
-    return `p${entry.issuerKeyHash.toString('latin1')}${name.toString('latin1')}`;
+function issuerKey(entry: LogEntry, issued: Issued): string {
+  if (entry.type === 'precertificate') return entry.issuerKeyHash.toString('latin1');
   const first =
     entry.chain.of === 'fingerprints'
       ? entry.chain.bytes.subarray(0, 32)
       : (chainCertificates(entry)[0] ?? (isSelfIssued(issued) ? (issued.spkiDer ?? emptyName) : emptyName));
-  return `c${hash('sha256', first, 'base64')}${name.toString('latin1')}`;
+  return hash('sha256', first, 'base64');
 }
 
 /** A root that stands in a log by itself is its own issuer. */

@@ -69,11 +69,26 @@ export interface Submission {
   readonly timestamp: number;
 }
 
+interface Pair {
+  readonly precertificate: Submission;
+  readonly certificate: Submission;
+}
+
 /** A precertificate and its certificate: the same issuance. */
-export function forgePair(
+export function forgePair(nth: number, forging?: Forging): Pair {
+  if (forging !== undefined) return forge(nth, forging);
+  const pair = usual.get(nth) ?? forge(nth, {});
+  usual.set(nth, pair);
+  return pair;
+}
+
+/** Specs ask for the same ones again and again. */
+const usual = new Map<number, Pair>();
+
+function forge(
   nth: number,
-  { names = [`n${nth}.example.com`], notAfter = usualEnd, padding = 0 }: Forging = {},
-): { readonly precertificate: Submission; readonly certificate: Submission } {
+  { names = [`n${nth}.example.com`], notAfter = usualEnd, padding = 0 }: Forging,
+): Pair {
   const alternativeNames = seq(oid('551d11'), tlv(0x04, seq(...names.map((each) => text(0x82, each)))));
   const unknown = padding === 0 ? [] : [seq(oid('2b0601'), tlv(0x04, Buffer.alloc(padding, nth)))];
   const serial = Buffer.alloc(8);
@@ -97,7 +112,7 @@ export function forgePair(
 }
 
 /** Precertificates and certificates in turn: half as many issuances as submissions. */
-export function forgeMany(count: number, first = 0, forging: Forging = {}): Submission[] {
+export function forgeMany(count: number, first = 0, forging?: Forging): Submission[] {
   return Array.from({ length: count }, (_, at) => {
     const pair = forgePair(first + Math.floor(at / 2), forging);
     return at % 2 === 0 ? pair.precertificate : pair.certificate;

@@ -17,13 +17,20 @@ export interface ServedEntry {
 }
 
 /** @param isStatic whether the leaf has its index in it */
-export function served(
-  { leafDer, precertificateDer, timestamp }: Submission,
-  index: number,
-  isStatic: boolean,
-): ServedEntry {
+export function served(submission: Submission, index: number, isStatic: boolean): ServedEntry {
+  if (isStatic) return entryOf(submission, index);
+  const entry = anywhere.get(submission) ?? entryOf(submission, null);
+  anywhere.set(submission, entry);
+  return entry;
+}
+
+/** Entries that are the same whatever their index. */
+const anywhere = new WeakMap<Submission, ServedEntry>();
+
+function entryOf({ leafDer, precertificateDer, timestamp }: Submission, index: number | null): ServedEntry {
   const isPrecertificate = precertificateDer !== null;
-  const extensions = isStatic ? Buffer.concat([uint(0, 1), vector(2, uint(index, 5))]) : Buffer.alloc(0);
+  const extensions =
+    index === null ? Buffer.alloc(0) : Buffer.concat([uint(0, 1), vector(2, uint(index, 5))]);
   const timestampedEntry = Buffer.concat([
     uint(timestamp, 8),
     uint(isPrecertificate ? 1 : 0, 2),

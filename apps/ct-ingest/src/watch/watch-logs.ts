@@ -1,5 +1,5 @@
+import { isLagging } from '@certwright/ct';
 import type { CtLogEntity, CtLogs } from '@certwright/ct-persistence';
-import { isLagging } from './lag';
 
 const restMs = 15_000;
 

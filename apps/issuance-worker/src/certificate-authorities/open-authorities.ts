@@ -48,7 +48,11 @@ export function openAuthorities(
   if (keys === null || builtInAlone)
     return { issuers: new AuthoritiesInOrder({ builtIn, acme: null, stored, builtInAlone }), rounds: {} };
   const events = observeAcme(running);
-  const servers = new AcmeServers(config.ACME_USER_AGENT, (authority) => events.observerOf(authority));
+  const servers = new AcmeServers(
+    config.ACME_USER_AGENT,
+    (authority) => events.observerOf(authority),
+    config.ACME_ANSWER_TIMEOUT,
+  );
   running.opened('certificate authorities', async () => await servers.close());
   const accounts = context.get(CaAccounts);
   const sessions = new AcmeAccounts({ authorities: stored, accounts, servers, keys, events });

@@ -10,6 +10,9 @@ const packedBy = { none: 0, deflate: 1 } as const satisfies Record<BodyPacking, 
 /** The dictionary is 16 kB and most certificates are 2 kB: more memory buys nothing. */
 const deflateOptions = { dictionary: bodyDictionary, level: 6, memLevel: 4 } as const;
 
+/** What whoever packs elsewhere, as `packBody` does, has to know: octets deflated so follow this first one. */
+export const bodyDeflation = { firstOctet: packedBy.deflate, options: deflateOptions } as const;
+
 /** A DER certificate has three octets of length in a log. */
 const longestBody = 0x100_0000;
 

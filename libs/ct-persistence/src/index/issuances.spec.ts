@@ -1,25 +1,32 @@
-import { anIssuance, CtDatabaseFixture, keyOf } from '../testing/ct-database';
+import { randomBytes } from 'node:crypto';
+import { anIssuance, CtDatabaseFixture, keyOf, keysOf } from '../testing/ct-database';
 import { issuanceAt, pageOfAll, pageOfKeys } from './issuance-pages';
 import { dropExpired, ensurePartitions } from './partitions';
-import { IssuerIds, storeIssuances } from './store-issuances';
-import type { NewIssuance } from './new-issuance';
+import { CrlIds } from '../revocations/crl-ids';
+import { crlsOf, IssuerIds, storeIssuances } from './store-issuances';
+import { type NewIssuance, noEnd } from './new-issuance';
+import type { MergeLane } from './runs/choose-merge';
+import { clearMerged, mergeRuns } from './runs/merge-runs';
 
 jest.setTimeout(60_000);
 
 let ct: CtDatabaseFixture;
 let ids: IssuerIds;
+beforeAll(async () => (ct = await CtDatabaseFixture.open()));
+afterAll(async () => await ct.close());
 beforeEach(async () => {
-  ct = await CtDatabaseFixture.open();
+  await ct.database.query('TRUNCATE ct_issuance, ct_known, ct_run, ct_block');
+  await ct.database.query('UPDATE ct_sequence SET next = 1');
   ids = new IssuerIds();
 });
-afterEach(async () => await ct.close());
 
 const store = async (issuances: readonly NewIssuance[], withIds = ids) => {
   await withIds.ensure(
     ct.database.manager,
     issuances.map(({ issuer }) => issuer),
   );
-  return await ct.database.transaction(async (tx) => await storeIssuances(tx, withIds, issuances));
+  const crls = await crlsOf(ct.database.manager, new CrlIds(), withIds, issuances);
+  return await ct.database.transaction(async (tx) => await storeIssuances(tx, withIds, issuances, crls));
 };
 const first = { after: '0', limit: 100, withBody: true };
 const named = async (name: string, page: Partial<typeof first> = {}) =>
@@ -28,15 +35,65 @@ const named = async (name: string, page: Partial<typeof first> = {}) =>
 describe('an issuance', () => {
   it('is found under its keys, with everything that was read', async () => {
     const issuance = anIssuance('a.example.com', {
-      nameKeys: [keyOf('a.example.com'), keyOf('example.com')],
+      nameKeys: keysOf('a.example.com', 'example.com'),
     });
     expect(await store([issuance])).toEqual({ discovered: 1, completed: 0 });
     for (const name of ['a.example.com', 'example.com']) {
       const [found] = await named(name);
-      const { nameKeys: _, issuer: __, ...kept } = issuance;
-      expect(found).toMatchObject(kept);
+      const { nameKeys: _, issuer: __, crlUrl: ___, tbsSha256, certSha256, spkiSha256, ...kept } = issuance;
+      expect(found).toMatchObject({
+        ...kept,
+        tbsSha256: Buffer.from(tbsSha256, 'hex'),
+        certSha256: Buffer.from(certSha256, 'hex'),
+        spkiSha256: Buffer.from(spkiSha256, 'hex'),
+      });
     }
     expect(await named('b.example.com')).toEqual([]);
+  });
+
+  it.each([
+    [
+      'no names, no serial, a year that was and one that never comes',
+      {
+        ...{ dnsNames: [], serial: Buffer.alloc(0), body: Buffer.alloc(0) },
+        ...{ notBefore: new Date('0001-01-01T00:00:00Z'), notAfter: noEnd },
+      },
+    ],
+    [
+      'hundreds of long names and a body of many pages',
+      {
+        ...{
+          dnsNames: Array.from({ length: 300 }, (_, nth) => `${nth}.büro\u{1f980}"\\,{}.${'x'.repeat(200)}`),
+        },
+        ...{
+          serial: Buffer.alloc(200, 255),
+          body: randomBytes(40_000),
+          notBefore: new Date('1969-12-31T23:59:59Z'),
+        },
+      },
+    ],
+  ])('is kept as it is: %s', async (_, odd) => {
+    const odds = Array.from({ length: 3 }, () => anIssuance('odd', odd));
+    await store([...odds, anIssuance('even')]);
+    const pages = [await named('odd'), await named('odd', { withBody: false })];
+    for (const page of pages)
+      expect(page).toMatchObject(
+        odds.map(({ dnsNames, serial, notBefore, notAfter, tbsSha256 }) => ({
+          dnsNames,
+          serial,
+          notBefore,
+          notAfter,
+          tbsSha256: Buffer.from(tbsSha256, 'hex'),
+        })),
+      );
+    const [withBody, without] = pages;
+    expect(withBody?.map(({ body }) => body)).toEqual(odds.map(({ body }) => body));
+    expect(without).toEqual(withBody?.map((each) => ({ ...each, body: null })));
+    // Some known, some not, and where the known ones were nothing is left over.
+    const [first, ...others] = odds;
+    const again = [...others, anIssuance('odd', odd), ...(first === undefined ? [] : [first])];
+    expect(await store(again)).toEqual({ discovered: 1, completed: 0 });
+    expect((await named('odd')).map(({ position }) => position)).toEqual(['1', '2', '3', '5']);
   });
 
   it('that is seen again is not stored again, whoever sees it', async () => {
@@ -50,7 +107,7 @@ describe('an issuance', () => {
     const precertificate = anIssuance('example.com');
     await store([precertificate, anIssuance('example.com')]);
     const [before] = await named('example.com');
-    const certificate = { ...precertificate, precertificate: false, certSha256: Buffer.alloc(32, 9) };
+    const certificate = { ...precertificate, precertificate: false, certSha256: '09'.repeat(32) };
     expect(await store([certificate])).toEqual({ discovered: 0, completed: 1 });
     const [after] = await named('example.com');
     expect(after).toEqual({ ...before, precertificate: false, certSha256: Buffer.alloc(32, 9) });
@@ -69,10 +126,10 @@ describe('an issuance', () => {
 describe('pages', () => {
   it('go on behind the last position, over the borders of partitions, and merge several keys without duplicates', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const both = [keyOf('one'), keyOf('other')];
+      const both = keysOf('one', 'other');
       await store(
         Array.from({ length: 60 }, (_, at) =>
-          anIssuance('one', { nameKeys: at % 3 === 0 ? both : [both[at % 2] ?? keyOf('one')] }),
+          anIssuance('one', { nameKeys: at % 3 === 0 ? both : both.slice(at % 2, (at % 2) + 1) }),
         ),
       );
     }
@@ -93,7 +150,7 @@ describe('pages', () => {
   });
 });
 
-describe('eight writers beside four pollers', () => {
+describe('eight writers beside four pollers, and two mergers that never rest', () => {
   it('each poller sees each issuance exactly once', async () => {
     const perWriter = 10;
     const perBatch = 20;
@@ -114,12 +171,24 @@ describe('eight writers beside four pollers', () => {
           own,
         );
     };
+    let merges = 0;
+    let isWriting = true;
+    const merge = async (lane: MergeLane) => {
+      while (isWriting) {
+        if ((await mergeRuns(ct.database, lane, new Date())) !== null) merges += 1;
+        await clearMerged(ct.database);
+      }
+    };
+    const merging = Promise.all([merge('small'), merge('large')]);
     const pollers = Array.from({ length: 4 }, poll);
     await Promise.all(Array.from({ length: 8 }, write));
     for (const seen of await Promise.all(pollers)) {
       expect(new Set(seen).size).toBe(wanted);
       expect(seen).toHaveLength(wanted);
     }
+    isWriting = false;
+    await merging;
+    expect(merges).toBeGreaterThan(5);
   });
 });
 
@@ -139,7 +208,7 @@ describe('partitions', () => {
     await store(Array.from({ length: 99 }, () => anIssuance('old', { notAfter: soon })));
     await store(Array.from({ length: 120 }, () => anIssuance('new')));
     const later = new Date(soon.getTime() + 1_000);
-    expect(await dropExpired(ct.database, later)).toEqual(['ct_issuance_p100', 'ct_name_p100']);
+    expect(await dropExpired(ct.database, later)).toEqual(['ct_block_p100', 'ct_issuance_p100']);
     expect(await dropExpired(ct.database, later)).toEqual([]);
     expect(await named('new', { limit: 200 })).toHaveLength(120);
   });

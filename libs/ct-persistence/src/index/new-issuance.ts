@@ -1,20 +1,25 @@
-/** What the index keeps of one issuance: read from the first entry in which it was seen. */
+/**
+ * What the index keeps of one issuance: read from the first entry in which it was seen. Digests and keys are lower-case hexadecimal
+ * digits, as hashing gives them: a Buffer for each would take as long as another digest.
+ */
 export interface NewIssuance {
   /** SHA-256 over the transparency TBSCertificate: which issuance it is. */
-  readonly tbsSha256: Buffer;
+  readonly tbsSha256: string;
   /** SHA-256 over the DER certificate or precertificate in `body`. */
-  readonly certSha256: Buffer;
+  readonly certSha256: string;
   readonly precertificate: boolean;
   /** SHA-256 over the DER SubjectPublicKeyInfo. */
-  readonly spkiSha256: Buffer;
+  readonly spkiSha256: string;
   readonly issuer: NewIssuer;
+  /** URL of the revocation list that it names, as `Issued.crlUrl`; null: none. */
+  readonly crlUrl: string | null;
   readonly serial: Buffer;
   readonly notBefore: Date;
   /** Where it cannot be read: `noEnd`. */
   readonly notAfter: Date;
   readonly dnsNames: readonly string[];
-  /** Keys under which it is found: of each name and of its ancestors; no duplicates. */
-  readonly nameKeys: readonly Buffer[];
+  /** Keys under which it is found, as `indexKeys` tells them; no duplicates. */
+  readonly nameKeys: readonly string[];
   /** Packed DER. */
   readonly body: Buffer;
 }

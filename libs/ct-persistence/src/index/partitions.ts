@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import { blockTable } from './runs/run-tables';
 
 /** Issuances of one partition. Every page looks into each partition behind its cursor, so they are few and large. */
 export const defaultPositionsPerPartition = 20_000_000;
@@ -11,6 +12,14 @@ const tableLockTimeoutMs = 3_000;
 
 /** Months for which `ct_known` gets a partition of its own, counted from the present one; others share one. */
 const knownMonths = { before: 1, after: 40 };
+
+/** Of issuances known already, by the month in which they expire. */
+export function knownTable(notAfter: Date): string {
+  return `ct_known_${monthName(notAfter)}`;
+}
+
+/** Of those that expire in no month that has a table. */
+export const otherKnown = 'ct_known_other';
 
 /**
  * Makes the partitions that the next positions and the coming months need. Called at start and every few minutes: well
@@ -34,12 +43,12 @@ export async function ensurePartitions(
     );
     // The number in a partition's name is its end, exclusive.
     for (let from = Number(made); from < Number(next) + ahead; from += each) {
-      for (const table of ['ct_issuance', 'ct_name']) {
-        const end = from + each;
-        await tx.query(
-          `CREATE TABLE ${table}_p${end} PARTITION OF ${table} FOR VALUES FROM (${from}) TO (${end})`,
-        );
-      }
+      const end = from + each;
+      await tx.query(
+        `CREATE TABLE ct_issuance_p${end} PARTITION OF ct_issuance FOR VALUES FROM (${from}) TO (${end})`,
+      );
+      await tx.query(`CREATE TABLE ${blockTable(end)} PARTITION OF ct_block FOR VALUES IN (${end})`);
+      await tx.query(`INSERT INTO ct_partition (end_position) VALUES ($1)`, [end]);
     }
     for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1) {
       const [name, from, to] = month(now, offset);
@@ -69,7 +78,7 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
       `SELECT 1 AS alive FROM ${name} WHERE not_after >= $1 LIMIT 1`,
       [now],
     );
-    if (alive === undefined) gone.push(...(await drop(database, [name, `ct_name_p${end}`])));
+    if (alive === undefined) gone.push(...(await drop(database, [name, blockTable(end)], end)));
   }
   const months = await tablesLike(database, '^ct_known_\\d{6}$');
   const first = `ct_known_${month(now, -1)[0]}`;
@@ -91,7 +100,11 @@ async function tablesLike(database: DataSource, pattern: string): Promise<string
 }
 
 /** Together, unless another process has done so already. */
-async function drop(database: DataSource, tables: readonly string[]): Promise<readonly string[]> {
+async function drop(
+  database: DataSource,
+  tables: readonly string[],
+  partition: number | null = null,
+): Promise<readonly string[]> {
   if (tables.length === 0) return [];
   return await database.transaction(async (tx) => {
     await lockPartitions(tx);
@@ -100,8 +113,18 @@ async function drop(database: DataSource, tables: readonly string[]): Promise<re
       [tables],
     );
     for (const { name } of there) await tx.query(`DROP TABLE ${name}`);
+    if (partition !== null) await dropRuns(tx, partition);
     return there.map(({ name }) => name);
   });
+}
+
+/** Blocks that were not brought together yet when all their postings had expired already are few. */
+async function dropRuns(tx: EntityManager, partition: number): Promise<void> {
+  await tx.query(`DELETE FROM ct_block_young WHERE run IN (SELECT id FROM ct_run WHERE partition = $1)`, [
+    partition,
+  ]);
+  await tx.query(`DELETE FROM ct_run WHERE partition = $1`, [partition]);
+  await tx.query(`DELETE FROM ct_partition WHERE end_position = $1`, [partition]);
 }
 
 /**
@@ -117,6 +140,9 @@ async function lockPartitions(tx: EntityManager): Promise<void> {
 function month(now: Date, offset: number): readonly [string, string, string] {
   const first = (more: number) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset + more, 1));
-  const from = first(0).toISOString();
-  return [from.slice(0, 7).replace('-', ''), from, first(1).toISOString()];
+  return [monthName(first(0)), first(0).toISOString(), first(1).toISOString()];
+}
+
+function monthName(date: Date): string {
+  return String(date.getUTCFullYear() * 100 + date.getUTCMonth() + 1);
 }

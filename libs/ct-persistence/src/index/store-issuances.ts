@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
+import type { CrlIds } from '../revocations/crl-ids';
+import { BinaryRows } from './copy/binary-rows';
+import { binaryArray } from './copy/binary-values';
+import { copyIn } from './copy/copy-in';
+import { knownPositions, knownQuestions, knownRows, knownTarget } from './known-issuances';
 import type { NewIssuance, NewIssuer } from './new-issuance';
+import { mergeIn } from './runs/merge-runs';
+import { SortedPostings } from './runs/sorted-postings';
+import { storePostings } from './runs/store-postings';
 
 export interface Stored {
   /** Issuances that nobody had seen before. */
@@ -40,142 +48,164 @@ export class IssuerIds {
 }
 
 /**
+ * The lists that issuances name, made known before their transaction.
+ *
+ * @param ids which know the issuers already
+ */
+export async function crlsOf(
+  database: Pick<EntityManager, 'query'>,
+  crls: CrlIds,
+  ids: IssuerIds,
+  issuances: readonly NewIssuance[],
+): Promise<readonly (number | null)[]> {
+  return await crls.ensure(
+    database,
+    issuances.map(({ crlUrl: url, issuer, notAfter }) =>
+      url === null ? null : { issuer: ids.of(issuer), url, notAfter },
+    ),
+  );
+}
+
+/**
  * Inserts what is new, in the caller's transaction, and completes what was known as a precertificate alone. The sequencer
- * is held from here to the end of the transaction: a reader that has seen a position has been able to see all before it.
+ * is held from here to the end of the transaction: a reader that has seen a position has been able to see all before it, and
+ * nobody else makes the same issuance known.
  *
  * @param issuances each `tbsSha256` once
+ * @param crls of each issuance, as `crlsOf` tells them
  */
 export async function storeIssuances(
   tx: EntityManager,
   ids: IssuerIds,
   issuances: readonly NewIssuance[],
+  crls: readonly (number | null)[],
 ): Promise<Stored> {
   if (issuances.length === 0) return { discovered: 0, completed: 0 };
-  const [{ next }] = await tx.query<[{ next: string }]>(`SELECT next FROM ct_sequence FOR UPDATE`);
-  const known = await tx.query<{ nth: number; position: string; fresh: boolean }[]>(claimStatement, [
-    Buffer.concat(issuances.map(({ tbsSha256 }) => tbsSha256)),
-    issuances.map(({ notAfter }) => secondsOf(notAfter)),
-    next,
-  ]);
-  const claimed = known.flatMap(({ nth, position, fresh }) => {
-    const issuance = issuances[nth - 1];
-    return issuance === undefined ? [] : [{ issuance, position, fresh }];
-  });
-  const fresh = claimed.filter((each) => each.fresh);
-  if (fresh.length > 0) {
-    await insert(tx, ids, fresh);
-    await tx.query(`UPDATE ct_sequence SET next = next + $1`, [issuances.length]);
-  }
-  const completed = await complete(
+  // As much as can be done before others have to wait.
+  const prepared = {
+    postings: SortedPostings.of(issuances),
+    questions: knownQuestions(issuances),
+    known: knownRows(issuances),
+    issuances: issuanceRows(ids, issuances, crls),
+  };
+  const turn = await takeSequencer(
     tx,
-    claimed.filter((each) => !each.fresh && !each.issuance.precertificate),
+    prepared.questions.map(({ table }) => table),
   );
-  return { discovered: fresh.length, completed };
+  const known = await knownPositions(tx, prepared.questions, turn.knownTables);
+  const positions = new Float64Array(issuances.length);
+  let to = turn.next;
+  for (let nth = 0; nth < issuances.length; nth += 1) if (!known.has(nth)) positions[nth] = to++;
+  if (to > turn.next) {
+    prepared.known.place(positions);
+    await copyIn(tx, knownTarget, prepared.known);
+    prepared.issuances.place(positions, turn.now);
+    await copyIn(tx, issuanceTarget, prepared.issuances);
+    await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
+    await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
+    if (turn.unmerged >= mostUnmerged) await mergeInstead(tx);
+  }
+  return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
 }
 
-interface Placed {
-  readonly issuance: NewIssuance;
-  readonly position: string;
+/** So many runs of single commits wait for the merger only where there is none that works. */
+const mostUnmerged = 64;
+
+/** Pages would become slower with each commit. What goes wrong is the merger's to tell, and keeps nothing from being stored. */
+async function mergeInstead(tx: EntityManager): Promise<void> {
+  await tx.query('SAVEPOINT before_merge');
+  try {
+    await mergeIn(tx, 'small', new Date());
+  } catch {
+    await tx.query('ROLLBACK TO SAVEPOINT before_merge');
+  }
 }
 
-/** Positions in the order of the entries. A gap where an issuance was known already does no harm. */
-const claimStatement = `
-  WITH candidate AS (
-    SELECT substring($1::bytea from (nth::int - 1) * 32 + 1 for 32) AS tbs_sha256, to_timestamp(seconds) AS not_after, nth
-    FROM unnest($2::float8[]) WITH ORDINALITY AS given (seconds, nth)),
-  claimed AS (
-    INSERT INTO ct_known (tbs_sha256, not_after, position)
-    SELECT tbs_sha256, not_after, $3::bigint + nth - 1 FROM candidate
-    ON CONFLICT DO NOTHING RETURNING tbs_sha256, not_after, position)
-  SELECT nth::int, coalesce(claimed.position, known.position) AS position, claimed.position IS NOT NULL AS fresh
-  FROM candidate
-  LEFT JOIN claimed USING (tbs_sha256, not_after)
-  LEFT JOIN ct_known AS known USING (tbs_sha256, not_after)
-  ORDER BY nth`;
+interface Turn {
+  /** Position of the next issuance. */
+  readonly next: number;
+  /** Of all partitions that end behind it, in order. */
+  readonly partitionEnds: readonly number[];
+  /** Those of the ones asked for that there are. */
+  readonly knownTables: ReadonlySet<string>;
+  /** By the clock of the database: later than that of every position before. */
+  readonly now: Date;
+  /** Runs of single commits. */
+  readonly unmerged: number;
+}
 
-/** Octets of a SHA-256. */
-const hashOctets = 32;
+async function takeSequencer(tx: EntityManager, knownTables: readonly string[]): Promise<Turn> {
+  const [{ next, now, unmerged, ends, tables }] = await tx.query<
+    [{ next: string; now: Date; unmerged: number; ends: readonly string[]; tables: readonly string[] }]
+  >(
+    `SELECT next, clock_timestamp() AS now,
+       (SELECT count(*)::int FROM ct_run WHERE level = 0) AS unmerged,
+       ARRAY(SELECT end_position FROM ct_partition WHERE end_position > next ORDER BY end_position) AS ends,
+       ARRAY(SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::name[])) AS tables
+     FROM ct_sequence FOR UPDATE`,
+    [knownTables],
+  );
+  return { next: Number(next), now, unmerged, partitionEnds: ends.map(Number), knownTables: new Set(tables) };
+}
+
+const issuanceTarget = `ct_issuance (position, discovered_at, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl,
+  serial, not_before, not_after, dns_names, body)`;
+
+const anyTime = new Date(0);
+
+/** Octets of most rows beside the body. */
+const besideBody = 400;
+
+/** Rows whose positions are placed later, and with them the time of the discovery. */
+function issuanceRows(
+  ids: IssuerIds,
+  issuances: readonly NewIssuance[],
+  crls: readonly (number | null)[],
+): BinaryRows {
+  const bodies = issuances.reduce((sum, { body }) => sum + body.length, 0);
+  const rows = new BinaryRows(13, bodies + issuances.length * besideBody);
+  issuances.forEach((issuance, nth) => {
+    rows.row();
+    rows.bigint(0);
+    rows.timestamp(anyTime);
+    rows.hex(issuance.tbsSha256);
+    rows.hex(issuance.certSha256);
+    rows.boolean(issuance.precertificate);
+    rows.hex(issuance.spkiSha256);
+    rows.integer(ids.of(issuance.issuer));
+    rows.integer(crls[nth] ?? null);
+    rows.bytes(issuance.serial);
+    rows.timestamp(issuance.notBefore);
+    rows.timestamp(issuance.notAfter);
+    rows.texts(issuance.dnsNames);
+    rows.bytes(issuance.body);
+  });
+  return rows;
+}
 
 /**
- * Octets go to the server in one piece and are cut there: as arrays of bytea each octet would be four characters of text, which
- * takes longer than everything else.
+ * A certificate that comes after its precertificate: the row, and never its position.
+ *
+ * @param known positions of issuances that are not new, by their places
  */
-async function insert(tx: EntityManager, ids: IssuerIds, placed: readonly Placed[]): Promise<void> {
-  const column = <T>(of: (issuance: NewIssuance) => T): T[] => placed.map(({ issuance }) => of(issuance));
-  const starts: number[] = [];
-  const pieces: Buffer[] = [];
-  let octets = 0;
-  for (const { issuance } of placed) {
-    starts.push(octets);
-    const { tbsSha256, certSha256, spkiSha256, serial, body } = issuance;
-    pieces.push(tbsSha256, certSha256, spkiSha256, serial, body);
-    octets += 3 * hashOctets + serial.length + body.length;
-  }
-  await tx.query(insertStatement, [
-    Buffer.concat(pieces),
-    placed.map(({ position }) => position),
-    starts,
-    column(({ serial }) => serial.length),
-    column(({ body }) => body.length),
-    column(({ precertificate }) => precertificate),
-    column(({ issuer }) => ids.of(issuer)),
-    column(({ notBefore }) => secondsOf(notBefore)),
-    column(({ notAfter }) => secondsOf(notAfter)),
-    column(({ dnsNames }) => dnsNames.join('\n')),
-  ]);
-  await insertNames(tx, placed);
-}
-
-const insertStatement = `
-  INSERT INTO ct_issuance (position, tbs_sha256, cert_sha256, spki_sha256, serial, body, precertificate, issuer,
-    not_before, not_after, discovered_at, dns_names)
-  SELECT position, substring($1::bytea from at + 1 for 32), substring($1 from at + 33 for 32),
-    substring($1 from at + 65 for 32), substring($1 from at + 97 for serial),
-    substring($1 from at + 97 + serial for body), precertificate, issuer, to_timestamp(not_before), to_timestamp(not_after),
-    clock_timestamp(), string_to_array(names, E'\\n')
-  FROM unnest($2::bigint[], $3::int[], $4::int[], $5::int[], $6::boolean[], $7::int[], $8::float8[], $9::float8[],
-    $10::text[]) AS given (position, at, serial, body, precertificate, issuer, not_before, not_after, names)`;
-
-async function insertNames(tx: EntityManager, placed: readonly Placed[]): Promise<void> {
-  const keys = placed.flatMap(({ issuance }) => issuance.nameKeys);
-  const [first] = keys;
-  if (first === undefined) return;
-  if (keys.some(({ length }) => length !== first.length))
-    throw new TypeError('keys of names have one length');
-  let nth = 0;
-  const starts = placed.map(({ issuance }) => (nth += issuance.nameKeys.length) - issuance.nameKeys.length);
-  await tx.query(
-    `INSERT INTO ct_name (key, position, not_after)
-     SELECT substring($1::bytea from (first + more) * $2::int + 1 for $2), position, to_timestamp(seconds)
-     FROM unnest($3::bigint[], $4::float8[], $5::int[], $6::int[]) AS given (position, seconds, first, count),
-       generate_series(0, count - 1) AS more`,
-    [
-      Buffer.concat(keys),
-      first.length,
-      placed.map(({ position }) => position),
-      placed.map(({ issuance }) => secondsOf(issuance.notAfter)),
-      starts,
-      placed.map(({ issuance }) => issuance.nameKeys.length),
-    ],
-  );
-}
-
-/** Since the epoch: exact for the whole seconds that certificates have, up to the year 9999. */
-function secondsOf(date: Date): number {
-  return date.getTime() / 1_000;
-}
-
-/** A certificate that comes after its precertificate: the row, and never its position. */
-async function complete(tx: EntityManager, placed: readonly Placed[]): Promise<number> {
+async function complete(
+  tx: EntityManager,
+  issuances: readonly NewIssuance[],
+  known: ReadonlyMap<number, number>,
+): Promise<number> {
+  const placed = [...known].flatMap(([nth, position]) => {
+    const issuance = issuances[nth];
+    return issuance === undefined || issuance.precertificate ? [] : [{ issuance, position }];
+  });
   if (placed.length === 0) return 0;
   const [, completed] = await tx.query<[unknown, number]>(
     `UPDATE ct_issuance SET cert_sha256 = given.cert, body = given.body, precertificate = false
      FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS given (position, cert, body)
      WHERE ct_issuance.position = given.position AND precertificate`,
     [
-      placed.map(({ position }) => position),
-      placed.map(({ issuance }) => issuance.certSha256),
-      placed.map(({ issuance }) => issuance.body),
+      binaryArray('int8', placed, (values, { position }) => values.bigint(position)),
+      binaryArray('bytea', placed, (values, { issuance }) => values.hex(issuance.certSha256)),
+      binaryArray('bytea', placed, (values, { issuance }) => values.bytes(issuance.body)),
     ],
   );
   return completed;

@@ -6,14 +6,16 @@ jest.setTimeout(60_000);
 
 let ct: CtDatabaseFixture;
 let logs: CtLogs;
+beforeAll(async () => void (ct = await CtDatabaseFixture.open()));
+afterAll(async () => await ct.close());
 beforeEach(async () => {
-  ct = await CtDatabaseFixture.open();
+  for (const table of ['ct_odd_entry', 'ct_log', 'ct_issuance', 'ct_run', 'ct_block', 'ct_known'])
+    await ct.database.query(`DELETE FROM ${table}`);
   logs = new CtLogs(ct.database);
 });
-afterEach(async () => await ct.close());
 
 const listed = (name: string, change: Partial<ListedLog> = {}): ListedLog => ({
-  logId: Buffer.concat([keyOf(name), Buffer.alloc(20)]),
+  logId: Buffer.alloc(32, keyOf(name)),
   description: name,
   operator: 'Spec',
   kind: 'static',

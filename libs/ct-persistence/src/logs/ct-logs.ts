@@ -1,6 +1,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import type { NewIssuance } from '../index/new-issuance';
-import { IssuerIds, type Stored, storeIssuances } from '../index/store-issuances';
+import { crlsOf, IssuerIds, type Stored, storeIssuances } from '../index/store-issuances';
+import { CrlIds } from '../revocations/crl-ids';
 import { CtLogEntity, type CtLogKind } from './ct-log.entity';
 
 /** A log as a list names it. */
@@ -85,6 +86,7 @@ const held = `id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`
 /** Which logs are followed, by whom, and how far. */
 export class CtLogs {
   private readonly issuerIds = new IssuerIds();
+  private readonly crlIds = new CrlIds();
 
   constructor(private readonly database: DataSource) {}
 
@@ -161,6 +163,7 @@ export class CtLogs {
       this.database.manager,
       batch.issuances.map(({ issuer }) => issuer),
     );
+    const crls = await crlsOf(this.database.manager, this.crlIds, this.issuerIds, batch.issuances);
     return await this.database.transaction(async (tx) => {
       const [, moved] = await tx.query<[unknown, number]>(
         `UPDATE ct_log SET position = $4, tree_state = $5, entries_odd = entries_odd + $6, ingested_at = clock_timestamp(),
@@ -180,7 +183,7 @@ export class CtLogs {
       );
       if (moved === 0) throw new LogLeaseLost(lease);
       await insertOdd(tx, lease.log, batch.odd);
-      return await storeIssuances(tx, this.issuerIds, batch.issuances);
+      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls);
     });
   }
 

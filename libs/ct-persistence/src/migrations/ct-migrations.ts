@@ -1,5 +1,12 @@
 import { Ct1795564800000 } from './1795564800000-ct';
 import { CtFollowing1795565400000 } from './1795565400000-ct-following';
+import { CtRevocation1795651200000 } from './1795651200000-ct-revocation';
+import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
-export const ctMigrations = [Ct1795564800000, CtFollowing1795565400000];
+export const ctMigrations = [
+  Ct1795564800000,
+  CtFollowing1795565400000,
+  CtRevocation1795651200000,
+  CtPostings1795651300000,
+];

@@ -33,7 +33,7 @@ export class CtDatabaseFixture {
   }
 }
 
-export const keyOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 12);
+export const keyOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 8);
 
 const issuer: NewIssuer = {
   spkiSha256: Buffer.alloc(32, 1),
@@ -42,19 +42,24 @@ const issuer: NewIssuer = {
   spkiDer: null,
 };
 
+/** As an issuance has them. */
+export const keysOf = (...texts: readonly string[]): string[] =>
+  texts.map((text) => keyOf(text).toString('hex'));
+
 /** An issuance for one name that is found under `keyOf(name)`. */
 export function anIssuance(name: string, change: Partial<NewIssuance> = {}): NewIssuance {
   return {
-    tbsSha256: randomBytes(32),
-    certSha256: randomBytes(32),
+    tbsSha256: randomBytes(32).toString('hex'),
+    certSha256: randomBytes(32).toString('hex'),
     precertificate: true,
-    spkiSha256: randomBytes(32),
+    spkiSha256: randomBytes(32).toString('hex'),
     issuer,
+    crlUrl: null,
     serial: randomBytes(16),
     notBefore: new Date(Date.now() - 3_600_000),
     notAfter: new Date(Date.now() + 90 * 86_400_000),
     dnsNames: [name],
-    nameKeys: [keyOf(name)],
+    nameKeys: keysOf(name),
     body: Buffer.from(`\u0000${name}`),
     ...change,
   };

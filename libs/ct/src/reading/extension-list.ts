@@ -10,6 +10,7 @@ const tags = { objectIdentifier: 0x06, octetString: 0x04 } as const;
 const known = {
   subjectAlternativeName: Buffer.from('551d11', 'hex'),
   authorityKeyIdentifier: Buffer.from('551d23', 'hex'),
+  crlDistributionPoints: Buffer.from('551d1f', 'hex'),
   sctList: Buffer.from('2b06010401d679020402', 'hex'),
   poison: Buffer.from('2b06010401d679020403', 'hex'),
 } as const;
@@ -22,6 +23,8 @@ export interface ExtensionList {
   /** What their octet strings hold. */
   readonly subjectAlternativeName: readonly DerSpan[];
   readonly authorityKeyIdentifier: readonly DerSpan[];
+  /** Of the first one. */
+  readonly crlDistributionPoints: DerSpan | null;
   /**
    * Of poison and SCT lists the whole extensions: what the transparency TBSCertificate does not have. In
    * order.
@@ -35,6 +38,7 @@ export const noExtensions: ExtensionList = Object.freeze({
   list: null,
   subjectAlternativeName: [],
   authorityKeyIdentifier: [],
+  crlDistributionPoints: null,
   removed: [],
   hasPoison: false,
   hasSctList: false,
@@ -46,6 +50,7 @@ export function listExtensions(cursor: DerCursor, wrapper: DerSpan, faults: Faul
   const list = cursor.span();
   const subjectAlternativeName: DerSpan[] = [];
   const authorityKeyIdentifier: DerSpan[] = [];
+  let crlDistributionPoints: DerSpan | null = null;
   const removed: DerSpan[] = [];
   let poisons = 0;
   for (let at = list.start, next = at; cursor.moveTo(at, list.end); at = next) {
@@ -61,6 +66,10 @@ export function listExtensions(cursor: DerCursor, wrapper: DerSpan, faults: Faul
       else authorityKeyIdentifier.push(value);
       continue;
     }
+    if (id === 'crlDistributionPoints') {
+      crlDistributionPoints ??= valueOf(cursor, end) ?? null;
+      continue;
+    }
     if (id === 'poison') poisons++;
     cursor.moveTo(at, list.end);
     removed.push(cursor.span());
@@ -73,6 +82,7 @@ export function listExtensions(cursor: DerCursor, wrapper: DerSpan, faults: Faul
     list,
     subjectAlternativeName,
     authorityKeyIdentifier,
+    crlDistributionPoints,
     removed,
     hasPoison,
     hasSctList: sctLists > 0,
@@ -84,6 +94,7 @@ function knownExtension(bytes: Buffer, start: number, end: number): KnownExtensi
   if (length === 3) {
     const last = bytes[start + 2];
     if (last === 0x11 && isAt(bytes, start, known.subjectAlternativeName)) return 'subjectAlternativeName';
+    if (last === 0x1f && isAt(bytes, start, known.crlDistributionPoints)) return 'crlDistributionPoints';
     if (last === 0x23 && isAt(bytes, start, known.authorityKeyIdentifier)) return 'authorityKeyIdentifier';
   } else if (length === 10) {
     if (isAt(bytes, start, known.sctList)) return 'sctList';

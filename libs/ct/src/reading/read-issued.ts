@@ -1,4 +1,5 @@
 import { asBuffer } from '../octets';
+import { readCrlUrl } from './crl-url';
 import { DerCursor, type DerSpan } from './der-cursor';
 import { type ExtensionList, listExtensions, noExtensions } from './extension-list';
 import { Faults, type ReadingFault } from './faults';
@@ -38,6 +39,8 @@ export interface Issued {
   readonly droppedNames: number;
   /** The key identifier, lower-case hexadecimal. */
   readonly authorityKeyId: string | null;
+  /** The first place with http or https at which the certificate says that all its revocations are found. */
+  readonly crlUrl: string | null;
   readonly hasPoison: boolean;
   readonly hasSctList: boolean;
   readonly faults: readonly ReadingFault[];
@@ -65,6 +68,7 @@ export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
   const [notBefore, notAfter] = readValidity(cursor, layout, faults);
   const serial = layout?.serial ? readSerial(bytes, layout.serial, faults) : null;
   const authorityKeyId = readKeyId(cursor, extensions);
+  const crlUrl = readCrlUrl(cursor, extensions.crlDistributionPoints);
   if (extensions.hasPoison !== (kind === 'precertificate')) faults.add('poison');
   if (cursor.sawBerLength) faults.add('ber_length');
   if (cursor.sawCutOff) faults.add('cut_off');
@@ -78,6 +82,7 @@ export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
     dnsNames: names.names,
     droppedNames: names.dropped,
     authorityKeyId,
+    crlUrl,
     hasPoison: extensions.hasPoison,
     hasSctList: extensions.hasSctList,
     faults: faults.list(),

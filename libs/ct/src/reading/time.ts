@@ -1,6 +1,6 @@
 import type { DerSpan } from './der-cursor';
 
-const utcTime = 0x17;
+const [utcTime, generalizedTime] = [0x17, 0x18];
 
 /** Longer than any time: fractions of nanoseconds and an offset. */
 const longestTime = 40;
@@ -26,8 +26,12 @@ export function readTime(bytes: Buffer, span: DerSpan): ReadTime | null {
   const { start, end, tag } = span;
   if (end - start > longestTime) return null;
   if (end - start === 13 && tag === utcTime && bytes[end - 1] === upperZ) {
-    const ms = fixedTime(bytes, start);
+    const ms = fixedTime(bytes, start, 2);
     if (ms !== null) return { ms, asPrescribed: true };
+  }
+  if (end - start === 15 && tag === generalizedTime && bytes[end - 1] === upperZ) {
+    const ms = fixedTime(bytes, start, 4);
+    if (ms !== null) return { ms, asPrescribed: ms >= lastUtcTime };
   }
   const text = bytes.toString('latin1', start, end);
   const ms = anyTime(text, tag === utcTime);
@@ -38,19 +42,21 @@ export function readTime(bytes: Buffer, span: DerSpan): ReadTime | null {
 /** RFC 5280, section 4.1.2.5: UTCTime through 2049, GeneralizedTime from 2050 on. */
 const lastUtcTime = Date.UTC(2050, 0, 1);
 
-/** YYMMDDHHMMSS, which nearly all are. */
-function fixedTime(bytes: Buffer, start: number): number | null {
-  for (let i = start; i < start + 12; i++) {
+/** YYMMDDHHMMSS or YYYYMMDDHHMMSS, which nearly all are. */
+function fixedTime(bytes: Buffer, start: number, yearDigits: 2 | 4): number | null {
+  const monthAt = start + yearDigits;
+  for (let i = start; i < monthAt + 10; i++) {
     const octet = bytes[i] ?? 0;
     if (octet < zero || octet > nine) return null;
   }
+  const first = twoDigits(bytes, start);
   return timeOf(
-    fullYear(twoDigits(bytes, start)),
-    twoDigits(bytes, start + 2),
-    twoDigits(bytes, start + 4),
-    twoDigits(bytes, start + 6),
-    twoDigits(bytes, start + 8),
-    twoDigits(bytes, start + 10),
+    yearDigits === 2 ? fullYear(first) : first * 100 + twoDigits(bytes, start + 2),
+    twoDigits(bytes, monthAt),
+    twoDigits(bytes, monthAt + 2),
+    twoDigits(bytes, monthAt + 4),
+    twoDigits(bytes, monthAt + 6),
+    twoDigits(bytes, monthAt + 8),
   );
 }
 

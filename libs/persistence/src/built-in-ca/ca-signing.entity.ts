@@ -6,6 +6,7 @@ import { IssuanceEntity } from '../issuances/issuance.entity';
  * (RSASSA-PKCS1-v1_5), so a crash between signing and storing yields the same certificate again, never a second one.
  */
 @Entity('ca_signing')
+@Index('ca_signing_logs_to_choose', ['notAfter'], { where: 'NOT logs_chosen' })
 export class CaSigningEntity {
   @ForeignKey(() => IssuanceEntity)
   @PrimaryColumn('bigint', { name: 'issuance_id' })
@@ -30,4 +31,11 @@ export class CaSigningEntity {
 
   @Column('integer', { name: 'revocation_reason', nullable: true, comment: 'CRLReason, RFC 5280, 5.3.1' })
   revocationReason!: number | null;
+
+  @Column('boolean', {
+    name: 'logs_chosen',
+    default: false,
+    comment: 'whether it was written down where the certificate is to be logged',
+  })
+  logsChosen!: boolean;
 }

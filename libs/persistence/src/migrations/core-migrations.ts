@@ -3,6 +3,8 @@ import { OrderLife1795219200000 } from './1795219200000-order-life';
 import { DnsIntegrations1795305600000 } from './1795305600000-dns-integrations';
 import { Acme1795392000000 } from './1795392000000-acme';
 import { Purchases1795478400000 } from './1795478400000-purchases';
+import { SearchPlans1795651200000 } from './1795651200000-search-plans';
+import { LogSubmissions1795651300000 } from './1795651300000-log-submissions';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -11,4 +13,6 @@ export const coreMigrations = [
   DnsIntegrations1795305600000,
   Acme1795392000000,
   Purchases1795478400000,
+  SearchPlans1795651200000,
+  LogSubmissions1795651300000,
 ];

@@ -1,10 +1,10 @@
 import { Problem } from '@certwright/errors';
 import type { RequestLimits } from '../limits/request-limits';
 import type { TokenBuckets } from '../limits/token-buckets';
-import { apiKeySha256 } from './api-key';
 import { type PasswordCredentials, readCredentials } from './credentials';
 import { FailedAuthentication, ofAddress, ofUserAt, ofUserName } from './failed-authentication';
 import { FamiliarAddresses } from './familiar-addresses';
+import { KeyAuthentication } from './key-authentication';
 import type { ApiKeys } from './key-cache';
 import type { Passwords } from './passwords';
 import { isAllowed, type Permission } from './permissions';
@@ -51,6 +51,7 @@ const methodsThatRead: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export class Authenticator {
   readonly #failures: FailedAuthentication;
+  readonly #keys: KeyAuthentication;
   readonly #familiar: FamiliarAddresses;
 
   /**
@@ -58,13 +59,14 @@ export class Authenticator {
    * @param nowMs monotonic, in milliseconds
    */
   constructor(
-    private readonly keys: ApiKeys,
+    keys: ApiKeys,
     private readonly buckets: TokenBuckets,
     private readonly limits: RequestLimits,
     private readonly passwords?: Passwords,
     nowMs: () => number = () => performance.now(),
   ) {
     this.#failures = new FailedAuthentication(buckets, limits.failedAuthentication, nowMs);
+    this.#keys = new KeyAuthentication(keys, this.#failures);
     this.#familiar = new FamiliarAddresses(nowMs);
   }
 
@@ -89,13 +91,8 @@ export class Authenticator {
       case 'password':
         return await this.#user(credentials, addressKey);
       case 'key':
-      case 'malformed': {
-        const key =
-          credentials.kind === 'key' ? await this.keys.find(apiKeySha256(credentials.apiKey)) : null;
-        if (key !== null) return { ...key, what: 'This API key' };
-        const unknown = new Problem('bad_credentials', 'There is no such API key.');
-        throw await this.#failures.refusal(ofAddress(addressKey), unknown);
-      }
+      case 'malformed':
+        return { ...(await this.#keys.identify(credentials, addressKey)), what: 'This API key' };
     }
   }
 

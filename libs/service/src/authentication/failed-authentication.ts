@@ -34,10 +34,11 @@ export class FailedAuthentication {
   /** Bucket → until when it has nothing to give. */
   readonly #refusedUntilMs = new Map<string, number>();
 
+  /** @param nowMs monotonic, in milliseconds */
   constructor(
     private readonly buckets: TokenBuckets,
     private readonly rate: Rate,
-    private readonly nowMs: () => number,
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   /** What a failure is answered: `otherwise`, and over the limit `rate_limited`. */

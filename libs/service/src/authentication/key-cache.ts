@@ -8,9 +8,9 @@ export interface KnownApiKey {
 }
 
 /** Where API keys are looked up. Asked again at will; rejects when it cannot answer. */
-export interface ApiKeys {
+export interface ApiKeys<Key extends KnownApiKey = KnownApiKey> {
   /** @param secretSha256 SHA-256 over the whole key as sent; `null` when there is no such key */
-  find(secretSha256: Buffer): Promise<KnownApiKey | null>;
+  find(secretSha256: Buffer): Promise<Key | null>;
 }
 
 export interface ApiKeyCacheOptions {
@@ -22,8 +22,8 @@ export interface ApiKeyCacheOptions {
   readonly nowMs?: () => number;
 }
 
-interface Entry {
-  readonly found: KnownApiKey | null;
+interface Entry<Key> {
+  readonly found: Key | null;
   readonly untilMs: number;
 }
 
@@ -31,17 +31,17 @@ interface Entry {
  * Remembers answers, "no such key" included, for a short time. Requests that ask for the same key at the same time
  * share one look-up. Rejections are not remembered.
  */
-export class ApiKeyCache implements ApiKeys {
+export class ApiKeyCache<Key extends KnownApiKey = KnownApiKey> implements ApiKeys<Key> {
   readonly #ttlMs: number;
   readonly #mostEntries: number;
   readonly #nowMs: () => number;
   /** Apart from each other, so that somebody who tries random keys pushes no real one out. */
-  readonly #known = new Map<string, Entry>();
-  readonly #unknown = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<KnownApiKey | null>>();
+  readonly #known = new Map<string, Entry<Key>>();
+  readonly #unknown = new Map<string, Entry<Key>>();
+  readonly #pending = new Map<string, Promise<Key | null>>();
 
   constructor(
-    private readonly source: ApiKeys,
+    private readonly source: ApiKeys<Key>,
     { ttlMs = 10_000, mostEntries = 10_000, nowMs = () => performance.now() }: ApiKeyCacheOptions = {},
   ) {
     this.#ttlMs = ttlMs;
@@ -49,7 +49,7 @@ export class ApiKeyCache implements ApiKeys {
     this.#nowMs = nowMs;
   }
 
-  async find(secretSha256: Buffer): Promise<KnownApiKey | null> {
+  async find(secretSha256: Buffer): Promise<Key | null> {
     const key = secretSha256.toString('latin1');
     const entry = this.#known.get(key) ?? this.#unknown.get(key);
     if (entry !== undefined && this.#nowMs() < entry.untilMs) return entry.found;
@@ -67,7 +67,7 @@ export class ApiKeyCache implements ApiKeys {
     for (const entries of [this.#known, this.#unknown, this.#pending]) entries.clear();
   }
 
-  #lookUp(key: string, secretSha256: Buffer): Promise<KnownApiKey | null> {
+  #lookUp(key: string, secretSha256: Buffer): Promise<Key | null> {
     const lookUp = this.source.find(secretSha256).then(
       (found) => {
         if (this.#pending.get(key) === lookUp) this.#remember(key, found);
@@ -82,7 +82,7 @@ export class ApiKeyCache implements ApiKeys {
     return lookUp;
   }
 
-  #remember(key: string, found: KnownApiKey | null): void {
+  #remember(key: string, found: Key | null): void {
     this.#pending.delete(key);
     this.#known.delete(key);
     this.#unknown.delete(key);

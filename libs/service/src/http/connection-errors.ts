@@ -2,7 +2,6 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net';
 import { Problem } from '@certwright/errors';
 import type { Metrics } from '../operations/metrics';
-import { securityHeaders } from './answer';
 import { answerSafely, type ProblemAnswering } from './problem-filter';
 import { requestIdOf } from './request-id';
 import { isUnadmitted, logUnadmitted } from './tls';
@@ -45,7 +44,7 @@ export function clientErrorHandler(
     );
     metrics.observeRequest({ method: 'unread', route: undefined, status, seconds: 0 });
     const all = {
-      ...securityHeaders,
+      ...answering.headers,
       ...headers,
       'x-request-id': requestId,
       'content-length': String(Buffer.byteLength(body)),
@@ -97,7 +96,7 @@ export function answerUnknownExpectation(server: Server, answering: ProblemAnswe
       'content-length': Buffer.byteLength(body),
       connection: 'close',
     };
-    response.writeHead(status, { ...securityHeaders, ...headers, ...own });
+    response.writeHead(status, { ...answering.headers, ...headers, ...own });
     response.end(body);
   });
 }

@@ -40,6 +40,7 @@ export async function createHttpApp(
     renderProblem: options.renderProblem,
     toProblem: options.toProblem ?? (() => undefined),
     jsonContentType: options.jsonContentType ?? defaultJsonContentType,
+    headers: { ...securityHeaders, ...options.headers },
     largestBody: options.largestBody ?? largestBody,
   };
   const adapter = new FastifyAdapter(fastifyOptions(options, answering));

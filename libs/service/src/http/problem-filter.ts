@@ -10,6 +10,8 @@ export interface ProblemAnswering {
   readonly renderProblem: RenderProblem;
   readonly toProblem: ToProblem;
   readonly jsonContentType: string;
+  /** Of every answer, besides those of its own. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Bytes. */
   readonly largestBody: number;
 }

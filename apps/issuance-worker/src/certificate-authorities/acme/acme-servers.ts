@@ -1,8 +1,11 @@
 import type { CertificateAuthorityEntity } from '@certwright/persistence';
 import { type AcmeObserver, AcmeServer } from '../../acme';
 
-/** Milliseconds: until connected with TLS; until the header, and between parts of the body; for an operation in all. */
-const timeouts = { connectMs: 5_000, headersMs: 10_000, wholeMs: 30_000 };
+/** Milliseconds: until connected with TLS; for an operation in all. */
+const timeouts = { connectMs: 5_000, wholeMs: 30_000 };
+
+/** Until the header, and between parts of the body, ms. */
+const defaultAnswerMs = 10_000;
 
 /** How long one operation at a CA can take at most, ms, and what it leaves for our own note of it. */
 export const exchangeMs = timeouts.wholeMs + 5_000;
@@ -26,6 +29,7 @@ export class AcmeServers {
   constructor(
     private readonly userAgent: string,
     private readonly observerOf: (authority: string) => AcmeObserver,
+    private readonly answerMs = defaultAnswerMs,
     private readonly now: () => Date = () => new Date(),
   ) {}
 
@@ -38,7 +42,7 @@ export class AcmeServers {
       directoryUrl,
       extraRoots: tlsRoots === null ? [] : [tlsRoots],
       allowedHosts,
-      timeouts,
+      timeouts: { ...timeouts, headersMs: this.answerMs },
       maxBytes,
       userAgent: this.userAgent,
       now: this.now,

@@ -1,0 +1,80 @@
+import { Worker } from 'node:worker_threads';
+import { bodyDeflation } from '@certwright/ct-persistence';
+import { packingText, type Pieces } from './thread-text';
+
+/** One that is worked on, and one that waits, so that the thread does not wait for this process, which may be busy reading. */
+const mostJobs = 2;
+
+/** Many times what a thread needs, MiB. */
+const memory = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8 };
+
+/** Certificates, and who waits for their bodies: empty for one that packing does not make shorter. */
+export interface Job {
+  readonly ders: readonly Buffer[];
+  readonly done: (bodies: readonly Buffer[]) => void;
+}
+
+export interface ThreadEvents {
+  /** It has room for a job. */
+  ready(): void;
+  /** It works no more, and has not done these. @param error null: it was told to end */
+  ended(error: unknown, unfinished: readonly Job[]): void;
+}
+
+/** A thread of this process that packs certificates. */
+export class PackingThread {
+  private readonly jobs: Job[] = [];
+  private readonly worker: Worker;
+
+  /** @throws Error when the system has no thread left */
+  constructor(events: ThreadEvents) {
+    this.worker = new Worker(packingText, {
+      ...{ eval: true, workerData: bodyDeflation, resourceLimits: memory },
+      // Nothing of the process's is its concern.
+      ...{ env: {}, execArgv: [], argv: [] },
+    });
+    let fault: unknown = null;
+    this.worker.on('error', (error) => (fault = error));
+    this.worker.on('exit', (code) =>
+      events.ended(fault ?? new Error(`a thread ended by itself, with ${code}`), this.jobs.splice(0)),
+    );
+    this.worker.on('message', (packed: Pieces) => {
+      this.jobs.shift()?.done(parted(packed));
+      events.ready();
+    });
+  }
+
+  get hasRoom(): boolean {
+    return this.jobs.length < mostJobs;
+  }
+
+  take(job: Job): void {
+    const { octets, ends } = joined(job.ders);
+    this.jobs.push(job);
+    this.worker.postMessage({ octets, ends }, [octets.buffer, ends.buffer]);
+  }
+
+  async end(): Promise<void> {
+    await this.worker.terminate();
+  }
+}
+
+function joined(pieces: readonly Buffer[]): Pieces {
+  const octets = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  const ends = new Uint32Array(pieces.length);
+  let at = 0;
+  pieces.forEach((piece, nth) => {
+    octets.set(piece, at);
+    ends[nth] = at += piece.length;
+  });
+  return { octets, ends };
+}
+
+function parted({ octets, ends }: Pieces): Buffer[] {
+  let start = 0;
+  return Array.from(ends, (end) => {
+    const piece = Buffer.from(octets.buffer, start, end - start);
+    start = end;
+    return piece;
+  });
+}

@@ -1,0 +1,72 @@
+import { Worker } from 'node:worker_threads';
+import { type NewIssuance, packBody, unpackBody } from '@certwright/ct-persistence';
+import { forgePair, issuerDer } from '../testing/forged-entries';
+import { PackingThreads } from './packing-threads';
+
+const opened: PackingThreads[] = [];
+const faults: unknown[] = [];
+/** What threads are sent, and which ones. */
+const sent = jest.spyOn(Worker.prototype, 'postMessage');
+const threads = () => [...new Set(sent.mock.contexts as Worker[])];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(async (each) => await each.close()));
+  faults.length = 0;
+  sent.mockClear();
+});
+
+function packing(count: number): PackingThreads {
+  const packer = new PackingThreads(count, (fault) => faults.push(fault));
+  opened.push(packer);
+  return packer;
+}
+
+/** Of this much only a body is looked at. */
+const withBody = (der: Buffer) => ({ body: packBody(der, 'none') }) as NewIssuance;
+const bodies = (issuances: readonly NewIssuance[]) => issuances.map(({ body }) => body);
+
+const some = (count: number, padding = 0): Buffer[] =>
+  Array.from({ length: count }, (_, nth) => forgePair(nth, { padding }).certificate.leafDer);
+const short = Buffer.from('f3a9c1d2e5b7', 'hex');
+const ders = [...some(200), short, issuerDer, Buffer.alloc(0), ...some(3, 100_000)];
+
+it.each([0, 1, 2])('packs with %i threads as without, in the order in which they came', async (count) => {
+  const packer = packing(count);
+  const [first, second] = await Promise.all([
+    packer.pack(ders.map(withBody)),
+    packer.pack(ders.toReversed().map(withBody)),
+  ]);
+  expect(threads()).toHaveLength(count);
+  const expected = ders.map((der) => packBody(der, 'deflate'));
+  expect(bodies(first)).toEqual(expected);
+  expect(bodies(second)).toEqual(expected.toReversed());
+  expect(await packer.pack([])).toEqual([]);
+});
+
+it('leaves everything else of an issuance as it is', async () => {
+  const issuance = { ...withBody(issuerDer), dnsNames: ['example.com'] };
+  const [packed] = await packing(1).pack([issuance]);
+  expect(packed).toEqual({ dnsNames: ['example.com'], body: packBody(issuerDer, 'deflate') });
+  expect(unpackBody(issuance.body)).toEqual(issuerDer);
+});
+
+it('when threads end in the middle of it, the others pack what is left, and in the end the process itself', async () => {
+  const packer = packing(2);
+  for (const nth of [0, 1]) {
+    const packed = packer.pack(ders.map(withBody));
+    await threads()[nth]?.terminate();
+    expect(bodies(await packed)).toEqual(ders.map((der) => packBody(der, 'deflate')));
+    expect(faults).toHaveLength(nth + 1);
+  }
+  expect(faults[0]).toBeInstanceOf(Error);
+  sent.mockClear();
+  expect(bodies(await packer.pack([withBody(issuerDer)]))).toEqual([packBody(issuerDer, 'deflate')]);
+  expect(threads()).toEqual([]);
+});
+
+it('when it is closed, what was begun is packed, and no thread is left', async () => {
+  const packer = packing(2);
+  const packed = packer.pack(ders.map(withBody));
+  await packer.close();
+  expect(bodies(await packed)).toHaveLength(ders.length);
+  expect(faults).toEqual([]);
+});

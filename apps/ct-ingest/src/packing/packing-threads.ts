@@ -1,0 +1,92 @@
+import { setImmediate } from 'node:timers/promises';
+import { type NewIssuance, packBody } from '@certwright/ct-persistence';
+import type { BodyPacker } from './body-packer';
+import { type Job, PackingThread } from './packing-thread';
+
+/** Octets that are packed in one go: some milliseconds, beside which the way to a thread and back is nothing. */
+const octetsOfJob = 65_536;
+
+/**
+ * Packs in threads, since that takes several times as long as all the rest of an entry. What waits is held by its batch alone: it is
+ * copied when a thread takes it. Where threads end that should not, this process packs by itself, as it does when it has none.
+ */
+export class PackingThreads implements BodyPacker {
+  private readonly waiting: Job[] = [];
+  private readonly threads = new Set<PackingThread>();
+  private packsHere = false;
+
+  /** @param onFault a thread could not be started, or ended */
+  constructor(
+    count: number,
+    private readonly onFault: (error: unknown) => void,
+  ) {
+    try {
+      while (this.threads.size < count) this.startThread();
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  async pack(issuances: readonly NewIssuance[]): Promise<readonly NewIssuance[]> {
+    const bodies = (await Promise.all(jobsOf(issuances).map(async (ders) => await this.packed(ders)))).flat();
+    return issuances.map((issuance, nth) => {
+      const body = bodies[nth];
+      return body === undefined || body.length === 0 ? issuance : { ...issuance, body };
+    });
+  }
+
+  async close(): Promise<void> {
+    const threads = [...this.threads];
+    this.threads.clear();
+    await Promise.all(threads.map(async (thread) => await thread.end()));
+  }
+
+  private async packed(ders: readonly Buffer[]): Promise<readonly Buffer[]> {
+    return await new Promise((done) => {
+      this.waiting.push({ ders, done });
+      this.serve();
+    });
+  }
+
+  private startThread(): void {
+    const thread: PackingThread = new PackingThread({
+      ready: () => this.serve(),
+      ended: (error, unfinished) => {
+        // Otherwise it was told to.
+        if (this.threads.delete(thread)) this.onFault(error);
+        this.waiting.unshift(...unfinished);
+        this.serve();
+      },
+    });
+    this.threads.add(thread);
+  }
+
+  private serve(): void {
+    for (const thread of this.threads)
+      for (let job; thread.hasRoom && (job = this.waiting.shift()) !== undefined;) thread.take(job);
+    if (this.threads.size === 0 && !this.packsHere) void this.packHere();
+  }
+
+  private async packHere(): Promise<void> {
+    this.packsHere = true;
+    for (let job; (job = this.waiting.shift()) !== undefined; await setImmediate())
+      job.done(job.ders.map((der) => packBody(der, 'deflate')));
+    this.packsHere = false;
+  }
+}
+
+/** Certificates that are packed in one go, by the octets that they have. */
+function jobsOf(issuances: readonly NewIssuance[]): Buffer[][] {
+  const jobs: Buffer[][] = [];
+  let room = 0;
+  for (const { body } of issuances) {
+    const der = body.subarray(1);
+    if (room <= 0) {
+      jobs.push([]);
+      room = octetsOfJob;
+    }
+    jobs.at(-1)?.push(der);
+    room -= der.length;
+  }
+  return jobs;
+}

@@ -1,0 +1,36 @@
+import { type Issued, type LogEntry, readEntry, readLeaf } from '@certwright/ct';
+import { forgePair, issuerSpkiSha256 } from '../testing/forged-entries';
+import { served } from '../testing/forged-tree';
+import { Issuers } from './issuers';
+
+const none = () => Promise.resolve(null);
+
+function anEntry(): { entry: LogEntry; issued: Issued } {
+  const { leaf, extraData } = served(forgePair(0).precertificate, 0, false);
+  const reading = readLeaf(leaf, extraData);
+  if (!reading.ok) throw new Error(reading.fault);
+  return { entry: reading.entry, issued: readEntry(reading.entry) };
+}
+
+const named = (name: string): Issued => ({ ...anEntry().issued, issuerDer: Buffer.from(name) });
+
+it('one key under several names is several issuers, each known at once when it is seen again', async () => {
+  const issuers = new Issuers();
+  const { entry, issued } = anEntry();
+  const [first, other] = [
+    await issuers.of(entry, issued, none),
+    await issuers.of(entry, named('other'), none),
+  ];
+  expect([first.spkiSha256, other.spkiSha256]).toEqual([issuerSpkiSha256, issuerSpkiSha256]);
+  expect([first.nameDer, other.nameDer]).toEqual([issued.issuerDer, Buffer.from('other')]);
+  expect(issuers.of(entry, issued, none)).toBe(first);
+  expect(issuers.of(entry, named('other'), none)).toBe(other);
+});
+
+it('of a key with names without end, the newest ones are kept', async () => {
+  const issuers = new Issuers();
+  const { entry } = anEntry();
+  for (let nth = 0; nth < 40; nth += 1) await issuers.of(entry, named(`name ${nth}`), none);
+  expect(issuers.of(entry, named('name 39'), none)).not.toBeInstanceOf(Promise);
+  expect(issuers.of(entry, named('name 0'), none)).toBeInstanceOf(Promise);
+});

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as others, setTimeout as delay } from 'node:timers/promises';
+import { type Crl, readCrl, RevokedCertificates } from '@certwright/ct';
+import {
+  type CrlHosts,
+  type CtCrls,
+  type DueCrl,
+  type HostLease,
+  HostLeaseLost,
+} from '@certwright/ct-persistence';
+import type { MemoryBudget } from '../memory/memory-budget';
+import type { CrlEvents } from './crl-events';
+import {
+  type CrlIntervals,
+  longestHostRestMs,
+  longestRestMs,
+  restAfterFailure,
+  restOfCurrent,
+} from './crl-intervals';
+import { crlSignature, type SignatureVerdict } from './crl-signature';
+import { type CrlAnswer, type CrlFetching, CrlTooLong, CrlUnavailable, fetchCrl } from './fetch-crl';
+import { holdHost } from './held-host';
+import { judgeCrl } from './judge-crl';
+
+export interface CrlTurnOptions {
+  readonly crls: Pick<CtCrls, 'due' | 'apply' | 'unchanged' | 'failed'>;
+  readonly hosts: Pick<CrlHosts, 'lengthen' | 'release'>;
+  readonly fetching: CrlFetching;
+  readonly events: CrlEvents;
+  /** Octets that lists may take, all together. */
+  readonly memory: MemoryBudget;
+  /** Of one list, octets. */
+  readonly mostOctets: number;
+  readonly intervals: CrlIntervals;
+  /** How long a list counts after its next update, ms. */
+  readonly graceMs: number;
+  readonly leaseMs: number;
+  /** How long a host with many lists is asked before another one has its turn. */
+  readonly turnMs: number;
+  /** Between the end of one request to a host and the next one. */
+  readonly gapMs: number;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** Most lists are shorter, octets: more room is asked for only when it is needed. */
+const usualOctets = 1_048_576;
+
+/** Octets of an entry, about: with an entry extension and a long serial number. */
+const entryOctets = 64;
+
+/** Octets in memory per octet of a list: its pieces, and the whole. */
+const perOctet = 2;
+
+const signatureProblems: Readonly<Record<Exclude<SignatureVerdict, 'valid'>, string>> = {
+  algorithm: 'The list is signed by an algorithm that is not accepted.',
+  key: 'The list is signed by another kind of key than that of its issuer.',
+  forged: 'The signature of the list is not that of its issuer.',
+};
+
+/** Octets that are hashed at a time: some milliseconds. */
+const hashedOctets = 2 * 1_048_576;
+
+/** A list came, and is none that is accepted. */
+class CrlRefused extends Error {}
+
+/** How it ended with a host for now: why nothing more can be had from it, if so, and whether something could. */
+interface HostEnd {
+  readonly unavailable: CrlUnavailable | null;
+  readonly hadSome: boolean;
+}
+
+/** Asks one host for all of its lists that are due, one after another. */
+export class CrlTurn {
+  constructor(private readonly options: CrlTurnOptions) {}
+
+  async run(lease: HostLease, outer: AbortSignal): Promise<void> {
+    const { hosts, leaseMs, random } = this.options;
+    const held = holdHost(hosts, lease, leaseMs, outer);
+    let ended: HostEnd = { unavailable: null, hadSome: false };
+    try {
+      ended = await this.each(lease, held.signal);
+    } catch (error) {
+      if (!held.signal.aborted && !(error instanceof HostLeaseLost)) throw error;
+    } finally {
+      held.end();
+      const { unavailable, hadSome } = ended;
+      const failures = unavailable === null ? 0 : hadSome ? 1 : lease.failures + 1;
+      const restMs =
+        unavailable === null
+          ? 0
+          : restAfterFailure(failures, longestHostRestMs, unavailable.retryAfterMs, random);
+      await hosts.release(lease, restMs, failures).catch((error: unknown) => {
+        if (!(error instanceof HostLeaseLost)) throw error;
+      });
+    }
+  }
+
+  private async each(lease: HostLease, signal: AbortSignal): Promise<HostEnd> {
+    const { crls, now, turnMs, gapMs } = this.options;
+    const untilMs = now() + turnMs;
+    let hadSome = false;
+    while (now() < untilMs) {
+      signal.throwIfAborted();
+      const crl = await crls.due(lease);
+      if (crl === null) break;
+      const failure = await this.renew(crl, signal);
+      if (failure?.wholeHost === true) return { unavailable: failure, hadSome };
+      hadSome ||= failure === null;
+      await delay(gapMs, undefined, { signal });
+    }
+    return { unavailable: null, hadSome };
+  }
+
+  /** @returns why there is none, where that is so @throws the reason of the signal */
+  private async renew(crl: DueCrl, signal: AbortSignal): Promise<CrlUnavailable | null> {
+    const { crls, events, intervals, random } = this.options;
+    try {
+      await this.fetchAndApply(crl, signal);
+      return null;
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof HostLeaseLost) throw error;
+      const unavailable = error instanceof CrlUnavailable ? error : null;
+      // One that is wanted anew so often anyway does not rest longer than that.
+      const longestMs = crl.checkedAt === null ? longestRestMs : intervals.maxMs;
+      const retryAfterMs = unavailable?.retryAfterMs ?? null;
+      const restMs = restAfterFailure(crl.failures + 1, longestMs, retryAfterMs, random);
+      const problem = error instanceof Error ? error.message : String(error);
+      await crls.failed(crl, problem, restMs);
+      if (unavailable !== null) events.unavailable(crl, problem, restMs);
+      else if (error instanceof CrlRefused) events.refused(crl, problem, restMs);
+      else events.stumbled(crl, error);
+      return unavailable;
+    }
+  }
+
+  private async fetchAndApply(crl: DueCrl, signal: AbortSignal): Promise<void> {
+    const { mostOctets, gapMs } = this.options;
+    const likely = crl.entries * entryOctets;
+    if (likely < usualOctets && usualOctets < mostOctets) {
+      try {
+        return await this.within(usualOctets, crl, signal);
+      } catch (error) {
+        if (!(error instanceof CrlTooLong)) throw error;
+        await delay(gapMs, undefined, { signal });
+      }
+    }
+    await this.within(mostOctets, crl, signal);
+  }
+
+  private async within(mostOctets: number, crl: DueCrl, signal: AbortSignal): Promise<void> {
+    const { memory, fetching, crls, events, intervals, now, random } = this.options;
+    const reserved = await memory.reserve(mostOctets * perOctet, signal);
+    try {
+      // A list of which nothing was accepted, or that is about to run out, is asked for whatever the server called it.
+      const isKnown = crl.checkedAt !== null && crl.freshUntil !== null && crl.freshUntil.getTime() > now();
+      const { etag, lastModified } = isKnown ? crl : { etag: null, lastModified: null };
+      const answer = await fetchCrl(fetching, { url: crl.url, etag, lastModified, mostOctets, signal });
+      if (answer.kind === 'list') {
+        reserved.shrinkTo(answer.body.length);
+        return await this.accept(crl, answer, signal);
+      }
+      await crls.unchanged(crl, restOfCurrent(crl.nextUpdate?.getTime() ?? null, intervals, now(), random));
+      events.unchanged(crl);
+    } finally {
+      reserved.release();
+    }
+  }
+
+  private async accept(
+    due: DueCrl,
+    { body, etag, lastModified }: CrlAnswer & { kind: 'list' },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { crls, events, graceMs, intervals, now, random } = this.options;
+    const startedMs = now();
+    const reading = readCrl(body);
+    if (!reading.ok) throw new CrlRefused(`What came is no list that can be read (${reading.fault}).`);
+    const { crl } = reading;
+    const judgement = judgeCrl(crl, due, graceMs, startedMs);
+    if (!judgement.ok) throw new CrlRefused(judgement.problem);
+    const verdict = await crlSignature(crl, due.spkiDer);
+    if (verdict !== 'valid') throw new CrlRefused(signatureProblems[verdict]);
+    const revoked = new RevokedCertificates(crl);
+    const applied = await crls.apply(
+      due,
+      {
+        contentSha256: await sha256(body),
+        number: crl.number,
+        thisUpdate: new Date(crl.thisUpdate),
+        nextUpdate: dateOf(crl),
+        freshUntil: new Date(judgement.freshUntilMs),
+        etag,
+        lastModified,
+        revoked: revoked.pieces(),
+        covers: () => judgement.covers && revoked.unreadable === 0,
+      },
+      restOfCurrent(crl.nextUpdate, intervals, now(), random),
+      signal,
+    );
+    if (applied.outcome === 'older') throw new CrlRefused('The list is older than the one that is known.');
+    if (applied.outcome === 'crowded') throw new CrlRefused('Its issuer has more revocations than are kept.');
+    events.applied(due, applied, now() - startedMs);
+  }
+}
+
+/** Many megabytes, without keeping everybody else waiting. */
+async function sha256(octets: Buffer): Promise<Buffer> {
+  const hash = createHash('sha256');
+  for (let at = 0; at < octets.length; at += hashedOctets) {
+    hash.update(octets.subarray(at, at + hashedOctets));
+    await others();
+  }
+  return hash.digest();
+}
+
+function dateOf({ nextUpdate }: Crl): Date | null {
+  return nextUpdate === null ? null : new Date(nextUpdate);
+}

@@ -1,0 +1,147 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { type AddressGuard, type GuardedAnswer, guardedRequest, OutboundFault } from '@certwright/outbound';
+
+const inflate = promisify(gunzip);
+
+/** Lists move to a content network with one redirect, or from http to https with another. */
+const mostRedirects = 3;
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** No list that can be used was to be had. */
+export class CrlUnavailable extends Error {
+  /** @param wholeHost nothing else can be had from the host either, for now */
+  constructor(
+    message: string,
+    readonly wholeHost = false,
+    readonly retryAfterMs: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** It is longer than was asked for. */
+export class CrlTooLong extends CrlUnavailable {}
+
+export interface CrlAsking {
+  readonly url: string;
+  /** What the server called the list that is known; null: none is, or it called it nothing. */
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+  /** Octets, unpacked. Twice as many are in memory. */
+  readonly mostOctets: number;
+  readonly signal: AbortSignal;
+}
+
+export type CrlAnswer =
+  | { readonly kind: 'unchanged' }
+  | {
+      readonly kind: 'list';
+      readonly body: Buffer;
+      readonly etag: string | null;
+      readonly lastModified: string | null;
+    };
+
+export interface CrlFetching {
+  readonly guard: AddressGuard;
+  readonly userAgent: string;
+  /** With all redirects. */
+  readonly timeoutMs: number;
+  readonly now: () => number;
+}
+
+/**
+ * Asks for a list, if it is another one than the one that is known. Each redirect goes through the guard like the first address.
+ *
+ * @throws CrlUnavailable; the reason of the signal
+ */
+export async function fetchCrl(fetching: CrlFetching, asking: CrlAsking): Promise<CrlAnswer> {
+  const untilMs = fetching.now() + fetching.timeoutMs;
+  let { url } = asking;
+  for (let hop = 0; hop <= mostRedirects; hop += 1) {
+    const answer = await request(fetching, asking, url, untilMs, hop === 0);
+    const { location } = answer.headers;
+    if (!redirects.has(answer.status) || location === undefined)
+      return await read(answer, asking, fetching.now);
+    if (!URL.canParse(location, url)) throw new CrlUnavailable('The server redirects to no URL.');
+    url = new URL(location, url).href;
+  }
+  throw new CrlUnavailable(`The server redirects more than ${mostRedirects} times.`);
+}
+
+async function request(
+  { guard, userAgent, now }: CrlFetching,
+  { etag, lastModified, mostOctets, signal }: CrlAsking,
+  url: string,
+  untilMs: number,
+  isFirst: boolean,
+): Promise<GuardedAnswer> {
+  try {
+    return await guardedRequest(guard, {
+      url,
+      method: 'GET',
+      headers: {
+        'user-agent': userAgent,
+        ...(etag === null ? {} : { 'if-none-match': etag }),
+        ...(lastModified === null ? {} : { 'if-modified-since': lastModified }),
+      },
+      timeoutMs: Math.max(1, untilMs - now()),
+      maxResponseBytes: mostOctets,
+      signal,
+      // The list is signed, and its server's certificate may be the one that is looked for on it.
+      tls: { verify: false },
+    });
+  } catch (error) {
+    if (!(error instanceof OutboundFault)) throw error;
+    const ofTheHost = error.kind !== 'bad_url' && error.kind !== 'too_large' && error.kind !== 'protocol';
+    throw new CrlUnavailable(error.message, isFirst && ofTheHost);
+  }
+}
+
+async function read(answer: GuardedAnswer, asking: CrlAsking, now: () => number): Promise<CrlAnswer> {
+  const { status, headers, body, truncated } = answer;
+  if (status === 304 && (asking.etag ?? asking.lastModified) !== null) return { kind: 'unchanged' };
+  if (status !== 200) {
+    const isBusy = status === 429 || status === 503;
+    throw new CrlUnavailable(
+      `The server answered ${status}.`,
+      isBusy,
+      isBusy ? retryAfterMs(headers['retry-after'], now) : null,
+    );
+  }
+  if (truncated) throw new CrlTooLong(`The list is longer than ${asking.mostOctets} octets.`);
+  return {
+    kind: 'list',
+    body: await unpacked(body, headers['content-encoding'], asking.mostOctets),
+    etag: shortHeader(headers['etag']),
+    lastModified: shortHeader(headers['last-modified']),
+  };
+}
+
+/** It was not asked for, but some keep their files packed and send them so. */
+async function unpacked(body: Buffer, encoding: string | undefined, mostOctets: number): Promise<Buffer> {
+  if (encoding === undefined || encoding === 'identity') return body;
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
+    throw new CrlUnavailable('The list is encoded in a way that was not asked for.');
+  try {
+    // So that all of it together takes no more than a list that is not packed.
+    return await inflate(body, { maxOutputLength: Math.max(1, Math.floor(mostOctets - body.length / 2)) });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new CrlTooLong('The list unpacks to more than is read.');
+    throw new CrlUnavailable('The list cannot be unpacked.');
+  }
+}
+
+/** What is sent back as it came. */
+function shortHeader(value: string | undefined): string | null {
+  return value !== undefined && /^[\x20-\x7e]{1,200}$/.test(value) ? value : null;
+}
+
+/** Seconds or a date (RFC 9110, section 10.2.3). */
+function retryAfterMs(value: string | undefined, now: () => number): number | null {
+  if (value === undefined) return null;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now();
+  return Number.isNaN(ms) ? null : Math.max(0, ms);
+}

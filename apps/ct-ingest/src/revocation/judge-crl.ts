@@ -1,0 +1,57 @@
+import { type Crl, sameName } from '@certwright/ct';
+
+/** Baseline Requirements, section 4.9.7: the next one comes within ten days, whether the list says so or not. ms */
+const usualValidityMs = 10 * 86_400_000;
+
+/** PostgreSQL takes later ones, and RFC 3339 does not. ms */
+const latestMs = Date.UTC(9999, 11, 31);
+
+/** How far the clock of a CA may be ahead of ours, ms. */
+const clockSkewMs = 3_600_000;
+
+export interface JudgedCrl {
+  readonly ok: true;
+  readonly freshUntilMs: number;
+  /** Whether a certificate in its scope that is not on it is good. */
+  readonly covers: boolean;
+}
+
+export type CrlJudgement = JudgedCrl | { readonly ok: false; readonly problem: string };
+
+/**
+ * Whether a list is one that was asked for. Signatures are looked at elsewhere.
+ *
+ * @param url where it was asked for, whatever redirects followed
+ * @param nameDer of the issuer
+ * @param graceMs how long a list counts after its next update
+ */
+export function judgeCrl(
+  crl: Crl,
+  { url, nameDer }: { readonly url: string; readonly nameDer: Buffer },
+  graceMs: number,
+  nowMs: number,
+): CrlJudgement {
+  const { thisUpdate, nextUpdate, places } = crl;
+  if (!sameName(crl.issuerDer, nameDer)) return problem('The list is of another issuer.');
+  if (crl.isDelta) return problem('The list says only what changed since another one.');
+  if (thisUpdate > nowMs + clockSkewMs) return problem('The list is of the future.');
+  const freshUntilMs = Math.min(latestMs, (nextUpdate ?? thisUpdate + usualValidityMs) + graceMs);
+  if (freshUntilMs <= nowMs) return problem('The list is past its next update.');
+  // Who can put another one of an issuer's lists here would make its certificates good.
+  if (places !== null && !places.some((place) => samePlace(place, url)))
+    return problem('The list is for another place.');
+  const { hasUserCertificates, hasAllReasons, hasUnknownCritical } = crl;
+  return { ok: true, freshUntilMs, covers: hasUserCertificates && hasAllReasons && !hasUnknownCritical };
+}
+
+/** The same host and path, by http or https. */
+function samePlace(one: string, other: string): boolean {
+  if (one === other) return true;
+  if (!URL.canParse(one) || !URL.canParse(other)) return false;
+  const [a, b] = [new URL(one), new URL(other)];
+  return /^https?:$/.test(a.protocol) && a.host === b.host && a.pathname + a.search === b.pathname + b.search;
+}
+
+function problem(text: string): CrlJudgement {
+  return { ok: false, problem: text };
+}

@@ -1,0 +1,30 @@
+import type { CrlCounts, StaleCrl } from '@certwright/ct-persistence';
+import { WatchCrls } from './watch-crls';
+
+const crl = (id: number): StaleCrl => ({ id, url: `http://a/${id}.crl`, nextUpdate: null, lastError: null });
+
+it('a list that runs out is told once, and once when it is fresh again', async () => {
+  let stale: readonly StaleCrl[] = [];
+  const told: string[] = [];
+  const counts: CrlCounts = { wanted: 3, fresh: 1, stale: 2, failing: 0, overdue: 0, entries: 7 };
+  const watch = new WatchCrls(
+    { counts: async () => counts, stale: async () => stale },
+    {
+      counted: ({ entries }) => void told.push(`counted ${entries}`),
+      wentStale: ({ id }) => void told.push(`stale ${id}`),
+      freshAgain: ({ id }) => void told.push(`fresh ${id}`),
+    },
+  );
+  const looks: readonly (readonly StaleCrl[])[] = [[], [crl(1)], [crl(1), crl(2)], [crl(2)], []];
+  for (const look of looks) {
+    stale = look;
+    expect(await watch.run()).toBeGreaterThan(0);
+  }
+  expect(told.filter((each) => !each.startsWith('counted'))).toEqual([
+    'stale 1',
+    'stale 2',
+    'fresh 1',
+    'fresh 2',
+  ]);
+  expect(told.filter((each) => each === 'counted 7')).toHaveLength(5);
+});

@@ -1,0 +1,82 @@
+import type { SearchKey } from '@certwright/accounts';
+import { Problem } from '@certwright/errors';
+import { isAllowed, type KeyAuthentication, type TokenBuckets } from '@certwright/service';
+import type { Access, AnonymousQuery } from './access';
+import type { AnonymousLimits } from './anonymous-limits';
+
+export interface AccessRequest {
+  /** The header as sent; absent: anonymous. */
+  readonly authorization?: string | undefined;
+  /** The client's address as it is counted; see `addressKey`. */
+  readonly addressKey: string;
+}
+
+/**
+ * Who may search, how often and for how long. A key is asked about before the query is read; its rate is that of the
+ * subscription, which all keys of an account share.
+ */
+export class SearchAccess {
+  constructor(
+    private readonly keys: KeyAuthentication<SearchKey>,
+    private readonly buckets: TokenBuckets,
+    private readonly anonymous: AnonymousLimits,
+    /** How long a query without a key may run. */
+    private readonly anonymousTimeLimitMs: number,
+  ) {}
+
+  /**
+   * Lets a request in and counts it.
+   *
+   * @throws Problem `bad_credentials` for whatever stands in `Authorization` and is no API key, `disabled_credentials`,
+   *   `payment_required`, `unauthorized`, `rate_limited`, or `service_outage` while keys cannot be looked up
+   */
+  async admit({ authorization, addressKey }: AccessRequest): Promise<Access> {
+    const key = await this.keys.presented(authorization, addressKey);
+    if (key === null) {
+      await this.anonymous.countRequest(addressKey);
+      return { kind: 'anonymous', timeLimitMs: this.anonymousTimeLimitMs };
+    }
+    refuseUnable(key);
+    await this.#count(key);
+    const { keyId, accountId, plan } = key;
+    return { kind: 'key', keyId, accountId, timeLimitMs: plan.timeLimitMs, firehose: plan.firehose };
+  }
+
+  /**
+   * Counts a query by the hour, once it was found valid: a mistake costs nothing of it. Does nothing for a key, whose
+   * rate is counted by `admit`.
+   *
+   * @throws Problem `rate_limited`
+   */
+  async countAnonymous(access: Access, addressKey: string, query: AnonymousQuery): Promise<void> {
+    if (access.kind === 'anonymous') await this.anonymous.countQuery(addressKey, query);
+  }
+
+  /** @throws Problem `bad_credentials` without a key, `not_allowed_by_plan` when the plan does not include the firehose */
+  requireFirehose(access: Access): void {
+    if (access.kind === 'anonymous') {
+      const needed = 'an API key: as a Bearer token, or as the user name of Basic authentication';
+      throw new Problem('bad_credentials', `The firehose needs ${needed}.`);
+    }
+    if (!access.firehose)
+      throw new Problem('not_allowed_by_plan', 'The subscription does not include the firehose.');
+  }
+
+  async #count({ accountId, plan }: SearchKey): Promise<void> {
+    const rate = { ratePerS: plan.queriesPerS, burst: plan.burst };
+    const taken = await this.buckets.take(`search:${accountId}`, { ...rate, cost: 1 });
+    if (taken.ok) return;
+    const { retryAfterS } = taken;
+    const message = `The subscription allows ${rate.ratePerS} queries a second; the next one is due in ${retryAfterS} s.`;
+    throw new Problem('rate_limited', message, { retryAfterS });
+  }
+}
+
+/** @throws Problem which says why this key may not search now */
+function refuseUnable({ disabled, suspended, permissions }: SearchKey): void {
+  if (disabled) throw new Problem('disabled_credentials', 'This API key is disabled.');
+  if (suspended)
+    throw new Problem('payment_required', 'The subscription is suspended: it has not been paid.');
+  if (!isAllowed(permissions, ['Search Certificates']))
+    throw new Problem('unauthorized', 'This API key lacks the permission "Search Certificates".');
+}

@@ -1,0 +1,69 @@
+import { X509Certificate } from 'node:crypto';
+import { anIssuance, type ForgedIssuance } from '../testing/forged-issuance';
+import { RunningSearch } from '../testing/running-search';
+
+jest.setTimeout(60_000);
+
+let search: RunningSearch;
+let certificate: ForgedIssuance;
+let precertificate: ForgedIssuance;
+let ids: string[];
+beforeAll(async () => {
+  search = await RunningSearch.start();
+  certificate = anIssuance('example.com');
+  precertificate = anIssuance('example.com', { precertificate: true });
+  ids = await search.store(certificate, precertificate);
+});
+afterAll(async () => await search.stop());
+
+it('GET /issuances/{id}.der is the certificate', async () => {
+  const answer = await search.get(`/v1/issuances/${ids[0]}.der`);
+  expect(answer.bytes).toEqual(certificate.der);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/pkix-cert',
+    'content-disposition': `attachment; filename="${ids[0]}.der"`,
+    'access-control-allow-origin': '*',
+    'cache-control': 'public, max-age=86400',
+  });
+});
+
+it('GET /issuances/{id}.pem is the same in PEM', async () => {
+  const answer = await search.get(`/v1/issuances/${ids[0]}.pem`);
+  expect(answer.headers['content-type']).toBe('application/pem-certificate-chain');
+  expect(answer.text).toBe(new X509Certificate(certificate.der).toString());
+});
+
+it('a precertificate is kept for minutes only: its certificate may come', async () => {
+  const answer = await search.get(`/v1/issuances/${ids[1]}.der`);
+  expect(answer.bytes).toEqual(precertificate.der);
+  expect(answer.headers['cache-control']).toBe('public, max-age=300');
+});
+
+describe('If-None-Match', () => {
+  it.each(['der', 'pem'])('spares whoever has the %s', async (form) => {
+    const at = `/v1/issuances/${ids[0]}.${form}`;
+    const etag = String((await search.get(at)).headers['etag']);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await search.get(at, { 'if-none-match': known });
+      expect([answer.status, answer.text, answer.headers['etag']]).toEqual([304, '', etag]);
+    }
+    expect((await search.get(at, { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  it('names the form and the certificate', async () => {
+    const paths = [`${ids[0]}.der`, `${ids[0]}.pem`, `${ids[1]}.der`];
+    const tags = await Promise.all(
+      paths.map(async (path) => (await search.get(`/v1/issuances/${path}`)).headers['etag']),
+    );
+    expect(new Set(tags).size).toBe(3);
+  });
+});
+
+it('HEAD tells the same headers', async () => {
+  const [head, get] = await Promise.all(
+    ['HEAD', 'GET'].map(async (method) => await search.call(method, `/v1/issuances/${ids[0]}.der`)),
+  );
+  expect(head?.bytes).toHaveLength(0);
+  for (const name of ['etag', 'content-type', 'content-length'])
+    expect(head?.headers[name]).toBe(get?.headers[name]);
+});

@@ -1,0 +1,52 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { RunningSearch } from '../testing/running-search';
+import { openApiDocument } from './openapi-document';
+
+const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as {
+  readonly paths: Readonly<Record<string, object>>;
+};
+
+it('keeps openapi.json as the code says', () => {
+  expect(JSON.parse(JSON.stringify(openApiDocument()))).toEqual(kept);
+});
+
+describe('with the API running', () => {
+  let search: RunningSearch;
+  const served = new Set<string>();
+  beforeAll(async () => {
+    search = await RunningSearch.start();
+    const instance = search.app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+    const tree = instance.printRoutes({ commonPrefix: false });
+    const stack: string[] = [];
+    for (const line of tree.split('\n')) {
+      const [, indent = '', part = '', methods = ''] =
+        /^([\s│]*)[├└]── (\S*)(?: \(([A-Z, ]+)\))?/.exec(line) ?? [];
+      if (part === '') continue;
+      stack.length = indent.length / 4;
+      stack.push(part);
+      if (methods.includes('GET')) served.add(stack.join('').replace(/\/{2,}/g, '/'));
+    }
+  });
+  afterAll(async () => await search.stop());
+
+  it('describes every route of the API, and no other', () => {
+    const nameless = (route: string) => route.replace(/:[a-z]+|\{[a-z]+\}/g, '*').replace(/\/$/, '');
+    const described = Object.keys(kept.paths).map((at) => nameless(`/v1${at}`));
+    const own = [...served].filter((route) => route.startsWith('/v1/') && !route.includes('/docs'));
+    expect([...new Set(own.map(nameless))].sort()).toEqual(described.sort());
+  });
+
+  it('shows Swagger UI, with every file from here', async () => {
+    const page = await search.get('/v1/docs');
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => String(file));
+    expect(files).toHaveLength(4);
+    for (const file of files) expect((await search.get(file)).status).toBe(200);
+    for (const at of ['/v1/docs/openapi.json', '/v1/openapi.json'])
+      expect((await search.get(at)).json).toEqual(kept);
+    expect((await search.get('/v1/docs/package.json')).status).toBe(404);
+  });
+});

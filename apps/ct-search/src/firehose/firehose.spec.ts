@@ -1,0 +1,99 @@
+import { anIssuance, inDays } from '../testing/forged-issuance';
+import { type Answered, RunningSearch } from '../testing/running-search';
+
+jest.setTimeout(60_000);
+
+let search: RunningSearch;
+let key: { readonly authorization: string };
+beforeAll(async () => {
+  search = await RunningSearch.start();
+  key = await search.key('firehose');
+});
+afterAll(async () => await search.stop());
+
+const newest = '9223372036854775807';
+/** What was streamed in one test is long past in the next. */
+beforeEach(async () => await search.age(newest, 200));
+
+const stream = async (query = '') => await search.get(`/v1/issuances/firehose${query}`, key);
+const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map(({ id }) => id);
+const some = async (count: number, wish = {}) =>
+  await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, wish)));
+
+it('begins with the first issuance of the last hour, over gaps and borders, and has 1,000 on a page', async () => {
+  const old = await some(700);
+  await search.age(old.at(-1), 3);
+  const hourAgo = await some(400);
+  await search.age(hourAgo.at(-1), 1.01);
+  // Known already: their positions are gaps.
+  const known = anIssuance('known.example.com');
+  await search.store(known);
+  await search.age(newest, 1.01);
+  for (let round = 0; round < 30; round += 1) await search.store(known, anIssuance('known.example.com'));
+  await search.age(newest, 1.01);
+  const recent = [
+    ...(await some(650)),
+    ...(await some(650, { notAfter: inDays(-1), notBefore: inDays(-9) })),
+  ];
+  const first = await stream('?expand=dns_names');
+  expect(idsOf(first)).toEqual(recent.slice(0, 1_000));
+  const [, address = ''] =
+    /^<https:\/\/ct\.example\.com(.*)>; rel="next"$/.exec(String(first.headers['link'])) ?? [];
+  expect(address).toBe(`/v1/issuances/firehose?expand=dns_names&after=${recent[999]}`);
+  const second = await search.get(address, key);
+  expect(idsOf(second)).toEqual(recent.slice(1_000));
+  expect(second.headers).not.toHaveProperty('link');
+  const end = await stream(`?after=${recent.at(-1)}`);
+  expect([end.text, end.headers['retry-after']]).toEqual(['[]', '300']);
+});
+
+it('begins at the end of a stream in which nothing happened for an hour', async () => {
+  expect((await stream()).text).toBe('[]');
+  await some(3);
+  await search.age(newest, 2);
+  expect((await stream()).text).toBe('[]');
+  const [id] = await some(1);
+  expect(idsOf(await stream())).toEqual([id]);
+});
+
+describe('a client that lags', () => {
+  it('is told so once what follows is older than 24 hours, and not before', async () => {
+    const [first, second, third] = await some(3);
+    await search.age(third, 23.9);
+    expect(idsOf(await stream(`?after=${first}`))).toEqual([second, third]);
+    await search.age(second, 24.1);
+    const late = await stream(`?after=${first}`);
+    expect([late.status, late.json.code, late.json.field]).toEqual([410, 'lagging_client', 'after']);
+    expect(late.headers['access-control-allow-origin']).toBe('*');
+    expect(idsOf(await stream(`?after=${second}`))).toEqual([third]);
+    expect((await stream('?after=0')).status).toBe(410);
+  });
+
+  it('is not one that has seen all of a quiet stream', async () => {
+    const ids = await some(3);
+    await search.age(newest, 100);
+    for (const after of [ids.at(-1), newest]) expect((await stream(`?after=${after}`)).text).toBe('[]');
+    const [next] = await some(1);
+    expect(idsOf(await stream(`?after=${ids.at(-1)}`))).toEqual([next]);
+  });
+});
+
+describe('is for subscriptions that include it', () => {
+  const codeWith = async (headers: Record<string, string>) => {
+    const answer = await search.get('/v1/issuances/firehose?after=x', headers);
+    return [answer.status, answer.json.code];
+  };
+  it('and says what is missing, before the query is read', async () => {
+    expect(await codeWith({})).toEqual([401, 'bad_credentials']);
+    expect(await codeWith({ authorization: 'Bearer 1_nonsense' })).toEqual([401, 'bad_credentials']);
+    expect(await codeWith(await search.key())).toEqual([403, 'not_allowed_by_plan']);
+    expect(await codeWith(await search.key('standard'))).toEqual([403, 'not_allowed_by_plan']);
+    expect(await codeWith(key)).toEqual([400, 'bad_query']);
+  });
+});
+
+it('costs two statements a page, and one more to find where it begins', async () => {
+  const [id] = await some(3);
+  const count = async (query: string) => (await search.statementsOf(() => stream(query))).length;
+  expect([await count(''), await count(`?after=${id}`)]).toEqual([3, 2]);
+});

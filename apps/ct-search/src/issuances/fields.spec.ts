@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto';
+import { nameOf, spki, tlv } from '../testing/forged-certificate';
+import { anIssuance, type ForgedIssuance, issuerNamed, type IssuanceWish } from '../testing/forged-issuance';
+import { RunningSearch } from '../testing/running-search';
+
+jest.setTimeout(60_000);
+
+let search: RunningSearch;
+beforeAll(async () => {
+  search = await RunningSearch.start();
+});
+afterAll(async () => await search.stop());
+
+let domains = 0;
+/** Stores one, and retrieves it by its domain with members expanded. */
+async function shown(
+  wish: IssuanceWish,
+  ...expand: string[]
+): Promise<{ stored: ForgedIssuance; json: Record<string, unknown> }> {
+  const domain = `f${(domains += 1)}.example.com`;
+  const stored = anIssuance([domain, `www.${domain}`], wish);
+  const [id] = await search.store(stored);
+  const found = await search.search([
+    ['domain', domain],
+    ...expand.map((name): [string, string] => ['expand', name]),
+  ]);
+  const one = await search.get(`/v1/issuances/${id}?${expand.map((name) => `expand=${name}`).join('&')}`);
+  // However it is asked for, it is the same.
+  expect(one.json).toEqual(found.json[0]);
+  return { stored, json: found.json[0] };
+}
+const base = ['id', 'tbs_sha256', 'cert_sha256', 'pubkey_sha256', 'not_before', 'not_after', 'revoked'];
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+
+describe('expandable members', () => {
+  it.each([
+    ['dns_names', ['dns_names']],
+    ['pubkey', ['pubkey']],
+    ['pubkey.curve', ['pubkey']],
+    ['pubkey_der', ['pubkey_der']],
+    ['issuer', ['issuer']],
+    ['issuer.website', ['issuer']],
+    ['revocation', ['revocation']],
+    ['revocation.time', ['revocation']],
+    ['problem_reporting', ['problem_reporting']],
+    ['cert_der', ['cert_der']],
+    ['cert', ['cert']],
+    ['id', []],
+    ['Issuer', []],
+    ['issuer.nothing', []],
+    ['issuer.', []],
+    ['.issuer', []],
+    ['dns_names.x', []],
+    ['__proto__', []],
+    ['constructor', []],
+    ['', []],
+  ])('%s adds %j and nothing else', async (expand, added) => {
+    const { json } = await shown({}, expand);
+    expect(Object.keys(json).sort()).toEqual([...base, ...added].sort());
+  });
+
+  it('of the certificate', async () => {
+    const { stored, json } = await shown({}, 'dns_names', 'cert_der', 'cert', 'pubkey_der');
+    expect(json).toMatchObject({
+      dns_names: stored.dnsNames,
+      cert_der: base64(stored.der),
+      cert: { type: 'cert', sha256: json['cert_sha256'], data: base64(stored.der) },
+      pubkey_der: base64(spki.p256),
+    });
+    expect(json['cert_sha256']).toBe(createHash('sha256').update(stored.der).digest('hex'));
+    expect(json['pubkey_sha256']).toBe(createHash('sha256').update(spki.p256).digest('hex'));
+  });
+
+  it('of a precertificate, until its certificate is known', async () => {
+    const serial = Buffer.from('1234', 'hex');
+    const precertificate = anIssuance('pre.example.com', { precertificate: true, serial });
+    const certificate = anIssuance('pre.example.com', { serial });
+    expect(precertificate.tbsSha256).toEqual(certificate.tbsSha256);
+    const [id] = await search.store(precertificate);
+    const at = `/v1/issuances/${id}?expand=cert`;
+    const before = (await search.get(at)).json;
+    expect(before.cert).toEqual({
+      type: 'precert',
+      sha256: before.cert_sha256,
+      data: base64(precertificate.der),
+    });
+    await search.store(certificate);
+    const after = (await search.get(at)).json;
+    expect(after.cert).toEqual({ type: 'cert', sha256: after.cert_sha256, data: base64(certificate.der) });
+    expect([after.id, after.tbs_sha256]).toEqual([before.id, before.tbs_sha256]);
+    expect(after.cert_sha256).not.toBe(before.cert_sha256);
+  });
+
+  it.each([
+    ['rsa', { type: 'rsa', bit_length: 2048 }],
+    ['p256', { type: 'ecdsa', curve: 'P-256' }],
+    ['p384', { type: 'ecdsa', curve: 'P-384' }],
+    ['ed25519', { type: 'unknown' }],
+  ] as const)('pubkey of %s', async (kind, pubkey) => {
+    const { json } = await shown({ spkiDer: spki[kind], precertificate: true }, 'pubkey');
+    expect(json['pubkey']).toEqual(pubkey);
+  });
+
+  it('pubkey of a key that cannot be read', async () => {
+    const { json } = await shown({ spkiDer: Buffer.alloc(0) }, 'pubkey', 'pubkey_der');
+    expect(json).toMatchObject({ pubkey: { type: 'unknown' } });
+  });
+});
+
+describe('the issuer', () => {
+  const curated = issuerNamed(nameOf(['C', 'XX'], ['O', 'Curated, Inc.'], ['CN', 'C1']), spki.rsa);
+
+  it('has base fields alone, and whatever else is asked for', async () => {
+    const { json } = await shown({}, 'issuer');
+    expect(json['issuer']).toEqual({
+      friendly_name: 'Example Trust, Inc.',
+      pubkey_sha256: createHash('sha256').update(spki.p384).digest('hex'),
+      name: 'CN=Example CA 1,O=Example Trust\\, Inc.,C=XX',
+    });
+    const { json: more } = await shown({}, 'issuer.pubkey_der', 'issuer.name_der', 'issuer.caa_domains');
+    expect(more['issuer']).toEqual({
+      ...(json['issuer'] as object),
+      pubkey_der: base64(spki.p384),
+      name_der: base64(nameOf(['C', 'XX'], ['O', 'Example Trust, Inc.'], ['CN', 'Example CA 1'])),
+      caa_domains: null,
+    });
+  });
+
+  it('is what has been found out about it', async () => {
+    await search.database.query(
+      `INSERT INTO ct_issuer_profile (spki_sha256, friendly_name, website, caa_domains, operator_name, operator_website,
+         problem_reporting, as_of, source)
+       VALUES ($1, 'Curated', 'https://curated.example', '{ca.example,"ca2.example"}', 'Operator', NULL, 'Write to us.', '2026-11-01', 'spec')`,
+      [curated.spkiSha256],
+    );
+    const { json } = await shown(
+      { issuer: curated },
+      'issuer.website',
+      'issuer.operator.name',
+      'issuer.caa_domains',
+      'problem_reporting',
+    );
+    expect(json['issuer']).toMatchObject({
+      friendly_name: 'Curated',
+      website: 'https://curated.example',
+      caa_domains: ['ca.example', 'ca2.example'],
+      operator: { name: 'Operator', website: null },
+    });
+    expect(json['problem_reporting']).toBe('Write to us.');
+  });
+
+  it.each<[string, Buffer, string, string]>([
+    ['without an organization', nameOf(['CN', 'Lone CA']), 'Lone CA', 'CN=Lone CA'],
+    ['of a country alone', nameOf(['C', 'XX']), 'C=XX', 'C=XX'],
+    ['with an organization of white space', nameOf(['O', ' '], ['CN', 'x']), 'Unknown issuer', 'CN=x,O=\\ '],
+    ['without a name', nameOf(), 'Unknown issuer', ''],
+    ['whose name is none', tlv(0x30, tlv(0x02, Buffer.from([5]))), '#3003020105', '#3003020105'],
+  ])('%s', async (_, nameDer, friendlyName, name) => {
+    const { json } = await shown({ issuer: issuerNamed(nameDer) }, 'issuer');
+    expect(json['issuer']).toMatchObject({ friendly_name: friendlyName, name });
+  });
+
+  it('whose key is not known has a digest of zeros and no octets', async () => {
+    const { json } = await shown(
+      { issuer: issuerNamed(nameOf(['CN', 'Nobody']), null) },
+      'issuer.pubkey_der',
+    );
+    expect(json['issuer']).toMatchObject({ pubkey_sha256: '0'.repeat(64), pubkey_der: '' });
+  });
+});
+
+describe('revocation', () => {
+  /** A list that covers a certificate and stays fresh; with the certificate on it, or without. */
+  async function listed(domain: string, reason: number | null): Promise<Record<string, unknown>> {
+    const [id] = await search.store(anIssuance(domain, { crlUrl: `http://crl.example.com/${domain}.crl` }));
+    await search.database.query(
+      `UPDATE ct_crl SET covers = true, fresh_until = now() + interval '1 day', checked_at = '2026-11-20T10:00:00.5Z'
+       WHERE url = $1`,
+      [`http://crl.example.com/${domain}.crl`],
+    );
+    if (reason !== null) {
+      await search.database.query(
+        `INSERT INTO ct_revocation (crl, issuer, serial, revoked_at, reason)
+         SELECT crl, issuer, serial, '2026-11-19T08:00:00Z', $2 FROM ct_issuance WHERE position = $1`,
+        [id, reason],
+      );
+    }
+    return (await search.get(`/v1/issuances/${id}?expand=revocation`)).json;
+  }
+
+  it('is unknown where nobody has said anything', async () => {
+    const { json } = await shown({}, 'revocation');
+    expect(json).toMatchObject({ revoked: null, revocation: { time: null, reason: null, checked_at: null } });
+  });
+
+  it('is false where a list says nothing of it', async () => {
+    expect(await listed('good.example.com', null)).toMatchObject({
+      revoked: false,
+      revocation: { time: null, reason: null, checked_at: '2026-11-20T10:00:00Z' },
+    });
+  });
+
+  it('is true where a list names it', async () => {
+    expect(await listed('bad.example.com', 1)).toMatchObject({
+      revoked: true,
+      revocation: { time: '2026-11-19T08:00:00Z', reason: 1, checked_at: '2026-11-20T10:00:00Z' },
+    });
+  });
+});
+
+describe('GET /issuances/{id}', () => {
+  it('retrieves one that has expired, too', async () => {
+    const end = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 1_000);
+    const [id] = await search.store(anIssuance('gone.example.com', { notAfter: end }));
+    expect((await search.get(`/v1/issuances/${id}/`)).json).toMatchObject({ id, revoked: null });
+  });
+
+  it.each([
+    '0',
+    '9223372036854775807',
+    '9223372036854775808',
+    'x',
+    '-1',
+    '1e3',
+    '%31x',
+    '__proto__',
+    'a'.repeat(900),
+  ])('answers 404 for %s', async (id) => {
+    for (const form of ['', '.der', '.pem']) {
+      const answer = await search.get(`/v1/issuances/${id}${form}`);
+      expect([answer.status, answer.json.code]).toEqual([404, 'not_found']);
+    }
+  });
+});
+
+it('ends a page early rather than make it huge, and links to what follows', async () => {
+  const padding = 13_000_000;
+  const ids = await search.store(...[1, 2, 3].map(() => anIssuance('huge.example.com', { padding })));
+  const query = { domain: 'huge.example.com', expand: 'cert_der' };
+  const first = await search.search(query);
+  expect(first.json.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2));
+  expect(String(first.headers['link'])).toContain(`after=${ids[1]}>`);
+  const second = await search.search({ ...query, after: ids[1] ?? '' });
+  expect(second.json.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2));
+  expect(second.headers).not.toHaveProperty('link');
+});

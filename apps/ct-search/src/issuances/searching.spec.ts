@@ -1,0 +1,181 @@
+import { anIssuance, inDays } from '../testing/forged-issuance';
+import { type Answered, RunningSearch } from '../testing/running-search';
+
+jest.setTimeout(60_000);
+
+let search: RunningSearch;
+beforeAll(async () => {
+  search = await RunningSearch.start();
+});
+afterAll(async () => await search.stop());
+
+const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map(({ id }) => id);
+describe('GET /issuances', () => {
+  it('lists the unexpired issuances of a name in the order of discovery, with the base fields alone', async () => {
+    const [first, second] = [
+      anIssuance('base.example.com'),
+      anIssuance(['other.example.com', 'base.example.com']),
+    ];
+    const expired = anIssuance('base.example.com', { notAfter: inDays(-1), notBefore: inDays(-90) });
+    const [id, , otherId] = await search.store(first, expired, second);
+    const answer = await search.search({ domain: 'base.example.com' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+    });
+    expect(answer.headers).not.toHaveProperty('link');
+    expect(answer.headers).not.toHaveProperty('retry-after');
+    expect(idsOf(answer)).toEqual([id, otherId]);
+    expect(answer.json[0]).toEqual({
+      id,
+      tbs_sha256: first.tbsSha256,
+      cert_sha256: first.certSha256,
+      pubkey_sha256: first.spkiSha256,
+      not_before: first.notBefore.toISOString().replace('.000', ''),
+      not_after: first.notAfter.toISOString().replace('.000', ''),
+      revoked: null,
+    });
+  });
+
+  it('takes sub-domains and wildcards as they are asked for', async () => {
+    const stored = [
+      'm.example.com',
+      '*.m.example.com',
+      'a.m.example.com',
+      'b.a.m.example.com',
+      '*.a.m.example.com',
+      'n.example.com',
+      'xm.example.com',
+    ];
+    const ids = await search.store(...stored.map((name) => anIssuance(name)));
+    const found = async (query: Record<string, string>) => {
+      const all = idsOf(await search.search(query));
+      return all.map((id) => stored[ids.indexOf(id)]);
+    };
+    expect(await found({ domain: 'm.example.com' })).toEqual(['m.example.com']);
+    expect(await found({ domain: 'm.example.com', include_subdomains: 'true' })).toEqual(stored.slice(0, 5));
+    expect(await found({ domain: 'a.m.example.com', match_wildcards: '1' })).toEqual([
+      '*.m.example.com',
+      'a.m.example.com',
+    ]);
+    expect(
+      await found({ domain: 'a.m.example.com', match_wildcards: 'true', include_subdomains: '1' }),
+    ).toEqual(stored.slice(1, 5));
+    expect(
+      await found({ domain: 'a.m.example.com', match_wildcards: '0', include_subdomains: 'false' }),
+    ).toEqual(['a.m.example.com']);
+  });
+
+  it.each([
+    ['capitals', 'CASE.Example.COM'],
+    ['a trailing dot', 'case.example.com.'],
+  ])('reads the domain with %s', async (_, domain) => {
+    await search.store(anIssuance('case.example.com'));
+    expect((await search.search({ domain })).json).not.toEqual([]);
+  });
+
+  it('finds U-labels and names that only old certificates have', async () => {
+    const stored = [
+      'xn--bcher-kva.example.com',
+      'with_underscore.example.com',
+      '-hyphen.example.com',
+      'ab--cd.example.com',
+    ];
+    const ids = await search.store(...stored.map((name) => anIssuance(name)));
+    const asked = ['Bücher.example.com', ...stored.slice(1)];
+    for (const [nth, domain] of asked.entries())
+      expect(idsOf(await search.search({ domain }))).toEqual([ids[nth]]);
+  });
+
+  it('answers an empty page with when to ask again, also ahead of the newest issuance', async () => {
+    const queries: Record<string, string>[] = [
+      { domain: 'none.example.com' },
+      { domain: 'base.example.com', after: '9223372036854775807' },
+      {
+        domain: 'base.example.com',
+        after: '9007199254740993',
+        include_subdomains: '1',
+        match_wildcards: '1',
+      },
+    ];
+    for (const query of queries) {
+      const answer = await search.search(query);
+      expect([answer.status, answer.text, answer.headers['retry-after']]).toEqual([200, '[]', '300']);
+      expect(answer.headers).not.toHaveProperty('link');
+    }
+  });
+});
+
+describe('pages', () => {
+  it('have exactly 100, link to the next with all that was asked, and end with an empty one', async () => {
+    const ids: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const some = Array.from({ length: 60 }, (_, at) =>
+        anIssuance(at % 2 === 0 ? 'w.paged.example.com' : '*.paged.example.com'),
+      );
+      ids.push(...(await search.store(...some)));
+    }
+    const query = [
+      ['domain', 'W.paged.example.com.'],
+      ['match_wildcards', '1'],
+      ['expand', 'dns_names'],
+      ['expand', 'issuer.operator'],
+      ['ignored', 'x'],
+    ] as [string, string][];
+    let answer = await search.search(query);
+    const pages = [idsOf(answer)];
+    while (answer.headers['link'] !== undefined) {
+      const [, address = ''] =
+        /^<https:\/\/ct\.example\.com(\/v1\/issuances\?[^>]*)>; rel="next"$/.exec(
+          String(answer.headers['link']),
+        ) ?? [];
+      expect(Object.fromEntries(new URLSearchParams(address.split('?')[1]))).toMatchObject({
+        domain: 'w.paged.example.com',
+        match_wildcards: 'true',
+      });
+      answer = await search.get(address);
+      expect(answer.json[0]).toMatchObject({ dns_names: expect.any(Array), issuer: { operator: null } });
+      pages.push(idsOf(answer));
+    }
+    expect(pages.map(({ length }) => length)).toEqual([100, 100, 40]);
+    expect(pages.flat()).toEqual(ids);
+    const last = await search.search([...query, ['after', ids.at(-1) ?? '']]);
+    expect([last.text, last.headers['retry-after']]).toEqual(['[]', '300']);
+  });
+
+  it('are filled up where other names share a key, however many, and never end early', async () => {
+    const alien = () => anIssuance('alien.example.net', { keysOf: ['shared.example.com'] });
+    const own = () => anIssuance('shared.example.com');
+    const aliens = async (count: number) => await search.store(...Array.from({ length: count }, alien));
+    const first = await search.store(...Array.from({ length: 30 }, own));
+    await aliens(250);
+    const then = await search.store(...Array.from({ length: 90 }, own));
+    await aliens(120);
+    const page = await search.search({ domain: 'shared.example.com', expand: 'dns_names' });
+    expect(idsOf(page)).toEqual([...first, ...then].slice(0, 100));
+    const rest = await search.search({ domain: 'shared.example.com', after: idsOf(page).at(-1) ?? '' });
+    expect(idsOf(rest)).toEqual(then.slice(70));
+    expect(rest.headers).not.toHaveProperty('link');
+  });
+
+  it('end where others are stored meanwhile, and go on with them', async () => {
+    const [id = ''] = await search.store(anIssuance('polled.example.com'));
+    const poll = async () => await search.search({ domain: 'polled.example.com', after: id });
+    expect(idsOf(await poll())).toEqual([]);
+    const [next] = await search.store(anIssuance('polled.example.com'));
+    expect(idsOf(await poll())).toEqual([next]);
+  });
+
+  it('cost three statements, and one each for certificates and for issuers that are not known yet', async () => {
+    await search.store(anIssuance('cost.example.com'));
+    const asked = async (query: Record<string, string>) =>
+      (await search.statementsOf(() => search.search({ domain: 'cost.example.com', ...query }))).length;
+    expect(await asked({})).toBe(3);
+    await asked({ expand: 'issuer' });
+    expect(await asked({ expand: 'issuer.name_der' })).toBe(3);
+    expect(await asked({ expand: 'cert' })).toBe(4);
+    expect(await asked({ domain: 'nothing.example.com' })).toBe(1);
+  });
+});

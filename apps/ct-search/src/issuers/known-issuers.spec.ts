@@ -1,0 +1,62 @@
+import type { IndexReader } from '../ct-index/index-readers';
+import { nameOf } from '../testing/forged-certificate';
+import { KnownIssuers } from './known-issuers';
+
+let nowMs = 0;
+let asked: number[][];
+let fails = false;
+let friendlyName: string;
+const reader = {
+  query: async (text: string, [ids]: [number[]]) => {
+    // Profiles of organizations are none here.
+    if (!text.includes('FROM ct_issuer AS')) return [];
+    asked.push(ids);
+    await Promise.resolve();
+    if (fails) throw new Error('away');
+    const row = {
+      spkiSha256: Buffer.alloc(32),
+      nameDer: nameOf(['CN', 'x']),
+      spkiDer: null,
+      operatorName: null,
+    };
+    return ids.filter((id) => id < 100).map((id) => ({ ...row, id, friendlyName }));
+  },
+} as unknown as IndexReader;
+
+let issuers: KnownIssuers;
+beforeEach(() => {
+  [asked, fails, friendlyName] = [[], false, 'One'];
+  issuers = new KnownIssuers(() => nowMs);
+});
+const names = async (...ids: number[]) =>
+  [...(await issuers.of(reader, new Set(ids)))].map(([id, issuer]) => [id, issuer.friendlyName]);
+
+it('are asked for once in a minute, in one statement', async () => {
+  expect(await names(1, 2)).toEqual([
+    [1, 'One'],
+    [2, 'One'],
+  ]);
+  friendlyName = 'Other';
+  nowMs += 59_999;
+  expect(await names(2, 3)).toEqual([
+    [2, 'One'],
+    [3, 'Other'],
+  ]);
+  nowMs += 1;
+  expect(await names(1)).toEqual([[1, 'Other']]);
+  expect(asked).toEqual([[1, 2], [3], [1]]);
+});
+
+it('are asked for once by all who miss them at the same time', async () => {
+  const both = await Promise.all([names(1, 2), names(2, 3), names(1)]);
+  expect(both.map(({ length }) => length)).toEqual([2, 2, 1]);
+  expect(asked).toEqual([[1, 2], [3]]);
+});
+
+it('are asked for again after nobody could tell, and left out where there are none', async () => {
+  fails = true;
+  const failed = await Promise.allSettled([names(1), names(1, 2)]);
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  fails = false;
+  expect(await names(1, 100)).toEqual([[1, 'One']]);
+});

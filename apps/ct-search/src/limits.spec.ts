@@ -1,0 +1,91 @@
+import { Pool } from 'pg';
+import { anIssuance } from './testing/forged-issuance';
+import { RunningSearch } from './testing/running-search';
+
+jest.setTimeout(60_000);
+
+describe('queries without a key', () => {
+  let search: RunningSearch;
+  beforeAll(async () => {
+    search = await RunningSearch.start({
+      ANONYMOUS_SINGLE_PER_HOUR: '3',
+      ANONYMOUS_SUBDOMAINS_PER_HOUR: '1',
+      TRUSTED_PROXIES: '127.0.0.1',
+    });
+  });
+  afterAll(async () => await search.stop());
+
+  const codes = async (client: string, ...queries: string[]) => {
+    const seen: unknown[] = [];
+    for (const query of queries) {
+      const answer = await search.get(query, { 'x-forwarded-for': client });
+      seen.push(answer.status === 200 ? 200 : answer.json.code);
+    }
+    return seen;
+  };
+  const [single, tree] = [
+    '/v1/issuances?domain=example.com',
+    '/v1/issuances?domain=example.com&include_subdomains=1',
+  ];
+
+  it('are counted by the hour once they are found valid, each sort by itself', async () => {
+    const asked = [single, '/v1/issuances?domain=com', single, '/v1/issuances/1', tree, tree, single, single];
+    const answers = await codes('192.0.2.1', ...asked);
+    expect(answers).toEqual([200, 'bad_query', 200, 'not_found', 200, 'rate_limited', 200, 'rate_limited']);
+  });
+
+  it('are counted per address and /64, and say when the next one is due', async () => {
+    expect(await codes('2001:db8::1', single, single, single)).toEqual([200, 200, 200]);
+    const refused = await search.get(single, { 'x-forwarded-for': '2001:db8::2:3' });
+    expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(60);
+    expect(await codes('2001:db8:0:1::1', single)).toEqual([200]);
+  });
+
+  it('are not those with one, which are told apart by account and key in the log', async () => {
+    const { authorization } = await search.key('standard');
+    for (let query = 0; query < 5; query += 1)
+      expect((await search.get(tree, { authorization })).status).toBe(200);
+    const basic = `Basic ${Buffer.from(`${authorization.slice('Bearer '.length)}:`).toString('base64')}`;
+    expect((await search.get(tree, { authorization: basic })).status).toBe(200);
+    const refused = await search.get('/v1/issuances?domain=com', { authorization: 'Bearer nonsense' });
+    expect([refused.status, refused.json.code]).toEqual([401, 'bad_credentials']);
+    expect(refused.headers['www-authenticate']).toBeDefined();
+  });
+});
+
+describe('the time limit of a plan', () => {
+  let search: RunningSearch;
+  let blocker: Pool;
+  beforeAll(async () => {
+    search = await RunningSearch.start({ ANONYMOUS_TIME_LIMIT: '300ms' });
+    blocker = new Pool({ connectionString: search.database.url, max: 1 });
+    await search.store(anIssuance('example.com'));
+    await search.database.query(`UPDATE search_plan SET time_limit_ms = 300 WHERE is_default`);
+  });
+  afterAll(async () => {
+    await blocker.end();
+    await search.stop();
+  });
+
+  it('ends the statement in the database, and the query is answered 504', async () => {
+    const key = await search.key();
+    const lock = await blocker.connect();
+    await lock.query('BEGIN');
+    await lock.query('LOCK TABLE ct_issuance IN ACCESS EXCLUSIVE MODE');
+    const paths = ['/v1/issuances?domain=example.com', '/v1/issuances/1', '/v1/issuances/1.der'];
+    for (const headers of [{}, key]) {
+      for (const at of paths) {
+        const answer = await search.get(at, headers);
+        expect([answer.status, answer.json.code]).toEqual([504, 'timeout']);
+      }
+    }
+    const running = await search.database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE application_name = 'ct-search' AND state = 'active'`,
+    );
+    expect(running).toEqual([]);
+    await lock.query('ROLLBACK');
+    lock.release();
+    expect((await search.get(paths[0] ?? '', key)).status).toBe(200);
+  });
+});

@@ -1,0 +1,37 @@
+import { eventually, type SeverableLink, severableLink } from '@certwright/testing';
+import { anIssuance } from './testing/forged-issuance';
+import { RunningSearch } from './testing/running-search';
+
+jest.setTimeout(60_000);
+
+const query = '/v1/issuances?domain=example.com&expand=issuer';
+
+it('answers 503 with when to come back while the ct database is away, and goes on when it is back', async () => {
+  let link: SeverableLink | undefined;
+  const search = await RunningSearch.start(async (databaseUrl) => {
+    const url = new URL(databaseUrl);
+    link = await severableLink({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${link.port}`;
+    return { CT_DATABASE_URL: url.href };
+  });
+  try {
+    await search.store(anIssuance('example.com'));
+    expect((await search.get(query)).json).toHaveLength(1);
+    link?.cut();
+    for (const at of [query, '/v1/issuances/1', '/v1/issuances/1.pem', '/v1/status']) {
+      const answer = await search.get(at);
+      expect([answer.status, answer.json.code]).toEqual([503, 'service_outage']);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(answer.headers['access-control-allow-origin']).toBe('*');
+    }
+    expect((await search.get('/readyz')).status).toBe(503);
+    link?.mend();
+    await eventually(async () => expect((await search.get(query)).json).toHaveLength(1), {
+      withinMs: 10_000,
+    });
+    expect((await search.get('/v1/status')).status).toBe(200);
+  } finally {
+    await search.stop();
+    await link?.close();
+  }
+});

@@ -1,0 +1,50 @@
+import { logReports, streamEnd } from '@certwright/ct-persistence';
+import { Public } from '@certwright/service';
+import { Controller, Get, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { IndexReaders } from '../ct-index/index-readers';
+import { sendJson } from '../wire/answer';
+import { statusJson } from './status-json';
+
+/** How long an answer is given again, seconds: however many ask, the database is asked once. */
+const reusedS = 1;
+
+const timeLimitMs = 5_000;
+
+interface Kept {
+  readonly json: Promise<string>;
+  readonly untilMs: number;
+}
+
+/** How the service keeps up with the logs, for anybody. */
+@Controller('v1/status')
+@Public()
+export class StatusController {
+  private kept: Kept | undefined;
+
+  constructor(private readonly readers: IndexReaders) {}
+
+  @Get()
+  async status(@Res() reply: FastifyReply): Promise<void> {
+    sendJson(reply, await this.present(), { 'cache-control': `public, max-age=${reusedS}` });
+  }
+
+  private async present(): Promise<string> {
+    const nowMs = performance.now();
+    if (this.kept === undefined || nowMs >= this.kept.untilMs) {
+      const kept = { json: this.ask(), untilMs: nowMs + reusedS * 1_000 };
+      this.kept = kept;
+      // What went wrong is not kept: the next one asks again.
+      kept.json.catch(() => {
+        if (this.kept === kept) this.kept = undefined;
+      });
+    }
+    return await this.kept.json;
+  }
+
+  private async ask(): Promise<string> {
+    const reader = this.readers.within(timeLimitMs);
+    const [logs, end] = await Promise.all([logReports(reader), streamEnd(reader)]);
+    return JSON.stringify(statusJson(logs, end, new Date()));
+  }
+}

@@ -1,0 +1,64 @@
+import { generateKeyPairSync } from 'node:crypto';
+
+/** DER, as far as specs need it; lengths and times are right, the rest is whatever was wished for. */
+export function tlv(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(parts);
+  if (body.length < 0x80) return Buffer.concat([Buffer.from([tag, body.length]), body]);
+  const digits = body.length.toString(16);
+  const length = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
+  return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
+}
+
+const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
+const oid = (digits: string) => tlv(0x06, Buffer.from(digits, 'hex'));
+const text = (tag: number, value: string) => tlv(tag, Buffer.from(value));
+const time = (date: Date) => text(0x18, `${date.toISOString().replace(/[-:T]/g, '').slice(0, 14)}Z`);
+const ecdsaWithSha256 = seq(oid('2a8648ce3d040302'));
+const poison = seq(oid('2b06010401d679020403'), tlv(0x01, Buffer.from([0xff])), tlv(0x04, tlv(0x05)));
+
+/** A Name from its most general attribute down: `['C', 'US']`. */
+export function nameOf(...attributes: readonly (readonly [keyof typeof attributeTypes, string])[]): Buffer {
+  return seq(
+    ...attributes.map(([type, value]) => tlv(0x31, seq(oid(attributeTypes[type]), text(0x0c, value)))),
+  );
+}
+
+const attributeTypes = { C: '550406', O: '55040a', CN: '550403' } as const;
+
+export const spki = {
+  rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ type: 'spki', format: 'der' }),
+  p256: generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' }),
+  p384: generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ type: 'spki', format: 'der' }),
+  ed25519: generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'der' }),
+} as const;
+
+export interface CertificateWish {
+  readonly names: readonly string[];
+  readonly issuerName: Uint8Array;
+  readonly spkiDer: Uint8Array;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly precertificate: boolean;
+  readonly serial: Uint8Array;
+  /** Octets of an extension that nobody knows. */
+  readonly padding: number;
+}
+
+/** With a signature that nobody made: nothing here verifies one. */
+export function forgeCertificate(wish: CertificateWish): Buffer {
+  const names = seq(...wish.names.map((name) => text(0x82, name)));
+  const extensions = [seq(oid('551d11'), tlv(0x04, names))];
+  if (wish.padding > 0) extensions.push(seq(oid('2a030405'), tlv(0x04, Buffer.alloc(wish.padding, 0x5a))));
+  if (wish.precertificate) extensions.push(poison);
+  const tbs = seq(
+    tlv(0xa0, tlv(0x02, Buffer.from([2]))),
+    tlv(0x02, wish.serial),
+    ecdsaWithSha256,
+    wish.issuerName,
+    seq(time(wish.notBefore), time(wish.notAfter)),
+    seq(),
+    wish.spkiDer,
+    tlv(0xa3, seq(...extensions)),
+  );
+  return seq(tbs, ecdsaWithSha256, tlv(0x03, Buffer.from([0]), Buffer.alloc(70, 0x77)));
+}

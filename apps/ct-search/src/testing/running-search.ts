@@ -1,0 +1,201 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { request } from 'node:http';
+import {
+  CrlIds,
+  crlsOf,
+  ctDataSource,
+  ensurePartitions,
+  IssuerIds,
+  storeIssuances,
+} from '@certwright/ct-persistence';
+import {
+  apiKeySha256,
+  createLogger,
+  Metrics,
+  mintApiKey,
+  Readiness,
+  type RunningProcess,
+} from '@certwright/service';
+import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Client } from 'pg';
+import type { DataSource } from 'typeorm';
+import { searchSettings } from '../config';
+import { start } from '../start';
+import type { ForgedIssuance } from './forged-issuance';
+
+type Settings = Readonly<Record<string, string>>;
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** The body as JSON; undefined when it is empty or something else. */
+  readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs read whatever came
+}
+
+const generousLimits = {
+  ANONYMOUS_PER_S: '100000',
+  ANONYMOUS_PER_MIN: '1000000',
+  ANONYMOUS_SINGLE_PER_HOUR: '10000000',
+  ANONYMOUS_SUBDOMAINS_PER_HOUR: '10000000',
+};
+
+/** Positions of a partition: small, so that pages cross their borders. */
+const positionsPerPartition = 500;
+const room = 6_000;
+
+/** The whole API on a real PostgreSQL, which holds both databases, a real Redis and a real port. */
+export class RunningSearch {
+  private readonly closes: (() => unknown)[] = [];
+  private readonly ids = new IssuerIds();
+  private readonly crls = new CrlIds();
+  readonly logged: string[] = [];
+  app: NestFastifyApplication;
+  url: string;
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly redis: TestRedis,
+    private readonly ct: DataSource,
+    readonly readiness: Readiness,
+  ) {}
+
+  /** @param settings on top of generous limits; may depend on where the database is */
+  static async start(
+    settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
+  ): Promise<RunningSearch> {
+    const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
+    const special = typeof settings === 'function' ? await settings(database.url) : settings;
+    const ct = ctDataSource({
+      url: database.url,
+      applicationName: 'spec',
+      poolSize: 4,
+      statementTimeoutMs: 30_000,
+    });
+    await ct.initialize();
+    await ct.runMigrations({ transaction: 'each' });
+    await ensurePartitions(ct, new Date(), room, positionsPerPartition);
+    const search = new RunningSearch(database, redis, ct, new Readiness({ reuseMs: 0 }));
+    const config = searchSettings.read({
+      DATABASE_URL: database.url,
+      CT_DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+      PORT: '0',
+      PUBLIC_URL: 'https://ct.example.com',
+      LOG_LEVEL: 'silent',
+      DRAIN_TIME: '0',
+      ...generousLimits,
+      ...special,
+    });
+    const running: RunningProcess = {
+      name: 'ct-search',
+      log: createLogger('ct-search', config.LOG_LEVEL, { write: (line) => void search.logged.push(line) }),
+      metrics: new Metrics('ct-search'),
+      readiness: search.readiness,
+      opened: (_name, close) => void search.closes.unshift(close),
+    };
+    try {
+      search.app = await start(config, running);
+    } catch (error) {
+      await search.stop();
+      throw error;
+    }
+    search.readiness.started();
+    search.url = (await search.app.getUrl()).replace('[::1]', '127.0.0.1');
+    return search;
+  }
+
+  async stop(): Promise<void> {
+    for (const close of this.closes) await close();
+    await this.ct.destroy();
+    await Promise.all([this.database.dispose(), this.redis.dispose()]);
+  }
+
+  /** One transaction, as ct-ingest stores a batch. @returns ids of the issuances, in the order given */
+  async store(...issuances: readonly ForgedIssuance[]): Promise<string[]> {
+    await this.ids.ensure(
+      this.ct.manager,
+      issuances.map(({ issuer }) => issuer),
+    );
+    const crls = await crlsOf(this.ct.manager, this.crls, this.ids, issuances);
+    await this.ct.transaction(async (tx) => await storeIssuances(tx, this.ids, issuances, crls));
+    const hashes = issuances.map(({ tbsSha256 }) => Buffer.from(tbsSha256, 'hex'));
+    const rows = await this.database.query<{ position: string }>(
+      `SELECT position FROM unnest($1::bytea[]) WITH ORDINALITY AS given (tbs_sha256, nth)
+       JOIN ct_issuance USING (tbs_sha256) ORDER BY nth`,
+      [hashes],
+    );
+    return rows.map(({ position }) => position);
+  }
+
+  /** As if these and all before them had been discovered so many hours ago. */
+  async age(id: string | undefined, hours: number): Promise<void> {
+    await this.database.query(
+      `UPDATE ct_issuance SET discovered_at = now() - $2::float8 * interval '1 hour'
+       WHERE position <= $1 AND discovered_at > now() - $2::float8 * interval '1 hour'`,
+      [id, hours],
+    );
+  }
+
+  /** A new account with an API key. @param plan none: the default one @returns the header that presents the key */
+  async key(plan?: string): Promise<{ readonly authorization: string }> {
+    const accountId = String(randomInt(1, 2 ** 47));
+    const apiKey = mintApiKey(accountId, randomBytes);
+    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
+    await this.database.query(
+      `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, '{Search Certificates}')`,
+      [accountId, apiKeySha256(apiKey)],
+    );
+    if (plan !== undefined) {
+      await this.database.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, $2)`, [
+        accountId,
+        plan,
+      ]);
+    }
+    return { authorization: `Bearer ${apiKey}` };
+  }
+
+  /** Names of the statements' tables that the API sends to the ct database for what `work` asks, in order. */
+  async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+    const statements: string[] = [];
+    const query = jest.spyOn(Client.prototype, 'query');
+    await work();
+    for (const [statement] of query.mock.calls as unknown[][]) {
+      statements.push(typeof statement === 'string' ? statement : (statement as { text: string }).text);
+    }
+    query.mockRestore();
+    return statements.filter((statement) => statement.includes('ct_'));
+  }
+
+  get = async (path: string, headers: Settings = {}): Promise<Answered> =>
+    await this.call('GET', path, headers);
+
+  /** A search, by the parameters as pairs or as an object. */
+  search = async (query: Settings | readonly [string, string][], headers: Settings = {}): Promise<Answered> =>
+    await this.get(
+      `/v1/issuances?${new URLSearchParams(query as Record<string, string>).toString()}`,
+      headers,
+    );
+
+  /** The path goes out as it is written. */
+  async call(method: string, path: string, headers: Settings = {}): Promise<Answered> {
+    const { hostname, port } = new URL(this.url);
+    return await new Promise((resolve, reject) => {
+      const sent = request({ hostname, port, method, path, headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const bytes = Buffer.concat(chunks);
+          const isJson = bytes.length > 0 && response.headers['content-type']?.startsWith('application/json');
+          const text = bytes.toString();
+          const json = isJson ? JSON.parse(text) : undefined;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, text, json });
+        });
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+  }
+}

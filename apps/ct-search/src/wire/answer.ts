@@ -1,0 +1,18 @@
+import type { FastifyReply } from 'fastify';
+
+const jsonContentType = 'application/json; charset=utf-8';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** @param json already written */
+export function sendJson(reply: FastifyReply, json: string, headers: Headers = {}): void {
+  void reply
+    .code(200)
+    .headers({ 'content-type': jsonContentType, ...headers })
+    .send(json);
+}
+
+/** As bytes: to a text Fastify adds a charset. */
+export function sendBytes(reply: FastifyReply, bytes: string | Buffer, headers: Headers): void {
+  void reply.code(200).headers(headers).send(Buffer.from(bytes));
+}

@@ -1,0 +1,18 @@
+import { anIssuance } from '../testing/forged-issuance';
+import { issuanceExpansion } from './expansion';
+import { issuanceJson } from './issuance-json';
+
+it('tells the digest of the certificate that it shows, also where that came after the issuance was read', () => {
+  const [before, after] = [anIssuance('example.com', { precertificate: true }), anIssuance('example.com')];
+  const octets = (digits: string) => Buffer.from(digits, 'hex');
+  const digests = { tbsSha256: octets(before.tbsSha256), certSha256: octets(before.certSha256) };
+  const more = { spkiSha256: octets(before.spkiSha256), position: '7', issuer: 1, crl: null };
+  const issuance = { ...before, ...digests, ...more, discoveredAt: new Date() };
+  const revocation = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null } as const;
+  const certificate = { sha256: octets(after.certSha256), precertificate: false, der: after.der };
+  const facts = { issuance, revocation, issuer: null, certificate };
+  const shown = JSON.parse(issuanceJson(facts, issuanceExpansion(['cert', 'cert_der']))) as object;
+  const sha256 = after.certSha256;
+  const data = after.der.toString('base64');
+  expect(shown).toMatchObject({ cert_sha256: sha256, cert_der: data, cert: { type: 'cert', sha256, data } });
+});

@@ -1,0 +1,32 @@
+const dayMs = 86_400_000;
+
+/** Days that are remembered: certificates begin and end on few. */
+const mostDays = 4_096;
+
+const days = new Map<number, string>();
+
+const pairs = Array.from({ length: 60 }, (_, each) => String(each).padStart(2, '0'));
+
+/** RFC 3339, UTC, without fractions. In a tenth of the time of `toISOString`: half of a page is timestamps and digests. */
+export function timestamp(instant: Date): string {
+  const ms = instant.getTime();
+  const day = Math.floor(ms / dayMs);
+  const second = Math.floor((ms - day * dayMs) / 1_000);
+  const time = `${pairs[Math.floor(second / 3_600)]}:${pairs[Math.floor(second / 60) % 60]}:${pairs[second % 60]}`;
+  return `${dateOf(day)}T${time}Z`;
+}
+
+/** @param day since 1970-01-01 */
+function dateOf(day: number): string {
+  let date = days.get(day);
+  if (date === undefined) {
+    date = new Date(day * dayMs).toISOString().slice(0, 10);
+    if (days.size >= mostDays) days.clear();
+    days.set(day, date);
+  }
+  return date;
+}
+
+export function timestampOrNull(instant: Date | null): string | null {
+  return instant === null ? null : timestamp(instant);
+}

@@ -1,0 +1,118 @@
+import { logRestMs, refusedDelayMs } from './back-off';
+import { judgeAnswer } from './judge-answer';
+import { readSct } from './read-sct';
+
+const now = new Date('2026-11-20T10:00:00Z');
+const sct = {
+  sct_version: 0,
+  id: Buffer.alloc(32, 7).toString('base64'),
+  timestamp: 1_795_300_000_123,
+  extensions: '',
+  signature: Buffer.from('0403000201ff', 'hex').toString('base64'),
+};
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+const judged = (
+  status: number,
+  body: Buffer = Buffer.alloc(0),
+  headers: Record<string, string> = {},
+  truncated = false,
+) => judgeAnswer({ status, headers, body, truncated }, now);
+
+describe('an SCT', () => {
+  it('is kept in the form that stands in certificates', () => {
+    const extensions = Buffer.from('0000050000000001', 'hex');
+    expect(readSct(json({ ...sct, extensions: extensions.toString('base64') }))).toEqual({
+      sct: Buffer.concat([
+        Buffer.of(0),
+        Buffer.alloc(32, 7),
+        uint64(sct.timestamp),
+        Buffer.of(0, 8),
+        extensions,
+        Buffer.from('0403000201ff', 'hex'),
+      ]),
+      loggedAt: new Date(sct.timestamp),
+    });
+  });
+
+  it.each([
+    ['no JSON', Buffer.from('<html>')],
+    ['no object', json(null)],
+    ['an array', json([sct])],
+    ['another version', json({ ...sct, sct_version: 1 })],
+    ['a version in words', json({ ...sct, sct_version: '0' })],
+    ['an id of 31 octets', json({ ...sct, id: Buffer.alloc(31).toString('base64') })],
+    ['an id that is no base64', json({ ...sct, id: '*'.repeat(44) })],
+    ['no timestamp', json({ ...sct, timestamp: undefined })],
+    ['a timestamp beyond any clock', json({ ...sct, timestamp: 9e15 })],
+    ['a timestamp before any', json({ ...sct, timestamp: -1 })],
+    ['a fraction', json({ ...sct, timestamp: 1.5 })],
+    ['no extensions', json({ ...sct, extensions: null })],
+    ['too long extensions', json({ ...sct, extensions: Buffer.alloc(65_536).toString('base64') })],
+    ['no signature', json({ ...sct, signature: '' })],
+    [
+      'a signature of another length than it says',
+      json({ ...sct, signature: Buffer.from('0403000301ff', 'hex').toString('base64') }),
+    ],
+    ['a signature longer than any', json({ ...sct, signature: Buffer.alloc(4_096).toString('base64') })],
+    ['members of the prototype', Buffer.from(`{"__proto__":${JSON.stringify(sct)}}`)],
+  ])('is none with %s', (_, body) => {
+    expect(readSct(body)).toBeNull();
+    expect(judged(200, body)).toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+function uint64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
+}
+
+describe('what a log answers', () => {
+  it('is a promise only with 200 and in whole', () => {
+    expect(judged(200, json(sct))).toMatchObject({
+      kind: 'logged',
+      promise: { loggedAt: new Date(sct.timestamp) },
+    });
+    expect(judged(202, json(sct))).toMatchObject({ kind: 'unavailable' });
+    expect(judged(200, json(sct), {}, true)).toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('is a refusal of this certificate with its reason, made printable and short', () => {
+    const told = (body: Buffer) => judged(400, body);
+    expect(told(json({ error_message: 'The chain leads to no root.' }))).toEqual({
+      kind: 'refused',
+      problem: 'The log answered 400: The chain leads to no root.',
+    });
+    expect(told(Buffer.from('a\0b\u202ec\n'))).toEqual({
+      kind: 'refused',
+      problem: 'The log answered 400: a b c.',
+    });
+    expect(told(Buffer.alloc(0))).toEqual({ kind: 'refused', problem: 'The log answered 400.' });
+    expect((told(Buffer.alloc(16_384, 'x')) as { problem: string }).problem).toHaveLength(224);
+    for (const status of [403, 409, 413, 422]) expect(judged(status)).toMatchObject({ kind: 'refused' });
+  });
+
+  it.each([301, 401, 404, 405, 408, 429, 500, 502, 503, 504])('speaks of the log with %i', (status) => {
+    expect(judged(status)).toEqual({
+      kind: 'unavailable',
+      problem: `The log answered ${status}.`,
+      retryAfterMs: null,
+    });
+    expect(judged(status, undefined, { 'retry-after': '7' })).toMatchObject({ retryAfterMs: 7_000 });
+  });
+});
+
+describe('the pauses', () => {
+  it('of a log grow to five minutes, or are as long as it says, a second at least and a day at most', () => {
+    expect([1, 2, 3, 9, 10, 1_000].map((failures) => logRestMs(failures, null))).toEqual([
+      1_000, 2_000, 4_000, 256_000, 300_000, 300_000,
+    ]);
+    expect([0, 7_000, 1e12].map((told) => logRestMs(50, told))).toEqual([1_000, 7_000, 86_400_000]);
+  });
+
+  it('of a certificate that was refused grow to six hours', () => {
+    expect([1, 2, 8, 9, 2_000].map(refusedDelayMs)).toEqual([
+      5_000, 15_000, 10_935_000, 21_600_000, 21_600_000,
+    ]);
+  });
+});

@@ -1,0 +1,47 @@
+import type { GuardedAnswer } from '@certwright/outbound';
+import type { LogPromise } from '@certwright/persistence';
+import { printable } from '../acme/printable';
+import { readRetryAfter } from '../acme/retry-after';
+import { readSct } from './read-sct';
+
+/** What became of one submission. */
+export type Submitted =
+  | { readonly kind: 'logged'; readonly promise: LogPromise }
+  /** The log does not take this certificate, at least not now. */
+  | { readonly kind: 'refused'; readonly problem: string }
+  /** The log is not there, has enough for now, or is none: true of every certificate. */
+  | { readonly kind: 'unavailable'; readonly problem: string; readonly retryAfterMs: number | null };
+
+/** Statuses of requests that are wrong themselves (RFC 9110, section 15.5); the others speak of the place or the time. */
+const refusals: ReadonlySet<number> = new Set([400, 403, 409, 413, 422]);
+
+/** Characters of a log's own explanation that are kept. */
+const longestReason = 200;
+
+type Answer = Pick<GuardedAnswer, 'status' | 'headers' | 'body' | 'truncated'>;
+
+export function judgeAnswer({ status, headers, body, truncated }: Answer, now: Date): Submitted {
+  const promise = status === 200 && !truncated ? readSct(body) : null;
+  if (promise !== null) return { kind: 'logged', promise };
+  if (refusals.has(status))
+    return { kind: 'refused', problem: `The log answered ${status}${reasonIn(body)}.` };
+  const retryAt = readRetryAfter(headers['retry-after'], now);
+  const retryAfterMs = retryAt === null ? null : retryAt.getTime() - now.getTime();
+  const problem =
+    status === 200 ? 'The log answered with something that is no SCT.' : `The log answered ${status}.`;
+  return { kind: 'unavailable', problem, retryAfterMs };
+}
+
+/** `error_message`, as logs have it, or the text that others send. */
+function reasonIn(body: Buffer): string {
+  const text = body.toString('utf8');
+  let reason = text;
+  try {
+    const { error_message: message } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof message === 'string') reason = message;
+  } catch {
+    // It is plain text.
+  }
+  const told = printable(reason, longestReason).replace(/\.$/, '');
+  return told === '' ? '' : `: ${told}`;
+}

@@ -1,0 +1,72 @@
+import type { LogPromise } from '@certwright/persistence';
+import { decodeBase64 } from '@certwright/pki';
+
+/** v1 (RFC 6962, section 3.2). */
+const version = 0;
+
+const logIdOctets = 32;
+const longestExtensions = 0xffff;
+/** Two octets of algorithms, two of length, and RSA of 16,384 bits. */
+const longestSignature = 4 + 2_048;
+const algorithmOctets = 2;
+
+/**
+ * The answer to `add-chain` (section 4.1) as an SCT. Its signature is not verified: a log is known here by its URL alone,
+ * and nothing is built on the promise but that it need not be asked for again.
+ *
+ * @returns null when it is no such answer
+ */
+export function readSct(body: Buffer): LogPromise | null {
+  const { sct_version, id, timestamp, extensions, signature } = membersOf(body);
+  const logId = octets(id, logIdOctets);
+  const extra = extensions === '' ? Buffer.alloc(0) : octets(extensions, longestExtensions);
+  const signed = octets(signature, longestSignature);
+  if (sct_version !== version || logId?.length !== logIdOctets || !isTime(timestamp)) return null;
+  if (extra === null || signed === null || !isDigitallySigned(signed)) return null;
+  const sct = Buffer.concat([
+    Buffer.of(version),
+    logId,
+    uint64(timestamp),
+    uint16(extra.length),
+    extra,
+    signed,
+  ]);
+  return { sct, loggedAt: new Date(timestamp) };
+}
+
+function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function octets(value: unknown, most: number): Buffer | null {
+  const decoded = typeof value === 'string' ? decodeBase64(value, most) : null;
+  return decoded?.ok === true ? Buffer.from(decoded.bytes) : null;
+}
+
+/** What JavaScript and PostgreSQL both take for a time: until the year 9999. */
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < Date.UTC(10_000, 0);
+}
+
+/** Algorithms and a vector that is as long as it says (RFC 5246, section 4.7). */
+function isDigitallySigned(bytes: Buffer): boolean {
+  const head = algorithmOctets + 2;
+  return bytes.length > head && bytes.readUInt16BE(algorithmOctets) === bytes.length - head;
+}
+
+function uint64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
+}
+
+function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
+}

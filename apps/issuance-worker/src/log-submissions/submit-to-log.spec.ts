@@ -1,0 +1,283 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { AddressGuard } from '@certwright/outbound';
+import { LogSubmissions } from '@certwright/persistence';
+import { type Child, eventually, freePort, startChild } from '@certwright/testing';
+import { Issuing } from '../testing/issuing';
+import { opensslCsr } from '../testing/opened-issuance';
+import { type SubmittingPorts, submitToLog } from './submit-to-log';
+
+const workspaceRoot = path.join(__dirname, '../../../..');
+const names = ['submitted.example.com'];
+
+let issuing: Issuing;
+let csr: Buffer;
+let submissions: LogSubmissions;
+beforeAll(async () => {
+  issuing = await Issuing.open();
+  csr = opensslCsr(names);
+  submissions = new LogSubmissions(issuing.database);
+}, 60_000);
+afterAll(async () => await issuing.close());
+
+const issue = async () => (await issuing.issued(names, csr)).certificateId;
+
+/** A log that answers as it is told to. */
+class ToldLog {
+  readonly chains: string[][] = [];
+  answer: { status: number; headers?: Record<string, string>; body?: unknown; silent?: boolean } = {
+    status: 200,
+  };
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async open(): Promise<ToldLog> {
+    const server = createServer((request, response) => {
+      const pieces: Buffer[] = [];
+      request
+        .on('data', (piece: Buffer) => pieces.push(piece))
+        .on('end', () => {
+          log.chains.push((JSON.parse(Buffer.concat(pieces).toString()) as { chain: string[] }).chain);
+          const { status, headers = {}, body = sct, silent = false } = log.answer;
+          if (!silent)
+            response
+              .writeHead(request.url === '/ct/v1/add-chain' ? status : 404, headers)
+              .end(typeof body === 'string' ? body : JSON.stringify(body));
+        });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const log = new ToldLog(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    return log;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+const sct = {
+  sct_version: 0,
+  id: Buffer.alloc(32, 7).toString('base64'),
+  timestamp: Date.parse('2026-11-20T10:00:00Z'),
+  extensions: '',
+  signature: Buffer.from('0403000201ff', 'hex').toString('base64'),
+};
+
+let log: ToldLog;
+let events: string[];
+beforeEach(async () => {
+  log = await ToldLog.open();
+  events = [];
+  await issuing.database.query(`DELETE FROM log_submission; UPDATE ca_signing SET logs_chosen = true`);
+});
+afterEach(async () => await log.close());
+
+function round(change: Partial<SubmittingPorts> = {}, url = log.url): () => Promise<number> {
+  return submitToLog(
+    {
+      submissions,
+      guard: new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] }),
+      logUrls: [url],
+      userAgent: 'spec',
+      events: {
+        logged: () => void events.push('logged'),
+        refused: (_, problem) => void events.push(problem),
+        unavailable: (_, problem, restMs) => void events.push(`${problem} ${restMs}`),
+      },
+      ...change,
+    },
+    url,
+  );
+}
+
+const rows = async () =>
+  await issuing.database.query<
+    { certificate_id: string; attempts: number; last_error: string | null; logged: boolean; due: boolean }[]
+  >(
+    `SELECT certificate_id, attempts, last_error, sct IS NOT NULL AS logged, due_at <= clock_timestamp() AS due
+     FROM log_submission ORDER BY certificate_id`,
+  );
+const endLeases = async () => await issuing.database.query(`UPDATE log_submission SET due_at = now()`);
+
+describe('a round of submissions', () => {
+  it('shows a new certificate with its chain to the log, and never again', async () => {
+    const certificateId = await issue();
+    const next = round();
+    expect(await next()).toBe(1_000);
+    expect(await next()).toBe(1_000);
+    const [stored] = await issuing.database.query<
+      { leaf: Buffer; chain: Buffer[]; root: Buffer; sct: Buffer; logged_at: Date }[]
+    >(
+      `SELECT leaf, chain, root, sct, logged_at FROM certificate
+       JOIN certificate_chain ON certificate_chain.sha256 = chain_sha256
+       JOIN log_submission ON certificate_id = certificate.id WHERE certificate.id = $1`,
+      [certificateId],
+    );
+    if (stored === undefined) throw new Error('it is stored');
+    const chain = [stored.leaf, ...stored.chain, stored.root].map((der) => der.toString('base64'));
+    expect(chain).toHaveLength(3);
+    expect(log.chains).toEqual([chain]);
+    expect(stored.logged_at).toEqual(new Date(sct.timestamp));
+    expect(stored.sct.subarray(1, 33)).toEqual(Buffer.alloc(32, 7));
+    expect(events).toEqual(['logged']);
+  });
+
+  it('comes again at once while there is more', async () => {
+    for (let nth = 0; nth < 9; nth++) await issue();
+    const next = round();
+    expect([await next(), await next()]).toEqual([0, 1_000]);
+    expect((await rows()).filter(({ logged }) => logged)).toHaveLength(9);
+    expect(log.chains).toHaveLength(9);
+  });
+
+  it('leaves a log alone that has enough, for as long as it says, and gives back what it held', async () => {
+    for (let nth = 0; nth < 6; nth++) await issue();
+    log.answer = { status: 429, headers: { 'retry-after': '30' }, body: '' };
+    const next = round();
+    expect(await next()).toBe(30_000);
+    expect(log.chains.length).toBeLessThanOrEqual(4);
+    expect(await rows()).toEqual(
+      Array.from(
+        { length: 6 },
+        () => expect.objectContaining({ attempts: 0, due: true, logged: false, last_error: null }) as object,
+      ),
+    );
+    log.answer = { status: 200 };
+    expect(await next()).toBe(1_000);
+    expect((await rows()).every(({ logged, attempts }) => logged && attempts === 1)).toBe(true);
+  });
+
+  it.each([
+    ['that is broken', { status: 503 }, 'The log answered 503.'],
+    [
+      'that sends somewhere else',
+      { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+      'The log answered 302.',
+    ],
+    [
+      'that answers with a page',
+      { status: 200, body: '<html>' },
+      'The log answered with something that is no SCT.',
+    ],
+    [
+      'that answers without end',
+      { status: 200, body: ' '.repeat(20_000) + JSON.stringify(sct) },
+      'The log answered with something that is no SCT.',
+    ],
+    ['that says nothing', { status: 200, silent: true }, 'timed out'],
+  ])('waits longer and longer for a log %s', async (_, answer, problem) => {
+    await issue();
+    log.answer = answer;
+    const next = round(problem === 'timed out' ? { timeoutMs: 300 } : {});
+    expect([await next(), await next(), await next()]).toEqual([1_000, 2_000, 4_000]);
+    expect(events).toHaveLength(3);
+    if (problem !== 'timed out') expect(events[0]).toBe(`${problem} 1000`);
+    log.answer = { status: 200 };
+    expect(await round()()).toBe(1_000);
+    expect(await rows()).toMatchObject([{ logged: true }]);
+  });
+
+  it('goes on with the others when one is refused, which waits by itself', async () => {
+    const refused = await issue();
+    log.answer = { status: 400, body: { error_message: 'The chain leads to none of the accepted roots.' } };
+    const next = round();
+    expect(await next()).toBe(1_000);
+    const problem = 'The log answered 400: The chain leads to none of the accepted roots.';
+    expect(events).toEqual([problem]);
+    log.answer = { status: 200 };
+    const other = await issue();
+    expect(await next()).toBe(1_000);
+    const found = new Map((await rows()).map((row) => [row.certificate_id, row]));
+    expect(found.get(other)).toMatchObject({ logged: true });
+    expect(found.get(refused)).toMatchObject({ logged: false, due: false, attempts: 1, last_error: problem });
+    await endLeases();
+    await next();
+    expect((await rows()).every(({ logged }) => logged)).toBe(true);
+  });
+
+  it('asks again when it was killed between the answer and the row, and nothing is submitted while the lease holds', async () => {
+    await issue();
+    const killed = Object.assign(new LogSubmissions(issuing.database), {
+      logged: async () => await Promise.reject(new Error('killed')),
+    });
+    await expect(round({ submissions: killed })()).rejects.toThrow('killed');
+    const next = round();
+    await next();
+    expect([log.chains.length, await rows()]).toMatchObject([1, [{ logged: false }]]);
+    await endLeases();
+    await next();
+    expect([log.chains.length, await rows()]).toMatchObject([2, [{ logged: true, attempts: 2 }]]);
+    expect(log.chains[1]).toEqual(log.chains[0]);
+  });
+
+  it('connects to no special-purpose address that the operator has not allowed', async () => {
+    await issue();
+    const next = round({ guard: new AddressGuard({ allowedNetworks: [] }) });
+    expect(await next()).toBe(1_000);
+    expect(events[0]).toContain('not public');
+    expect(log.chains).toEqual([]);
+  });
+
+  it('to one log does not wait for another', async () => {
+    const other = await ToldLog.open();
+    other.answer = { status: 200, silent: true };
+    const logUrls = [log.url, other.url];
+    await issue();
+    const stuck = round({ logUrls, timeoutMs: 10_000 }, other.url)();
+    await eventually(() => expect(other.chains).toHaveLength(1));
+    await round({ logUrls })();
+    expect(events).toEqual(['logged']);
+    await other.close();
+    expect(await stuck).toBe(1_000);
+    expect((await rows()).map(({ logged }) => logged).sort()).toEqual([false, true]);
+  });
+});
+
+describe('the demo log', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'worker-demo-log-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('takes certificates of the built-in CA by its published root, and shows them', async () => {
+    const bundling = `import('./tools/build/bundle.mjs').then(({ bundle }) => bundle({ main: 'tools/demo-log/main.ts' }, '${folder}/dist'))`;
+    execFileSync(process.execPath, ['-e', bundling], { cwd: workspaceRoot });
+    const port = String(await freePort());
+    const url = `http://127.0.0.1:${port}/rfc6962/`;
+    const certificateId = await issue();
+    // The log is away, then there.
+    expect(await round({}, url)()).toBe(1_000);
+    const env = {
+      PORT: port,
+      DATA_DIR: path.join(folder, 'log'),
+      FIXTURES: '0',
+      ACCEPTED_ROOTS: path.join(issuing.keyFolder, 'root.pem'),
+      NODE_PATH: path.join(workspaceRoot, 'node_modules'),
+    };
+    const demo: Child = await startChild(process.execPath, {
+      args: [path.join(folder, 'dist/main.js')],
+      env,
+    });
+    await demo.says(/"listening"/, 20_000);
+    expect(await round({}, url)()).toBe(1_000);
+    expect(await rows()).toMatchObject([{ certificate_id: certificateId, logged: true }]);
+    const [{ leaf }] = await issuing.database.query<[{ leaf: Buffer }]>(
+      `SELECT leaf FROM certificate WHERE id = $1`,
+      [certificateId],
+    );
+    await eventually(async () => {
+      const head = (await (await fetch(`${url}ct/v1/get-sth`)).json()) as { tree_size: number };
+      expect(head.tree_size).toBe(1);
+    });
+    const { entries } = (await (await fetch(`${url}ct/v1/get-entries?start=0&end=0`)).json()) as {
+      entries: { leaf_input: string }[];
+    };
+    expect(Buffer.from(entries[0]?.leaf_input ?? '', 'base64').includes(leaf)).toBe(true);
+    expect((await demo.stop()).code).toBe(0);
+  }, 60_000);
+});

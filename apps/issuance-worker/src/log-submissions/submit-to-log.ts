@@ -1,0 +1,117 @@
+import { type AddressGuard, guardedRequest, OutboundFault } from '@certwright/outbound';
+import type { DueSubmission, LogSubmissions } from '@certwright/persistence';
+import { logRestMs, refusedDelayMs } from './back-off';
+import { judgeAnswer, type Submitted } from './judge-answer';
+import type { SubmissionEvents } from './submission-events';
+
+/** How soon a certificate that was just issued is submitted, ms. */
+const restMs = 1_000;
+
+/** Certificates that one round writes intents for: held for the time of one statement. */
+const mostChosen = 500;
+
+/** Submissions of one round, and how many are under way at the same time. */
+const mostSubmitted = 8;
+const sideBySide = 4;
+
+/** For one answer; logs that wait until an entry is in the tree take a second or two. */
+const timeoutMs = 5_000;
+
+/** Longer than a round takes: mostSubmitted / sideBySide times timeoutMs. */
+const leaseMs = 30_000;
+
+/** Octets; an SCT in JSON has 300, with an RSA signature 500. */
+const longestAnswer = 16_384;
+
+export interface SubmittingPorts {
+  readonly submissions: LogSubmissions;
+  readonly guard: AddressGuard;
+  /** Every log that certificates are submitted to. URLs end in a slash. */
+  readonly logUrls: readonly string[];
+  readonly userAgent: string;
+  readonly events: SubmissionEvents;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Submits what is due at one log. A log takes the same certificate again and answers with the same promise, so every step may
+ * run twice. While the log is away it is left alone as a whole; what it refuses waits by itself.
+ *
+ * @returns a round; it returns how long to rest, ms
+ */
+export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promise<number> {
+  const { submissions, logUrls, events } = ports;
+  let failures = 0;
+  return async () => {
+    const chosen = await submissions.choose(logUrls, mostChosen);
+    const due = await submissions.lease(logUrl, mostSubmitted, leaseMs);
+    const unavailable = await submitAll(ports, logUrl, due);
+    if (unavailable !== null) {
+      failures += 1;
+      const rest = logRestMs(failures, unavailable.retryAfterMs);
+      events.unavailable(logUrl, unavailable.problem, rest);
+      return rest;
+    }
+    if (due.length > 0) failures = 0;
+    return chosen === mostChosen || due.length === mostSubmitted ? 0 : restMs;
+  };
+}
+
+type Unavailable = Extract<Submitted, { readonly kind: 'unavailable' }>;
+
+/** @returns why the log is to be left alone; null: it is there */
+async function submitAll(
+  ports: SubmittingPorts,
+  logUrl: string,
+  due: readonly DueSubmission[],
+): Promise<Unavailable | null> {
+  const waiting = [...due];
+  const unserved: string[] = [];
+  let unavailable: Unavailable | null = null;
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const submitted = unavailable ?? (await submit(ports, next));
+      if (submitted.kind === 'unavailable') {
+        unavailable ??= submitted;
+        unserved.push(next.certificateId);
+      } else await settle(ports, next, submitted);
+    }
+  };
+  await Promise.all(Array.from({ length: sideBySide }, lane));
+  if (unserved.length > 0) await ports.submissions.release(logUrl, unserved);
+  return unavailable;
+}
+
+async function settle(
+  { submissions, events }: SubmittingPorts,
+  submission: DueSubmission,
+  submitted: Exclude<Submitted, Unavailable>,
+): Promise<void> {
+  if (submitted.kind === 'logged') {
+    await submissions.logged(submission, submitted.promise);
+    events.logged(submission, submitted.promise);
+    return;
+  }
+  await submissions.postpone(submission, refusedDelayMs(submission.attempts), submitted.problem);
+  events.refused(submission, submitted.problem);
+}
+
+async function submit(
+  { guard, userAgent, timeoutMs: patience = timeoutMs }: SubmittingPorts,
+  { logUrl, leaf, chain }: DueSubmission,
+): Promise<Submitted> {
+  try {
+    const answer = await guardedRequest(guard, {
+      url: new URL('ct/v1/add-chain', logUrl).href,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': userAgent },
+      body: JSON.stringify({ chain: [leaf, ...chain].map((der) => der.toString('base64')) }),
+      timeoutMs: patience,
+      maxResponseBytes: longestAnswer,
+    });
+    return judgeAnswer(answer, new Date());
+  } catch (error) {
+    if (!(error instanceof OutboundFault)) throw error;
+    return { kind: 'unavailable', problem: error.message, retryAfterMs: null };
+  }
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
+import { CoreAccounts, CoreAway } from './core-accounts';
+
+let database: TestDatabase;
+const opened: { close(): Promise<void> }[] = [];
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+afterAll(async () => await database.dispose());
+
+function accounts(url = database.url, statementTimeoutMs = 10_000): CoreAccounts {
+  const options = { url, applicationName: 'spec', poolSize: 2, statementTimeoutMs };
+  const made = new CoreAccounts(options);
+  opened.push(made);
+  return made;
+}
+
+/** The same database by way of another port. */
+function through(port: number): string {
+  const url = new URL(database.url);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return url.href;
+}
+
+let lastAccount = 1_000;
+/** An account with a key. @returns what the key is known by */
+async function tenant(): Promise<{ readonly accountId: string; readonly secretSha256: Buffer }> {
+  const accountId = String((lastAccount += 1));
+  const secretSha256 = randomBytes(32);
+  await database.query(`INSERT INTO account (id, name) VALUES ($1, 'Spec')`, [accountId]);
+  await database.query(
+    `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, $3)`,
+    [accountId, secretSha256, ['Search Certificates', 'Something Else']],
+  );
+  return { accountId, secretSha256 };
+}
+
+describe('a key', () => {
+  it('has the default plan when its account has no subscription', async () => {
+    const { accountId, secretSha256 } = await tenant();
+    expect(await accounts().findSearchKey(secretSha256)).toEqual({
+      keyId: expect.stringMatching(/^\d+$/),
+      accountId,
+      permissions: ['Search Certificates', 'Something Else'],
+      disabled: false,
+      suspended: false,
+      plan: { name: 'free', queriesPerS: 1, burst: 10, timeLimitMs: 5_000, firehose: false },
+    });
+  });
+
+  it('has the plan that its account has subscribed to, until it is suspended', async () => {
+    const { accountId, secretSha256 } = await tenant();
+    const subject = accounts();
+    await database.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, 'firehose')`, [
+      accountId,
+    ]);
+    const plan = { name: 'firehose', queriesPerS: 25, burst: 100, timeLimitMs: 20_000, firehose: true };
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ suspended: false, plan });
+    await database.query(`UPDATE search_subscription SET suspended_at = now() WHERE account_id = $1`, [
+      accountId,
+    ]);
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ suspended: true, plan });
+  });
+
+  it.each([
+    ['itself', `UPDATE api_key SET disabled_at = now() WHERE account_id = $1`],
+    ['with its account', `UPDATE account SET disabled_at = now() WHERE id = $1`],
+  ])('is disabled: %s', async (_what, disable) => {
+    const { accountId, secretSha256 } = await tenant();
+    const other = await tenant();
+    await database.query(disable, [accountId]);
+    const subject = accounts();
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: true });
+    expect(await subject.findSearchKey(other.secretSha256)).toMatchObject({ disabled: false });
+  });
+
+  it('that does not exist is not found', async () => {
+    expect(await accounts().findSearchKey(randomBytes(32))).toBeNull();
+    expect(await accounts().findSearchKey(Buffer.alloc(0))).toBeNull();
+  });
+});
+
+describe('a database that cannot be asked', () => {
+  it('rejects, and answers again when it is back', async () => {
+    const { hostname, port } = new URL(database.url);
+    const link = await severableLink({ host: hostname, port: Number(port) });
+    opened.push(link);
+    const { secretSha256 } = await tenant();
+    const subject = accounts(through(link.port));
+    await subject.check();
+    link.cut();
+    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreAway);
+    await expect(subject.check()).rejects.toThrow(CoreAway);
+    link.mend();
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
+  });
+
+  it('may end connections that rest, as a restart does', async () => {
+    const { secretSha256 } = await tenant();
+    const subject = accounts();
+    await subject.check();
+    const ofSubject = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'spec'`;
+    await database.query(`SELECT pg_terminate_backend(pid) ${ofSubject}`);
+    await eventually(async () => expect(await database.query(`SELECT ${ofSubject}`)).toEqual([]));
+    await eventually(async () => expect(await subject.findSearchKey(secretSha256)).not.toBeNull());
+  });
+
+  it('rejects where a statement has waited too long, and the connection can be used again', async () => {
+    const { secretSha256 } = await tenant();
+    const subject = accounts(database.url, 500);
+    const held = database.query(
+      `DO $$ BEGIN LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE; PERFORM pg_sleep(1.5); END $$`,
+    );
+    const isHeld = `SELECT FROM pg_locks WHERE relation = 'api_key'::regclass AND mode = 'AccessExclusiveLock' AND granted`;
+    await eventually(async () => expect(await database.query(isHeld)).toHaveLength(1));
+    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreAway);
+    await held;
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
+  });
+
+  it('rejects where a server has fallen silent, and asks over another connection', async () => {
+    const link = await silencedLink(Number(new URL(database.url).port));
+    opened.push(link);
+    const { secretSha256 } = await tenant();
+    const subject = accounts(through(link.port), 500);
+    await subject.check();
+    link.silence();
+    await expect(subject.findSearchKey(secretSha256)).rejects.toThrow(CoreAway);
+    expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
+  });
+
+  it('is not what a statement is taken for that cannot be carried out', async () => {
+    const subject = accounts();
+    await database.query(`ALTER TABLE search_plan RENAME TO elsewhere`);
+    await expect(subject.findSearchKey(randomBytes(32))).rejects.not.toThrow(CoreAway);
+    await database.query(`ALTER TABLE elsewhere RENAME TO search_plan`);
+  });
+});
+
+/** Connections made before `silence` stay open and carry nothing any more. */
+async function silencedLink(target: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    sockets.push(client, upstream);
+    for (const socket of [client, upstream]) socket.on('error', () => undefined);
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    silence: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

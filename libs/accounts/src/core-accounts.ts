@@ -1,0 +1,137 @@
+import { Pool } from 'pg';
+import type { SearchKey } from './search-key';
+
+export interface CoreAccountsOptions {
+  /** The core database: `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  /** Connections that are kept at most; they are made when they are needed. */
+  readonly poolSize: number;
+  /** The server ends a look-up that takes longer, ms. */
+  readonly statementTimeoutMs: number;
+}
+
+/** The core database cannot be asked just now: nothing is known of the key, neither good nor bad. Ask again later. */
+export class CoreAway extends Error {
+  constructor(cause: unknown) {
+    super('the core database does not answer', { cause });
+    this.name = 'CoreAway';
+  }
+}
+
+/** A look-up is one row by an index; whoever waits longer for a connection would not be served in time anyway. */
+const connectTimeoutMs = 5_000;
+
+/**
+ * The API keys and search plans of the `core` database, to be read by processes that know nothing else of it. It need not
+ * be there when the process starts, and may go and come back.
+ */
+export class CoreAccounts {
+  readonly #pool: Pool;
+
+  constructor({ url, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
+    this.#pool = new Pool({
+      connectionString: url,
+      application_name: applicationName,
+      max: poolSize,
+      connectionTimeoutMillis: connectTimeoutMs,
+      statement_timeout: statementTimeoutMs,
+      // A server that froze, or a fail-over that nobody told us of: nothing comes back, not even the timeout.
+      query_timeout: 1.5 * statementTimeoutMs,
+      keepAlive: true,
+    });
+    // A connection that ends while it rests is replaced when one is needed; without a listener it would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  /**
+   * @param secretSha256 SHA-256 over the whole key as sent
+   * @returns `null` when there is no such key
+   * @throws CoreAway
+   */
+  async findSearchKey(secretSha256: Buffer): Promise<SearchKey | null> {
+    const [row] = await this.#ask<SearchKeyRow>({ ...searchKeyStatement, values: [secretSha256] });
+    return row === undefined ? null : searchKeyOf(row);
+  }
+
+  /** Whether keys can be looked up; for readiness. @throws CoreAway */
+  async check(): Promise<void> {
+    await this.#ask({ text: 'SELECT FROM search_plan WHERE is_default' });
+  }
+
+  /** What is under way is finished. */
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #ask<Row extends object>(statement: {
+    readonly text: string;
+    readonly name?: string;
+    readonly values?: unknown[];
+  }): Promise<Row[]> {
+    try {
+      return (await this.#pool.query<Row>(statement)).rows;
+    } catch (error) {
+      throw isOutage(error) ? new CoreAway(error) : error;
+    }
+  }
+}
+
+interface SearchKeyRow {
+  readonly key_id: string;
+  readonly account_id: string;
+  readonly permissions: string[];
+  readonly disabled: boolean;
+  readonly suspended: boolean;
+  /** Null only where there is neither a subscription nor a default plan. */
+  readonly plan: string | null;
+  readonly queries_per_second: number;
+  readonly burst: number;
+  readonly time_limit_ms: number;
+  readonly firehose: boolean;
+}
+
+/** Named: a connection has the server parse and plan it once. */
+const searchKeyStatement = {
+  name: 'search-key',
+  text: `SELECT api_key.id AS key_id, api_key.account_id, api_key.permissions,
+      (api_key.disabled_at IS NOT NULL OR account.disabled_at IS NOT NULL) AS disabled,
+      search_subscription.suspended_at IS NOT NULL AS suspended,
+      search_plan.name AS plan, search_plan.queries_per_second, search_plan.burst, search_plan.time_limit_ms,
+      search_plan.firehose
+    FROM api_key
+    JOIN account ON account.id = api_key.account_id
+    LEFT JOIN search_subscription ON search_subscription.account_id = api_key.account_id
+    LEFT JOIN search_plan ON search_plan.name =
+      coalesce(search_subscription.plan, (SELECT name FROM search_plan WHERE is_default))
+    WHERE api_key.secret_sha256 = $1`,
+};
+
+function searchKeyOf(row: SearchKeyRow): SearchKey {
+  const { key_id, account_id, permissions, disabled, suspended, plan } = row;
+  if (plan === null) throw new Error('there is no default search plan');
+  return {
+    keyId: key_id,
+    accountId: account_id,
+    permissions,
+    disabled,
+    suspended,
+    plan: {
+      name: plan,
+      queriesPerS: row.queries_per_second,
+      burst: row.burst,
+      timeLimitMs: row.time_limit_ms,
+      firehose: row.firehose,
+    },
+  };
+}
+
+/** The server says what is wrong with a statement in one of these classes of SQLSTATE, and only there we are at fault. */
+const isOurFault = /^(0A|22|23|42)/;
+
+/** Everything that is no answer about the statement: refused, reset, timed out, shutting down, in recovery, too many connections. */
+function isOutage(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return !(typeof code === 'string' && isOurFault.test(code));
+}

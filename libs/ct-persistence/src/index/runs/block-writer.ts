@@ -1,0 +1,100 @@
+import { keyOctets, type TakePosting } from './posting';
+import { blockOctets, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
+
+/** Room that one more posting may need: its varint, a day and the next key. */
+const longestPosting = 8 + 4 + 7;
+
+/** Fills blocks one after another from postings in order. */
+export class BlockWriter {
+  private readonly buffer = Buffer.alloc(blockOctets);
+  private at = 0;
+  private firstKey = 0;
+  private firstPosition = 0;
+  private key = -1;
+  private position = 0;
+  private readonly days = new RecentDays();
+  /** The posting that waits for the next one, to know whether its key goes on. */
+  private waits = false;
+  private ofPosition = 0;
+  private ofDay = 0;
+
+  /**
+   * @param from first position of the run
+   * @param done takes each block that is full
+   * @param octets of a block at most
+   */
+  constructor(
+    private readonly from: number,
+    private readonly done: (block: PostingBlock) => void,
+    private readonly octets = blockOctets,
+  ) {}
+
+  readonly add: TakePosting = (key, position, day) => {
+    const goesOn = key === this.key;
+    if (this.waits) this.write(goesOn);
+    if (this.at === 0 || this.at + longestPosting > this.octets) this.begin(key, goesOn ? position : 0, day);
+    else if (!goesOn) {
+      this.at = writeVarint(this.buffer, this.at, key - this.key);
+      this.position = this.from;
+    }
+    this.key = key;
+    this.ofPosition = position;
+    this.ofDay = day;
+    this.waits = true;
+  };
+
+  /** The last block, and the end; the writer goes on with another shard all the same. */
+  flush(): void {
+    if (this.waits) this.write(false);
+    this.waits = false;
+    this.emit();
+    this.key = -1;
+  }
+
+  private begin(key: number, firstPosition: number, day: number): void {
+    this.emit();
+    this.firstKey = key;
+    this.firstPosition = firstPosition;
+    this.position = this.from;
+    this.days.begin(day);
+    this.buffer.writeUIntBE(key, 0, keyOctets);
+    this.at = writeVarint(this.buffer, writeVarint(this.buffer, keyOctets, this.from), day);
+  }
+
+  private write(goesOn: boolean): void {
+    const { buffer, days } = this;
+    const distance = this.ofPosition - this.position;
+    const latest = days.latest;
+    const nth = days.take(this.ofDay);
+    this.at = writeVarint(buffer, this.at, distance * 8 + (goesOn ? 4 : 0) + nth);
+    if (nth === unlisted) this.at = writeVarint(buffer, this.at, zigzag(this.ofDay - latest));
+    this.position = this.ofPosition;
+  }
+
+  private emit(): void {
+    const { firstKey, firstPosition, at } = this;
+    if (at > 0) this.done({ firstKey, firstPosition, octets: Buffer.from(this.buffer.subarray(0, at)) });
+    this.at = 0;
+  }
+}
+
+function zigzag(value: number): number {
+  return value < 0 ? -2 * value - 1 : 2 * value;
+}
+
+/** @returns where the next octet goes */
+function writeVarint(buffer: Buffer, at: number, value: number): number {
+  let next = at;
+  let rest = value;
+  if (value >= small) {
+    rest = Math.floor(value / small);
+    const low = value - rest * small;
+    buffer[next++] = (low & 127) | 128;
+    buffer[next++] = ((low >>> 7) & 127) | 128;
+    buffer[next++] = ((low >>> 14) & 127) | 128;
+    buffer[next++] = (low >>> 21) | 128;
+  }
+  for (; rest >= 128; rest >>>= 7) buffer[next++] = (rest & 127) | 128;
+  buffer[next++] = rest;
+  return next;
+}

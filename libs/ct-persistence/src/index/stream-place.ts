@@ -1,0 +1,52 @@
+import type { EntityManager } from 'typeorm';
+
+/** Issuances whose rate is taken, at most: so that asking costs some milliseconds however many there were. */
+const mostCounted = 5_000;
+
+/** The time within which they are counted. */
+const countedWithinS = 60;
+
+export interface StreamEnd {
+  /** Position of the newest issuance; null: there is none. */
+  readonly newest: string | null;
+  readonly discoveredAt: Date | null;
+  /** Issuances discovered per second, lately. */
+  readonly perSecond: number;
+}
+
+/** How far the index has come. */
+export async function streamEnd(reader: Pick<EntityManager, 'query'>): Promise<StreamEnd> {
+  const [row] = await reader.query<StreamEnd[]>(
+    `WITH recent AS (
+       SELECT position, discovered_at FROM ct_issuance ORDER BY position DESC LIMIT ${mostCounted}),
+     counted AS (
+       SELECT count(*) AS issuances, extract(epoch FROM now() - min(discovered_at))::float8 AS seconds FROM recent
+       WHERE discovered_at > now() - interval '${countedWithinS} seconds')
+     SELECT max(position)::text AS newest, max(discovered_at) AS "discoveredAt",
+       (SELECT CASE WHEN issuances = ${mostCounted} THEN issuances / greatest(seconds, 1)
+         ELSE issuances / ${countedWithinS}.0 END FROM counted)::float8 AS "perSecond"
+     FROM recent`,
+  );
+  return row ?? { newest: null, discoveredAt: null, perSecond: 0 };
+}
+
+/**
+ * The last position before the first issuance that was discovered at `since` or later: what is behind it is a stream from then
+ * on. Times of discovery grow with positions, so it is found by halving, one look into the index of positions for each of some
+ * thirty steps. A gap is stepped over as a whole: what is behind its middle is behind all of it.
+ */
+export async function positionBefore(reader: Pick<EntityManager, 'query'>, since: Date): Promise<string> {
+  const [row] = await reader.query<{ position: string }[]>(
+    `WITH RECURSIVE halving (low, high) AS (
+       SELECT 0::bigint, next FROM ct_sequence
+       UNION ALL
+       SELECT CASE WHEN is_before THEN seen.position ELSE low END, CASE WHEN is_before THEN high ELSE middle END
+       FROM (SELECT low, high, (low + high) / 2 AS middle FROM halving WHERE low < high) AS half
+       LEFT JOIN LATERAL (
+         SELECT position, discovered_at FROM ct_issuance WHERE position > middle ORDER BY position LIMIT 1) AS seen ON true
+       CROSS JOIN LATERAL (SELECT coalesce(seen.discovered_at < $1::timestamptz, false) AS is_before) AS judged)
+     SELECT low AS position FROM halving WHERE low >= high`,
+    [since],
+  );
+  return row?.position ?? '0';
+}

@@ -1,0 +1,86 @@
+/** Young runs are looked for in their own table: to ask all tables takes a while for each that there is. */
+const inOtherRuns = (table: string, home: string) => `
+  SELECT string_agg(int8send(other.to_position) || int4send(wanted.nth::integer)
+    || int4send(octet_length(found.postings)) || found.postings, ''::bytea)
+  FROM (
+    SELECT id, home, to_position FROM ct_run
+    WHERE to_position > run.to_position ORDER BY to_position LIMIT most_runs) AS other
+  CROSS JOIN unnest(shards, keys) WITH ORDINALITY AS wanted (shard, key, nth)
+  CROSS JOIN LATERAL (
+    SELECT block.postings FROM ${table} AS block
+    WHERE ${home} AND block.run = other.id AND block.shard = wanted.shard
+      AND (block.first_key, block.first_position) <= (wanted.key, after + 1)
+    ORDER BY block.first_key DESC, block.first_position DESC LIMIT 1) AS found`;
+
+/**
+ * What a page asks for, as functions, since a function keeps its plan: to plan these takes several times as long as to run them.
+ * The plan is a general one, for the costs of what is asked for do not depend on the values.
+ */
+export const pageFunctions = [
+  // In each run and for each key one descent to the block that the position behind the cursor would be in; in the first run also
+  // the blocks that follow it: where a key goes on in them, there is no need to look into other runs yet. All queries of a STABLE
+  // function see the state that the one that calls it sees, and so one state of the runs. What it returns: find-positions.ts
+  `CREATE FUNCTION ct_find_postings(after bigint, shards smallint[], keys bigint[], most_runs integer, following integer)
+   RETURNS bytea
+   LANGUAGE plpgsql STABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan AS $$
+   DECLARE
+     run record;
+     found_all bytea;
+     goes_on boolean;
+     settled boolean;
+     looked_at bigint;
+     seen bigint;
+   BEGIN
+     SELECT id, home, to_position INTO run FROM ct_run WHERE to_position > after + 1 ORDER BY to_position LIMIT 1;
+     IF NOT FOUND THEN
+       RETURN int8send(0);
+     END IF;
+     SELECT
+       string_agg(int8send(run.to_position) || int4send(wanted.nth::integer) || int4send(octet_length(found.postings))
+         || found.postings, ''::bytea ORDER BY wanted.nth, found.first_key, found.first_position),
+       bool_or(found.first_key = wanted.key AND found.first_position > after + 1)
+     INTO found_all, goes_on
+     FROM unnest(shards, keys) WITH ORDINALITY AS wanted (shard, key, nth)
+     CROSS JOIN LATERAL (
+       (SELECT block.first_key, block.first_position, block.postings FROM ct_block AS block
+        WHERE block.home = run.home AND block.run = run.id AND block.shard = wanted.shard
+          AND (block.first_key, block.first_position) <= (wanted.key, after + 1)
+        ORDER BY block.first_key DESC, block.first_position DESC LIMIT 1)
+       UNION ALL
+       (SELECT block.first_key, block.first_position, block.postings FROM ct_block AS block
+        WHERE block.home = run.home AND block.run = run.id AND block.shard = wanted.shard
+          AND block.first_key = wanted.key AND block.first_position > after + 1
+        ORDER BY block.first_position LIMIT following)) AS found;
+     found_all := coalesce(found_all, '');
+     IF goes_on THEN
+       RETURN int8send(run.to_position) || found_all;
+     END IF;
+     SELECT count(*), max(to_position), bool_or(home <> 0) INTO looked_at, seen, settled
+     FROM (
+       SELECT home, to_position FROM ct_run
+       WHERE to_position > run.to_position ORDER BY to_position LIMIT most_runs) AS other;
+     IF settled THEN
+       found_all := found_all || coalesce((${inOtherRuns('ct_block', 'block.home = other.home AND other.home <> 0')}), '');
+     END IF;
+     found_all := found_all || coalesce((${inOtherRuns('ct_block_young', 'other.home = 0')}), '');
+     IF looked_at < most_runs THEN
+       seen := 0;
+     END IF;
+     RETURN int8send(seen) || found_all;
+   END $$`,
+  // Positions come in order: their bounds tell a general plan which tables it needs. In one value, as ten times as many are slower to be told apart than to be found; what is in it: packed-issuances.ts
+  `CREATE FUNCTION ct_pack_issuances(positions bigint[]) RETURNS bytea
+   LANGUAGE plpgsql STABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan AS $$
+   BEGIN
+     RETURN (
+       SELECT string_agg(
+         int8send(position) || tbs_sha256 || cert_sha256 || spki_sha256 || boolsend(precertificate)
+           || int4send(issuer) || int4send(coalesce(crl, 0)) || timestamptz_send(not_before)
+           || timestamptz_send(not_after) || timestamptz_send(discovered_at)
+           || int4send(octet_length(serial)) || serial || array_send(dns_names),
+         ''::bytea ORDER BY position)
+       FROM ct_issuance
+       WHERE position BETWEEN positions[1] AND positions[cardinality(positions)] AND position = ANY (positions)
+         AND not_after >= now());
+   END $$`,
+];

@@ -1,0 +1,202 @@
+import { setImmediate as others } from 'node:timers/promises';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { changeStatement, stage, stagingTables } from './crl-staging';
+import { type HostLease, HostLeaseLost } from './host-lease';
+
+/** A certificate on a list. */
+export interface ListedRevocation {
+  /** As in `ct_issuance`. */
+  readonly serial: Buffer;
+  /** Milliseconds since the epoch. */
+  readonly revokedAt: number;
+  /** RFC 5280, section 5.3.1. */
+  readonly reason: number;
+}
+
+/** A list whose signature was verified, and that is its issuer's. */
+export interface VerifiedCrl {
+  /** SHA-256 over the whole list. */
+  readonly contentSha256: Buffer;
+  /** CRL number, decimal; null: it has none. */
+  readonly number: string | null;
+  readonly thisUpdate: Date;
+  readonly nextUpdate: Date | null;
+  readonly freshUntil: Date;
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+  /** In pieces, between which others have their turn. */
+  readonly revoked: Iterable<readonly ListedRevocation[]>;
+  /** Asked after the last of `revoked`: whether a certificate in its scope that is not on it is good. */
+  readonly covers: () => boolean;
+}
+
+/**
+ * `older`: than the one that is known. `crowded`: its issuer would have more revocations than one may have. Nothing was changed
+ * then.
+ */
+export type Applied =
+  | {
+      readonly outcome: 'applied';
+      readonly entries: number;
+      readonly added: number;
+      readonly removed: number;
+    }
+  | { readonly outcome: 'same' | 'older' | 'crowded' };
+
+/** Which list is applied, for whom, and when it is fetched again. */
+export interface CrlApplying {
+  readonly crl: number;
+  readonly lease: HostLease;
+  readonly dueInMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Revocations that change at a time: half a second. */
+const batchChanges = 20_000;
+
+/**
+ * Revocations of one issuer on all of its lists. All public CAs together have some ten million, the largest one a few; an intermediate
+ * CA in wrong hands could fill the disk otherwise.
+ */
+export const mostRevocationsPerIssuer = 20_000_000;
+
+/**
+ * Makes what stands on the list what is known of it: what is on it for the first time is added, what is on it no longer is removed,
+ * the rest is not touched. In steps that each hold locks for a moment only, as whoever ingests certificates needs the row of the list,
+ * too; only the last one says that the list is known. One that is broken off is made up for by the next list, whichever that is.
+ *
+ * @throws HostLeaseLost before anything is changed that somebody else has changed since; the reason of the signal
+ */
+export async function applyCrl(
+  database: DataSource,
+  list: VerifiedCrl,
+  applying: CrlApplying,
+  mostRevocations = mostRevocationsPerIssuer,
+): Promise<Applied> {
+  const known = await compareKnown(database, applying.crl, list);
+  if (known === 'older') return { outcome: known };
+  if (known === 'same') {
+    await fenced(database, standByStatement, applying, standByValues(list, applying));
+    return { outcome: known };
+  }
+  const connection = database.createQueryRunner();
+  try {
+    for (const statement of stagingTables) await connection.query(statement);
+    return await replace(connection, list, applying, mostRevocations);
+  } finally {
+    // Where the connection is gone, so are its tables.
+    await connection.query('TRUNCATE ct_listed, ct_change').catch(() => undefined);
+    await connection.release();
+  }
+}
+
+async function replace(
+  connection: QueryRunner,
+  list: VerifiedCrl,
+  applying: CrlApplying,
+  mostRevocations: number,
+): Promise<Applied> {
+  const { crl, signal } = applying;
+  await stage(connection, list.revoked, signal);
+  const [{ entries, changes, others: elsewhere }] = (await connection.query(changeStatement, [crl])) as [
+    { readonly entries: number; readonly changes: number; readonly others: number },
+  ];
+  if (entries + elsewhere > mostRevocations) return { outcome: 'crowded' };
+  // Half applied, it is neither what was known nor what comes.
+  if (changes > 0) await fenced(connection, forgetStatement, applying, []);
+  let [added, removed] = [0, 0];
+  for (let after = 0; after < changes; after += batchChanges) {
+    signal.throwIfAborted();
+    const done = await fenced(connection, batchStatement, applying, [after, after + batchChanges]);
+    added += done.added;
+    removed += done.removed;
+    await others();
+  }
+  const { contentSha256, number, thisUpdate, nextUpdate } = list;
+  await fenced(connection, knownStatement, applying, [
+    ...standByValues(list, applying),
+    ...[contentSha256, number, thisUpdate, nextUpdate, list.covers(), entries],
+  ]);
+  return { outcome: 'applied', entries, added, removed };
+}
+
+/**
+ * A list with a lower number is an older one, unless what is known is no longer fresh: a CA that began to count anew must not be
+ * without a list for ever.
+ */
+async function compareKnown(
+  database: DataSource,
+  crl: number,
+  list: VerifiedCrl,
+): Promise<'older' | 'same' | 'new'> {
+  const [known] = await database.query<{ same: boolean; older: boolean }[]>(
+    `SELECT content_sha256 IS NOT DISTINCT FROM $2 AS same,
+       coalesce(this_update > $3 OR (number > $4::numeric AND fresh_until > now()), false) AS older
+     FROM ct_crl WHERE id = $1`,
+    [crl, list.contentSha256, list.thisUpdate, list.number],
+  );
+  // It was forgotten since.
+  if (known === undefined) return 'older';
+  return known.same ? 'same' : known.older ? 'older' : 'new';
+}
+
+interface Done {
+  readonly held: boolean;
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** @throws HostLeaseLost */
+async function fenced(
+  database: DataSource | QueryRunner,
+  statement: string,
+  { crl, lease }: CrlApplying,
+  values: readonly unknown[],
+): Promise<Done> {
+  const [done] = (await database.query(statement, [crl, lease.token, ...values])) as [Done];
+  if (!done.held) throw new HostLeaseLost(lease);
+  return done;
+}
+
+/** The list, as long as nobody else has been given its host; nobody is, and it is not forgotten, until the statement is done. */
+const held = `
+  held AS MATERIALIZED (
+    SELECT crl.id, crl.issuer FROM ct_crl AS crl JOIN ct_crl_host USING (host)
+    WHERE crl.id = $1 AND lease_token = $2 FOR SHARE OF ct_crl_host FOR KEY SHARE OF crl)`;
+
+/** @param change of `ct_crl` */
+const changing = (change: string) => `
+  WITH ${held}, changed AS (UPDATE ct_crl SET ${change} FROM held WHERE ct_crl.id = held.id RETURNING 1)
+  SELECT EXISTS (SELECT FROM changed) AS held`;
+
+const forgetStatement = changing(`content_sha256 = NULL, etag = NULL, last_modified = NULL`);
+
+/** Its issuer stands by it. */
+const standBy = `fresh_until = $3, etag = $4, last_modified = $5, failures = 0, last_error = NULL,
+  checked_at = clock_timestamp(), due_at = clock_timestamp() + $6::int * interval '1 millisecond'`;
+
+const standByStatement = changing(standBy);
+
+const knownStatement = changing(
+  `${standBy}, content_sha256 = $7, number = $8, this_update = $9, next_update = $10, covers = $11, entries = $12`,
+);
+
+function standByValues(list: VerifiedCrl, { dueInMs }: CrlApplying): unknown[] {
+  return [list.freshUntil, list.etag, list.lastModified, dueInMs];
+}
+
+const batchStatement = `
+  WITH ${held},
+  change AS MATERIALIZED (SELECT * FROM ct_change WHERE nth > $3 AND nth <= $4),
+  removed AS (
+    DELETE FROM ct_revocation AS known USING held, change
+    WHERE change.revoked_at IS NULL AND known.issuer = held.issuer AND known.serial = change.serial AND known.crl = held.id
+    RETURNING 1),
+  added AS (
+    INSERT INTO ct_revocation (issuer, serial, crl, revoked_at, reason)
+    SELECT held.issuer, change.serial, held.id, change.revoked_at, change.reason
+    FROM held, change WHERE change.revoked_at IS NOT NULL
+    ON CONFLICT (issuer, serial, crl) DO UPDATE SET revoked_at = excluded.revoked_at, reason = excluded.reason
+    RETURNING 1)
+  SELECT EXISTS (SELECT FROM held) AS held, (SELECT count(*)::int FROM added) AS added,
+    (SELECT count(*)::int FROM removed) AS removed`;

@@ -1,0 +1,64 @@
+import type { DataSource } from 'typeorm';
+import { type HostLease, HostLeaseLost } from './host-lease';
+
+/** A list that is fetched: somebody needs it, and its signature can be verified. */
+export const isWanted = `(crl.role IS NOT NULL OR crl.needed_until > clock_timestamp())
+  AND EXISTS (SELECT FROM ct_issuer WHERE ct_issuer.id = crl.issuer AND ct_issuer.spki_der IS NOT NULL)`;
+
+/** Which process asks which host: one at a time, over all processes. */
+export class CrlHosts {
+  constructor(private readonly database: DataSource) {}
+
+  /** Hosts that lists have appeared at. */
+  async discover(): Promise<void> {
+    await this.database.query(
+      `INSERT INTO ct_crl_host (host) SELECT DISTINCT host FROM ct_crl
+       WHERE NOT EXISTS (SELECT FROM ct_crl_host AS known WHERE known.host = ct_crl.host) ON CONFLICT DO NOTHING`,
+    );
+  }
+
+  /**
+   * The host with a list that is due which has waited longest; null: none. Those that nothing could be had from come last: many that
+   * are slow do not keep the others waiting.
+   */
+  async lease(leaseMs: number): Promise<HostLease | null> {
+    const [rows] = await this.database.query<[HostLease[], number]>(
+      `UPDATE ct_crl_host SET lease_token = lease_token + 1,
+         leased_until = clock_timestamp() + $1::int * interval '1 millisecond'
+       WHERE host = (
+         SELECT host FROM ct_crl_host AS each
+         WHERE rests_until <= clock_timestamp() AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+           AND EXISTS (
+             SELECT FROM ct_crl AS crl WHERE crl.host = each.host AND due_at <= clock_timestamp() AND ${isWanted})
+         ORDER BY failures > 0, rests_until LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING host, lease_token AS token, failures`,
+      [leaseMs],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** @throws HostLeaseLost */
+  async lengthen(lease: HostLease, leaseMs: number): Promise<void> {
+    await this.write(lease, `leased_until = clock_timestamp() + $3::int * interval '1 millisecond'`, [
+      leaseMs,
+    ]);
+  }
+
+  /** Gives the host back. @param failures in a row: 0 unless nothing can be had from it @throws HostLeaseLost */
+  async release(lease: HostLease, restMs: number, failures: number): Promise<void> {
+    await this.write(
+      lease,
+      `leased_until = NULL, rests_until = clock_timestamp() + $3::int * interval '1 millisecond', failures = $4::int`,
+      [restMs, failures],
+    );
+  }
+
+  private async write(lease: HostLease, change: string, values: readonly unknown[]): Promise<void> {
+    const [, written] = await this.database.query<[unknown, number]>(
+      `UPDATE ct_crl_host SET ${change}
+       WHERE host = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`,
+      [lease.host, lease.token, ...values],
+    );
+    if (written === 0) throw new HostLeaseLost(lease);
+  }
+}

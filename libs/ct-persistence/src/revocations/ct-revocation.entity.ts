@@ -1,0 +1,23 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+const primaryKeyConstraintName = 'ct_revocation_pkey';
+
+/** A certificate that stands on a list. */
+@Entity('ct_revocation')
+export class CtRevocationEntity {
+  @PrimaryColumn('integer', { primaryKeyConstraintName })
+  issuer!: number;
+
+  @PrimaryColumn('bytea', { primaryKeyConstraintName, comment: 'as in ct_issuance' })
+  serial!: Buffer;
+
+  @Index('ct_revocation_crl')
+  @PrimaryColumn('integer', { primaryKeyConstraintName })
+  crl!: number;
+
+  @Column('timestamptz', { name: 'revoked_at' })
+  revokedAt!: Date;
+
+  @Column('smallint', { comment: 'RFC 5280, 5.3.1; 0 where none is given' })
+  reason!: number;
+}

@@ -1,0 +1,112 @@
+import { attributeTypeNames } from './attribute-types';
+import { asBuffer } from './octets';
+import { DerCursor } from './reading/der-cursor';
+import { readObjectIdentifier } from './reading/object-identifier';
+import { isText, readText } from './reading/text';
+
+/** Type and value of one attribute. */
+export interface NameAttribute {
+  /** In dots. */
+  readonly type: string;
+  /** Null: it is no text. */
+  readonly text: string | null;
+  /** The whole value, its identifier octet and length included. */
+  readonly der: Buffer;
+}
+
+/** The attributes of one level; nearly always a single one. */
+export type RelativeName = readonly NameAttribute[];
+
+const [sequence, set] = [0x30, 0x31];
+
+/** Characters of a name that are written: no name in use has a tenth, and one entry of a log may be one of 16 MB. */
+const longestName = 4_096;
+
+/** Octets of what is written in hexadecimal. */
+const longestDump = 1_024;
+
+/** From the root down, as it stands in a certificate; null when that is no Name. */
+export function readDistinguishedName(der: Uint8Array): readonly RelativeName[] | null {
+  const cursor = new DerCursor(asBuffer(der));
+  if (!cursor.moveTo(0, der.length) || cursor.tag !== sequence || cursor.next < der.length) return null;
+  const { start, end } = cursor;
+  const levels: RelativeName[] = [];
+  for (let at = start; cursor.moveTo(at, end);) {
+    at = cursor.next;
+    const attributes = cursor.tag === set ? readAttributes(cursor) : null;
+    if (attributes === null) return null;
+    levels.push(attributes);
+  }
+  return cursor.sawCutOff ? null : levels;
+}
+
+function readAttributes(cursor: DerCursor): NameAttribute[] | null {
+  const { start, end } = cursor;
+  const attributes: NameAttribute[] = [];
+  for (let at = start; cursor.moveTo(at, end);) {
+    at = cursor.next;
+    const attribute = cursor.tag === sequence ? readAttribute(cursor) : null;
+    if (attribute === null) return null;
+    attributes.push(attribute);
+  }
+  return attributes.length === 0 ? null : attributes;
+}
+
+function readAttribute(cursor: DerCursor): NameAttribute | null {
+  const { start, end, bytes } = cursor;
+  const type = cursor.moveTo(start, end) ? readObjectIdentifier(cursor) : null;
+  if (type === null || !cursor.moveTo(cursor.next, end) || cursor.next < end) return null;
+  const der = bytes.subarray(cursor.at, cursor.next);
+  return { type, text: isText(cursor.tag) ? readText(bytes, cursor).toWellFormed() : null, der };
+}
+
+/** The most specific attribute of a type that is a text and not empty; null: none is. @param type in dots */
+export function attributeText(levels: readonly RelativeName[], type: string): string | null {
+  const texts = levels.flat().flatMap((each) => (each.type === type && each.text ? [each.text] : []));
+  return texts.at(-1)?.slice(0, longestName).toWellFormed() ?? null;
+}
+
+/**
+ * A DER Name as RFC 2253 and its successor RFC 4514 write it, the most specific level first. Characters are themselves, not
+ * octets of UTF-8. Of a type without a usual short name, and of a value that is no text, the DER is shown. What is no Name
+ * becomes `#` and hexadecimal digits as a whole. Nothing is thrown.
+ */
+export function formatDistinguishedName(der: Uint8Array): string {
+  const levels = readDistinguishedName(der);
+  if (levels === null) return dump(asBuffer(der));
+  const name = levels.map(formatLevel).reverse().join(',');
+  return name.length <= longestName ? name : `${name.slice(0, longestName).toWellFormed()}…`;
+}
+
+function formatLevel(attributes: RelativeName): string {
+  // A SET has no order; the reverse of how it is written is what everybody's tools show.
+  return attributes.map(formatAttribute).reverse().join('+');
+}
+
+function formatAttribute({ type, text, der }: NameAttribute): string {
+  const short = attributeTypeNames.get(type);
+  return short === undefined || text === null
+    ? `${short ?? type}=${dump(der)}`
+    : `${short}=${escape(text.slice(0, longestName).toWellFormed())}`;
+}
+
+/** RFC 4514, section 2.4: what means something wherever it stands, or first or last; and what nobody sees. */
+function escape(text: string): string {
+  const last = text.length > 1 && text.endsWith(' ') ? '\\ ' : '';
+  const rest = last === '' ? text : text.slice(0, -1);
+  const escaped = rest.replace(/[,+"\\<>;]/g, '\\$&').replace(/\p{Cc}/gu, hexOctets);
+  return `${/^[ #]/.test(rest) ? '\\' : ''}${escaped}${last}`;
+}
+
+function hexOctets(character: string): string {
+  return [...Buffer.from(character)].map((octet) => `\\${hexOf(octet)}`).join('');
+}
+
+function hexOf(octet: number): string {
+  return octet.toString(16).toUpperCase().padStart(2, '0');
+}
+
+function dump(der: Buffer): string {
+  const cut = der.length > longestDump ? '…' : '';
+  return `#${der.toString('hex', 0, longestDump).toUpperCase()}${cut}`;
+}

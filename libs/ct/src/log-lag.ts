@@ -1,0 +1,41 @@
+/** A log's own delay, and the time that we take. Seconds. */
+const graceS = 300;
+
+export interface FollowedTo {
+  /** Next entry that is read, and the entries that there are. */
+  readonly position: string;
+  readonly headSize: string;
+  /** When the newest head was signed. */
+  readonly headAt: Date | null;
+  /** Timestamp of the newest entry that was read. */
+  readonly entryAt: Date | null;
+  readonly createdAt: Date;
+  readonly intervalEnd: Date | null;
+  readonly listState: string;
+  /** Maximum merge delay. */
+  readonly mmdS: number;
+}
+
+/**
+ * How old what we know of a log is, seconds: with a backlog, the entry that we stand at; else the head, as a log signs a new one
+ * within its maximum merge delay whether it has new entries or not. A log that takes nothing any more is never behind at its end.
+ */
+export function lagS(log: FollowedTo, nowMs: number): number {
+  const hasBacklog = BigInt(log.position) < BigInt(log.headSize);
+  if (!hasBacklog && log.headAt !== null && (log.listState === 'readonly' || takesNothing(log, nowMs)))
+    return 0;
+  const known = (hasBacklog ? log.entryAt : log.headAt) ?? log.createdAt;
+  return Math.max(0, (nowMs - known.getTime()) / 1_000);
+}
+
+export function isLagging(log: FollowedTo, nowMs: number): boolean {
+  return lagS(log, nowMs) > log.mmdS + graceS;
+}
+
+/** Certificates that expire in its interval have all expired, or the log has retired. */
+export function takesNothing(
+  { intervalEnd, listState }: Pick<FollowedTo, 'intervalEnd' | 'listState'>,
+  nowMs: number,
+): boolean {
+  return listState === 'retired' || (intervalEnd !== null && intervalEnd.getTime() < nowMs);
+}

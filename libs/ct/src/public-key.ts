@@ -1,0 +1,61 @@
+import { asBuffer } from './octets';
+import { DerCursor } from './reading/der-cursor';
+import { readObjectIdentifier } from './reading/object-identifier';
+
+export type EllipticCurve = 'P-256' | 'P-384' | 'P-521' | 'unknown';
+
+/** What kind of key it is. `unknown` is also what cannot be read. */
+export type PublicKey =
+  | { readonly type: 'rsa'; /** Of the modulus. */ readonly bitLength: number }
+  | { readonly type: 'ecdsa'; readonly curve: EllipticCurve }
+  | { readonly type: 'unknown' };
+
+const unknownKey: PublicKey = { type: 'unknown' };
+
+const [sequence, bitString, integer] = [0x30, 0x03, 0x02];
+
+/** rsaEncryption, and id-RSASSA-PSS for keys that sign in no other way (RFC 4055, section 1.2). */
+const rsa: ReadonlySet<string> = new Set(['1.2.840.113549.1.1.1', '1.2.840.113549.1.1.10']);
+
+/** id-ecPublicKey (RFC 5480, section 2.1.1). */
+const ellipticCurve = '1.2.840.10045.2.1';
+
+/** RFC 5480, section 2.1.1.1. */
+const curves: ReadonlyMap<string, EllipticCurve> = new Map([
+  ['1.2.840.10045.3.1.7', 'P-256'],
+  ['1.3.132.0.34', 'P-384'],
+  ['1.3.132.0.35', 'P-521'],
+]);
+
+/** Reads a DER SubjectPublicKeyInfo, as leniently as certificates are read: nothing is thrown. */
+export function readPublicKey(spkiDer: Uint8Array): PublicKey {
+  const cursor = new DerCursor(asBuffer(spkiDer));
+  if (!cursor.moveTo(0, spkiDer.length) || cursor.tag !== sequence) return unknownKey;
+  const { start, end } = cursor;
+  if (!cursor.moveTo(start, end) || cursor.tag !== sequence) return unknownKey;
+  const algorithm = cursor.span();
+  const type = cursor.moveTo(algorithm.start, algorithm.end) ? readObjectIdentifier(cursor) : null;
+  if (type === ellipticCurve) {
+    // Parameters that are no name of a curve, or none at all.
+    const curve = cursor.moveTo(cursor.next, algorithm.end) ? readObjectIdentifier(cursor) : null;
+    return { type: 'ecdsa', curve: curves.get(curve ?? '') ?? 'unknown' };
+  }
+  if (type === null || !rsa.has(type)) return unknownKey;
+  const bitLength = cursor.moveTo(algorithm.next, end) ? modulusBits(cursor) : 0;
+  return bitLength > 0 ? { type: 'rsa', bitLength } : unknownKey;
+}
+
+/**
+ * Of the RSAPublicKey (RFC 8017, appendix A.1.1) in the BIT STRING at the cursor. A modulus is never negative, so that one
+ * which was written without its zero octet is read as it was meant.
+ */
+function modulusBits(cursor: DerCursor): number {
+  if (cursor.tag !== bitString) return 0;
+  // The first octet counts the unused bits.
+  if (!cursor.moveTo(cursor.start + 1, cursor.end) || cursor.tag !== sequence) return 0;
+  if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== integer) return 0;
+  const { bytes, end } = cursor;
+  let at = cursor.start;
+  while (at < end && bytes[at] === 0) at++;
+  return at === end ? 0 : (end - at) * 8 - (Math.clz32(bytes[at] ?? 0) - 24);
+}

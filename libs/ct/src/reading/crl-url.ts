@@ -1,0 +1,75 @@
+import type { DerCursor, DerSpan } from './der-cursor';
+
+/** Octets of a URL; those of public CAs have fifty. */
+const longestUrl = 1_024;
+
+/** Octets of an extension that is looked at: several places, some of them LDAP with long names. */
+const longestExtension = 2 * 1_024;
+
+/** RFC 5280, section 4.2.1.13: DistributionPoint and DistributionPointName, and the URI of a GeneralName. */
+const tags: Readonly<Record<'distributionPoint' | 'reasons' | 'crlIssuer' | 'fullName' | 'uri', number>> = {
+  distributionPoint: 0xa0,
+  reasons: 0x81,
+  crlIssuer: 0xa2,
+  fullName: 0xa0,
+  uri: 0x86,
+};
+
+/** What extensions said lately, by their octets: one CA says the same in millions of certificates. */
+let known = new Map<string, string | null>();
+const mostKnown = 2_048;
+
+/**
+ * The first URI with http or https of a distribution point for all reasons that the certificate's own issuer signs; null: there is
+ * none.
+ *
+ * @param value of the extension
+ */
+export function readCrlUrl(cursor: DerCursor, value: DerSpan | null): string | null {
+  if (value === null || value.end - value.start > longestExtension) return null;
+  const key = cursor.bytes.toString('latin1', value.start, value.end);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const url = findUrl(cursor, value);
+  if (known.size >= mostKnown) known = new Map();
+  known.set(key, url);
+  return url;
+}
+
+function findUrl(cursor: DerCursor, value: DerSpan): string | null {
+  for (let at = value.start; cursor.moveTo(at, value.end);) {
+    const { start, end } = cursor;
+    at = cursor.next;
+    const name = nameOfWhole(cursor, start, end);
+    const url = name === null ? null : firstUrl(cursor, name);
+    if (url !== null) return url;
+  }
+  return null;
+}
+
+/** Null for a point that has only some of the reasons, or lists that somebody else signs. */
+function nameOfWhole(cursor: DerCursor, start: number, limit: number): DerSpan | null {
+  let name: DerSpan | null = null;
+  for (let at = start; cursor.moveTo(at, limit); at = cursor.next) {
+    if (cursor.tag === tags.reasons || cursor.tag === tags.crlIssuer) return null;
+    if (cursor.tag === tags.distributionPoint) name ??= cursor.span();
+  }
+  return name;
+}
+
+function firstUrl(cursor: DerCursor, name: DerSpan): string | null {
+  if (!cursor.moveTo(name.start, name.end) || cursor.tag !== tags.fullName) return null;
+  const { start, end: limit } = cursor;
+  for (let at = start; cursor.moveTo(at, limit); at = cursor.next) {
+    if (cursor.tag !== tags.uri || cursor.end - cursor.start > longestUrl) continue;
+    const text = cursor.bytes.toString('latin1', cursor.start, cursor.end).trim();
+    if (/^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text) && isAnonymous(new URL(text)))
+      return text;
+  }
+  return null;
+}
+
+/** Whoever wrote the certificate does not have us log in somewhere with words of theirs. */
+function isAnonymous({ username, password }: URL): boolean {
+  return username === '' && password === '';
+}

@@ -1,0 +1,26 @@
+import type { DerCursor } from './der-cursor';
+
+const objectIdentifier = 0x06;
+
+/** Octets of an OBJECT IDENTIFIER that is read; the longest ones in use have some twenty. */
+const longest = 64;
+
+/** The one at the cursor, in dots (X.690, section 8.19); null when there is none, or it is none that anybody assigned. */
+export function readObjectIdentifier({ tag, bytes, start, end }: DerCursor): string | null {
+  if (tag !== objectIdentifier || end === start || end - start > longest) return null;
+  const arcs: bigint[] = [];
+  let arc = 0n;
+  for (let at = start; at < end; at++) {
+    const octet = bytes[at] ?? 0;
+    // Leading zeros: the same identifier in a form that it does not have.
+    if (arc === 0n && octet === 0x80) return null;
+    arc = (arc << 7n) | BigInt(octet & 0x7f);
+    if ((octet & 0x80) !== 0) continue;
+    arcs.push(arc);
+    arc = 0n;
+  }
+  if (((bytes[end - 1] ?? 0) & 0x80) !== 0) return null;
+  const [both = 0n, ...others] = arcs;
+  const first = both < 80n ? both / 40n : 2n;
+  return [first, both - first * 40n, ...others].join('.');
+}

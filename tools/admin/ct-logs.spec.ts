@@ -1,0 +1,104 @@
+import { CtLogs, ctDataSource } from '@certwright/ct-persistence';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { ctLogCommands } from './ct-logs';
+
+let test: TestDatabase;
+let database: DataSource;
+let logs: CtLogs;
+let printed: string[];
+
+beforeAll(async () => {
+  test = await testDatabase();
+  database = ctDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 4,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+  await database.runMigrations({ transaction: 'each' });
+  logs = new CtLogs(database);
+});
+afterAll(async () => {
+  await database.destroy();
+  await test.dispose();
+});
+
+const listed = (nth: number, description: string) => ({
+  ...{ logId: Buffer.alloc(32, nth), keyDer: Buffer.from('30', 'hex'), operator: 'Spec', description },
+  ...{ kind: 'static' as const, url: `https://log${nth}.example/`, mmdS: 60, listState: 'usable' },
+  ...{ enabled: true, intervalStart: null, intervalEnd: null },
+});
+
+/** Two logs with one description, both stopped; and one that is followed. */
+beforeEach(async () => {
+  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+  await database.query('TRUNCATE ct_log, ct_odd_entry RESTART IDENTITY');
+  await logs.keep([listed(1, 'twin'), listed(2, 'twin'), listed(3, 'followed')]);
+  for (let left = 3; left > 0; left -= 1) {
+    const leased = await logs.lease(60_000);
+    if (leased === null) throw new Error('not leased');
+    await logs.saveHead(leased.lease, {
+      ...{ size: 9n, root: Buffer.alloc(32, 9), at: new Date(), signed: Buffer.from('signed') },
+    });
+    if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork: two roots');
+  }
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** As `npm run admin -- ct logs …`. @returns what was printed */
+async function run(...args: string[]): Promise<string[]> {
+  printed = [];
+  const commands = ctLogCommands(async (work) => await work(database));
+  for (const each of [commands, ...commands.commands])
+    each.exitOverride().configureOutput({ writeErr: () => undefined });
+  await new Command('ct').addCommand(commands).parseAsync(['logs', ...args], { from: 'user' });
+  return printed;
+}
+const log = async (id: number) => (await logs.all()).find((each) => each.id === id);
+
+it('lists logs with how far they are followed, and why one was stopped', async () => {
+  const lines = (await run('list')).map((line) => JSON.parse(line) as object);
+  expect(lines).toHaveLength(3);
+  expect(lines[0]).toEqual({
+    ...{ id: 1, description: 'twin', url: 'https://log1.example/', kind: 'static', listState: 'usable' },
+    ...{ enabled: true, startIndex: '0', position: '0', headSize: '9', verifiedSize: '0', lastError: null },
+    ...{ stoppedAt: expect.any(String) as string, stoppedReason: 'fork: two roots' },
+  });
+});
+
+it.each(['1', 'https://log1.example/', Buffer.alloc(32, 1).toString('base64'), '01'.repeat(32)])(
+  'resumes the log %s',
+  async (name) => {
+    expect(await run('resume', name)).toEqual(['log 1 (twin) goes on at 0']);
+    expect([(await log(1))?.stoppedAt, (await log(2))?.stoppedReason]).toEqual([null, 'fork: two roots']);
+  },
+);
+
+it('begins a log anew, and says what was forgotten', async () => {
+  expect(await run('restart', '2', '--from', '5')).toEqual([
+    'log 2 (twin) begins anew at 5',
+    `forgotten: entries 0 to 0; head: 9 entries, root ${Buffer.alloc(32, 9).toString('base64')}`,
+  ]);
+  expect(await log(2)).toMatchObject({ position: '5', headRoot: null, stoppedAt: null });
+  expect(await run('restart', '2', '--from', '0')).toContain('forgotten: entries 5 to 5; head: none');
+});
+
+it.each([
+  ['a name that two logs have', ['resume', 'twin'], '2 logs are called twin: say the id of one.'],
+  ['no log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
+  ['a log that is not stopped', ['resume', '3'], 'Log 3 (followed) is not stopped.'],
+  [
+    'a log that is followed',
+    ['restart', 'followed', '--from', '0'],
+    'Log 3 (followed) is followed at the moment.',
+  ],
+  ['no index', ['restart', '1', '--from', '-1'], 'the index of an entry is expected'],
+  ['no place to begin', ['restart', '1'], "required option '--from <index>' not specified"],
+])('refuses %s, and changes nothing', async (_, args, said) => {
+  const before = await logs.all();
+  await expect(run(...args)).rejects.toThrow(said);
+  expect(await logs.all()).toEqual(before);
+});

@@ -1,0 +1,88 @@
+import { CtLogEntity, LogLeftAlone, restartLog, resumeLog } from '@certwright/ct-persistence';
+import { Command, InvalidArgumentError } from 'commander';
+import type { DataSource } from 'typeorm';
+import type { WithDatabase } from './with-database';
+
+export function ctLogCommands(withCtDatabase: WithDatabase): Command {
+  const logs = new Command('logs').description('logs that are followed, and those that were stopped');
+  logs
+    .command('list')
+    .description('list all logs: how far each is followed, and why one was stopped')
+    .action(async () => {
+      await withCtDatabase(async (database) => {
+        for (const log of await allLogs(database)) console.log(JSON.stringify(summary(log)));
+      });
+    });
+  logs
+    .command('resume <log>')
+    .description(
+      'start a stopped log again where it stands, by its id, description, URL or log id; what was kept of it must still hold, or it is stopped again',
+    )
+    .action(async (name: string) => {
+      await onLog(withCtDatabase, name, async (database, log) => {
+        await resumeLog(database, log.id);
+        console.log(`log ${log.id} (${log.description}) goes on at ${log.position}`);
+      });
+    });
+  logs
+    .command('restart <log>')
+    .description(
+      'begin a log anew: its tree and signed head are forgotten, so nothing proves any more that it continues what was read before; issuances stay',
+    )
+    .requiredOption('--from <index>', 'the first entry to read', index)
+    .action(async (name: string, { from }: { from: bigint }) => {
+      await onLog(withCtDatabase, name, async (database, log) => {
+        const { startIndex, position, headSize, headRoot } = await restartLog(database, log.id, from);
+        const root = headRoot === null ? 'none' : `${headSize} entries, root ${headRoot.toString('base64')}`;
+        console.log(`log ${log.id} (${log.description}) begins anew at ${from}`);
+        console.log(`forgotten: entries ${startIndex} to ${position}; head: ${root}`);
+      });
+    });
+  return logs;
+}
+
+async function allLogs(database: DataSource): Promise<CtLogEntity[]> {
+  return await database.getRepository(CtLogEntity).find({ order: { id: 'ASC' } });
+}
+
+function summary(log: CtLogEntity): object {
+  const { id, description, url, kind, listState, enabled, startIndex, position, headSize, verifiedSize } =
+    log;
+  const { stoppedAt, stoppedReason, lastError } = log;
+  const sizes = { startIndex, position, headSize, verifiedSize };
+  return { id, description, url, kind, listState, enabled, ...sizes, lastError, stoppedAt, stoppedReason };
+}
+
+/** Does something to one log. */
+async function onLog(
+  withCtDatabase: WithDatabase,
+  name: string,
+  act: (database: DataSource, log: CtLogEntity) => Promise<void>,
+): Promise<void> {
+  await withCtDatabase(async (database) => {
+    const found = (await allLogs(database)).filter(({ id, description, url, logId }) =>
+      [String(id), description, url, logId.toString('base64'), logId.toString('hex')].includes(name),
+    );
+    const [log] = found;
+    if (log === undefined) throw new Error(`There is no log ${name}: see \`ct logs list\`.`);
+    if (found.length > 1) throw new Error(`${found.length} logs are called ${name}: say the id of one.`);
+    try {
+      await act(database, log);
+    } catch (error) {
+      throw error instanceof LogLeftAlone ? new Error(refusal(error, log)) : error;
+    }
+  });
+}
+
+function refusal({ why }: LogLeftAlone, { id, description }: CtLogEntity): string {
+  const log = `Log ${id} (${description})`;
+  return why === 'followed'
+    ? `${log} is followed at the moment. Try again, or stop ct-ingest for as long as it takes.`
+    : `${log} is not stopped.`;
+}
+
+function index(text: string): bigint {
+  if (!/^\d{1,15}$/.test(text))
+    throw new InvalidArgumentError('the index of an entry is expected, from 0 on.');
+  return BigInt(text);
+}

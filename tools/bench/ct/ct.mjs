@@ -1,0 +1,34 @@
+// What Certificate Transparency costs: reading, the whole path to rows, committing, searching, and pages over HTTP.
+import { table } from '../report.mjs';
+import { committing } from './committing.mjs';
+import { reading } from './reading.mjs';
+import { searching } from './searching.mjs';
+import { serving } from './serving.mjs';
+import { packedPath, wholePath } from './whole-path.mjs';
+
+const usage = `npm run bench -- ct [all|reading|path|committing|searching|serving]
+
+One part alone is printed and written nowhere.`;
+
+const parts = {
+  reading: async () => section('Reading one certificate completely', await reading()),
+  path: async () =>
+    `${section('From what a log answers to rows', await wholePath())}\n\n${table(await packedPath())}`,
+  committing,
+  searching,
+  serving,
+};
+
+export async function ct([what = 'all']) {
+  if (what === '--help' || (what !== 'all' && !(what in parts))) return void console.log(usage);
+  if (what !== 'all') return void console.log(await parts[what]());
+  const sections = [];
+  for (const [name, part] of Object.entries(parts)) {
+    console.log(`${name} …`);
+    sections.push(await part());
+  }
+  const text = ['## Certificate Transparency', '`npm run bench -- ct`', ...sections].join('\n\n');
+  return { name: 'ct', text };
+}
+
+const section = (heading, rows) => `### ${heading}\n\n${table(rows)}`;

@@ -1,0 +1,63 @@
+// A PostgreSQL of its own with the ct schema, durable as in production, and the libraries that write and read it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { bundle, workspaceRoot } from '../../build/bundle.mjs';
+import { startPostgres } from '../../embedded/postgres.mjs';
+
+const statementTimeoutMs = 600_000;
+
+/** @returns {Promise<{ ct: any, persistence: any, database: import('typeorm').DataSource, serverPid: number, close(): Promise<void> }>} */
+export async function indexDatabase() {
+  const built = 'dist/tools/bench-ct';
+  await bundle({ ct: 'libs/ct/src/index.ts', persistence: 'libs/ct-persistence/src/index.ts' }, built);
+  const require = createRequire(path.join(workspaceRoot, built, 'ct.js'));
+  require('reflect-metadata');
+  const [ct, persistence] = [require('./ct.js'), require('./persistence.js')];
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-bench-ct-'));
+  const signal = new AbortController().signal;
+  const server = await startPostgres({ workspaceRoot, folder, signal });
+  const database = persistence.ctDataSource({
+    ...{ url: server.url(), applicationName: 'bench' },
+    ...{ poolSize: 4, statementTimeoutMs },
+  });
+  const close = async () => {
+    if (database.isInitialized) await database.destroy();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await database.initialize();
+    await database.runMigrations({ transaction: 'each' });
+    await persistence.ensurePartitions(database, new Date());
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { ct, persistence, database, serverPid: server.child.pid, close };
+}
+
+/** Stores issuances as ct-ingest does. @returns how many were new */
+export async function store({ persistence, database }, ids, issuances) {
+  const crls = issuances.map(() => null);
+  const stored = await database.transaction(
+    async (tx) => await persistence.storeIssuances(tx, ids, issuances, crls),
+  );
+  return stored.discovered;
+}
+
+/** Merges as long as there is something to merge. @returns {Promise<{ merges: number, postings: number }>} */
+export async function mergeAll({ persistence, database }) {
+  const sum = { merges: 0, postings: 0 };
+  for (;;) {
+    const merged =
+      (await persistence.mergeRuns(database, 'small', new Date())) ??
+      (await persistence.mergeRuns(database, 'large', new Date()));
+    if (merged === null) break;
+    sum.merges += 1;
+    sum.postings += merged.postings;
+  }
+  await persistence.clearMerged(database);
+  return sum;
+}

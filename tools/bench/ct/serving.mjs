@@ -1,0 +1,205 @@
+// `node tools/bench/ct/serving.mjs [issuances]`: pages of the search API over HTTP, from one ct-search process beside PostgreSQL
+// and the client on the same machine.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { bundle, workspaceRoot } from '../../build/bundle.mjs';
+import { httpProbe, launch, run, stopChild, untilReady } from '../../embedded/child.mjs';
+import { freePort, LOOPBACK } from '../../embedded/ports.mjs';
+import { redisBinary } from '../../embedded/redis-binaries.mjs';
+import { startRedis } from '../../embedded/redis.mjs';
+import { cpuSeconds } from '../cpu-time.mjs';
+import { table } from '../report.mjs';
+import { issuance } from './corpus.mjs';
+import { indexDatabase, mergeAll, store } from './index-database.mjs';
+
+const usualIssuances = 500_000;
+const perCommit = 16_384;
+const inFlight = 32;
+const requestsEach = 20_000;
+const readyWithinMs = 30_000;
+/** Shorter than a certificate, so that loading takes no minutes: pages are asked for without bodies. */
+const bodyOctets = 64;
+
+/** @returns {Promise<string>} Markdown */
+export async function serving(issuances = usualIssuances) {
+  const world = await indexDatabase();
+  const undo = [world.close];
+  try {
+    const domains = await load(world, issuances);
+    const api = await startSearch(world, undo);
+    const rows = [];
+    for (const [what, at] of pages(domains)) rows.push({ what, ...(await measured(api, at)) });
+    return section(issuances, rows);
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+async function load(world, issuances) {
+  const ids = new world.persistence.IssuerIds();
+  const domains = [];
+  for (let from = 0; from < issuances; from += perCommit) {
+    const batch = Array.from({ length: Math.min(perCommit, issuances - from) }, (_, at) => {
+      const one = issuance(world.ct, from + at);
+      const [name] = one.dnsNames;
+      if (name !== undefined && !name.startsWith('*') && domains.length < 50_000) domains.push(name);
+      return { ...one, body: one.body.subarray(0, bodyOctets) };
+    });
+    await ids.ensure(
+      world.database.manager,
+      batch.map(({ issuer }) => issuer),
+    );
+    await store(world, ids, batch);
+  }
+  await mergeAll(world);
+  return domains;
+}
+
+/** What is asked for: label, and the path of the nth request. */
+function pages(domains) {
+  const domain = (nth) => encodeURIComponent(domains[(nth * 7_919) % domains.length]);
+  return [
+    ['an answer without database', () => '/v1/nothing-here'],
+    ['one name', (nth) => `/v1/issuances?domain=${domain(nth)}`],
+    [
+      'one name and its issuers',
+      (nth) => `/v1/issuances?domain=${domain(nth)}&expand=dns_names&expand=issuer`,
+    ],
+    [
+      'with sub-domains and wildcards',
+      (nth) => `/v1/issuances?domain=${domain(nth)}&include_subdomains=true&match_wildcards=true`,
+    ],
+    ['a firehose page of 1,000', (nth) => `/v1/issuances/firehose?after=${1 + ((nth * 7_919) % 100_000)}`],
+  ];
+}
+
+async function startSearch({ url, createDatabase }, undo) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-bench-search-'));
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  const coreUrl = await createDatabase('bench_core');
+  const cache = path.join(workspaceRoot, '.certwright/redis-binaries');
+  const redis = await startRedis({
+    binary: await redisBinary({ cache }),
+    folder: path.join(folder, 'redis'),
+  });
+  undo.push(() => redis.stop());
+  const key = await apiKey(coreUrl);
+  const [port, ops] = [await freePort(), await freePort()];
+  await bundle({ main: 'apps/ct-search/src/main.ts' }, 'dist/apps/ct-search');
+  const child = await launch({
+    command: process.execPath,
+    args: ['dist/apps/ct-search/main.js'],
+    cwd: workspaceRoot,
+    env: {
+      DATABASE_URL: coreUrl,
+      CT_DATABASE_URL: url,
+      REDIS_URL: `redis://${LOOPBACK}:${redis.port}`,
+      PORT: String(port),
+      OPS_HOST: LOOPBACK,
+      OPS_PORT: String(ops),
+      LOG_LEVEL: 'warn',
+    },
+    logFile: path.join(folder, 'ct-search.log'),
+  });
+  undo.push(() => stopChild(child, { graceMs: 10_000 }));
+  const ready = httpProbe(`http://${LOOPBACK}:${ops}/readyz`);
+  await untilReady(ready, { child, what: 'ct-search', withinMs: readyWithinMs });
+  return { port, pid: child.pid, key };
+}
+
+/** Of an account whose plan is faster than what is measured. */
+async function apiKey(coreUrl) {
+  for (const tool of ['migrate', 'admin'])
+    await bundle({ main: `tools/${tool}/main.ts` }, `dist/tools/${tool}`);
+  const tool = async (name, ...args) =>
+    await run(process.execPath, [`dist/tools/${name}/main.js`, ...args], {
+      cwd: workspaceRoot,
+      env: { DATABASE_URL: coreUrl },
+    });
+  await tool('migrate');
+  const { account_id, api_key } = JSON.parse((await tool('admin', 'seed-sandbox', '--json')).stdout);
+  const terms = [
+    '--queries-per-s',
+    '100000',
+    '--burst',
+    '1000000',
+    '--time-limit-ms',
+    '5000',
+    '--firehose',
+    'true',
+  ];
+  await tool('admin', 'search', 'plan', 'set', 'bench', ...terms);
+  await tool('admin', 'search', 'subscribe', account_id, 'bench');
+  return api_key;
+}
+
+async function measured({ port, pid, key }, at) {
+  const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
+  const headers = { authorization: `Bearer ${key}` };
+  const ask = async (nth) => await exchange({ agent, host: LOOPBACK, port, path: at(nth), headers });
+  const requests = at(0).includes('firehose') ? requestsEach / 40 : requestsEach;
+  for (let warm = 0; warm < requests / 10; warm += 1) await ask(warm);
+  const timesMs = [];
+  let octets = 0;
+  let next = 0;
+  const [cpu, begun] = [cpuSeconds(pid), performance.now()];
+  const work = async () => {
+    while (next < requests) {
+      const sent = performance.now();
+      octets += await ask(next++);
+      timesMs.push(performance.now() - sent);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, work));
+  const seconds = (performance.now() - begun) / 1_000;
+  agent.destroy();
+  timesMs.sort((one, other) => one - other);
+  return {
+    perSecond: timesMs.length / seconds,
+    p99Ms: timesMs[Math.floor(timesMs.length * 0.99)],
+    cpuMs: ((cpuSeconds(pid) - cpu) * 1_000) / timesMs.length,
+    octets: octets / timesMs.length,
+  };
+}
+
+/** @returns octets of the body */
+async function exchange(options) {
+  return await new Promise((resolve, reject) => {
+    const sent = request(options, (answer) => {
+      let octets = 0;
+      answer.on('data', (chunk) => (octets += chunk.length));
+      answer.on('end', () => {
+        if (answer.statusCode === 200 || answer.statusCode === 404) return resolve(octets);
+        reject(new Error(`${options.path}: ${answer.statusCode}`));
+      });
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+function section(issuances, rows) {
+  const [floor] = rows;
+  return [
+    `### Over HTTP: ${issuances.toLocaleString('en')} issuances, ${inFlight} requests in flight`,
+    '',
+    'One ct-search process, PostgreSQL and the client on one machine; each request has an API key, whose rate is counted on Redis.',
+    '',
+    table([
+      ['page', 'per second', 'p99', 'CPU of the process', 'octets', 'share of the first row'],
+      ...rows.map(({ what, perSecond, p99Ms, cpuMs, octets }) => [
+        what,
+        Math.round(perSecond).toLocaleString('en'),
+        `${p99Ms.toFixed(0)} ms`,
+        `${cpuMs.toFixed(2)} ms`,
+        Math.round(octets).toLocaleString('en'),
+        (perSecond / floor.perSecond).toFixed(2),
+      ]),
+    ]),
+  ].join('\n');
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) console.log(await serving(Number(argv[2] ?? usualIssuances)));

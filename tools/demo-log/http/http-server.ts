@@ -1,0 +1,108 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Answer, FindRoutes } from './answer';
+import { RequestFault } from './fault';
+
+const compress = promisify(gzip);
+
+/** Octets: the longest chain there is, in base64, with room. */
+const bodyLimit = 2 ** 20;
+
+/** Time for a request to come in whole, milliseconds. */
+const requestTimeoutMs = 30_000;
+
+export interface HttpServerOptions {
+  /** Undefined while the process is not ready. */
+  readonly routes: () => FindRoutes | undefined;
+  /** A fault of the log itself; the client is told no more than that. */
+  readonly onError: (error: unknown, path: string) => void;
+}
+
+/** HTTP in its plainest form: exact methods, bounded bodies, errors as RFC 6962's logs tell them. */
+export class HttpServer {
+  private readonly server = createServer(
+    { requestTimeout: requestTimeoutMs },
+    (request, response) => void this.serve(request, response),
+  );
+
+  constructor(private readonly options: HttpServerOptions) {}
+
+  /** @returns the port @throws the system's error */
+  async listen(host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.server.once('error', reject).listen(port, host, resolve);
+    });
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Answers what is under way. */
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeIdleConnections();
+    await closed;
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+    // The client went away.
+    response.on('error', () => undefined);
+    try {
+      const answer = await this.answerTo(request, path, query);
+      await send(response, answer, request);
+    } catch (error) {
+      const fault = error instanceof RequestFault ? error : internalFault;
+      if (fault === internalFault) this.options.onError(error, path);
+      // What was not read of the body ends with the connection.
+      const headers = request.complete ? fault.headers : { ...fault.headers, connection: 'close' };
+      const body = `${JSON.stringify({ error_message: fault.message })}\n`;
+      response.writeHead(fault.status, { 'content-type': 'application/json', ...headers }).end(body);
+    }
+  }
+
+  private async answerTo(request: IncomingMessage, path: string, query: string): Promise<Answer> {
+    const find = this.options.routes();
+    if (find === undefined) throw new RequestFault(503, 'The log is being opened.', { 'retry-after': '1' });
+    const routes = find(path);
+    if (routes === undefined) throw new RequestFault(404, 'There is nothing at this path.');
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const route = method === 'GET' || method === 'POST' ? routes[method] : undefined;
+    if (route === undefined) {
+      const allow = routes.GET === undefined ? 'POST' : 'GET, HEAD';
+      throw new RequestFault(405, `This path takes ${allow}.`, { allow });
+    }
+    return await route({ query: new URLSearchParams(query), body: async () => await readBody(request) });
+  }
+}
+
+/** Its text may say what is not to be told; the log of the process has it. 503, since the disk may be full. */
+const internalFault = new RequestFault(503, 'The log cannot answer this now.', { 'retry-after': '5' });
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let octets = 0;
+  for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    octets += piece.length;
+    if (octets > bodyLimit) throw new RequestFault(413, `A body has at most ${bodyLimit} octets.`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+async function send(response: ServerResponse, answer: Answer, request: IncomingMessage): Promise<void> {
+  const { type, headers = {}, compressible = false } = answer;
+  const asked = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.headers['accept-encoding'] ?? '');
+  const isCompressed = compressible && asked;
+  const body = isCompressed ? await compress(answer.body) : answer.body;
+  response
+    .writeHead(200, {
+      'content-type': type,
+      'content-length': body.length,
+      ...(compressible ? { vary: 'accept-encoding' } : {}),
+      ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
+      ...headers,
+    })
+    .end(request.method === 'HEAD' ? undefined : body);
+}

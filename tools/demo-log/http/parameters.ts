@@ -1,0 +1,54 @@
+import { decodeBase64 } from '@certwright/pki';
+import { longestChain } from '../submission/chain';
+import { RequestFault } from './fault';
+
+const hashOctets = 32;
+
+/** Of one certificate; the longest known ones have half of it. */
+const longestCertificate = 262_144;
+
+/** A whole number in decimal. @throws RequestFault */
+export function numberOf(query: URLSearchParams, name: string): number {
+  const text = onlyValue(query, name);
+  if (!/^\d{1,15}$/.test(text)) throw new RequestFault(400, `${name} must be a whole number.`);
+  return Number(text);
+}
+
+/** @throws RequestFault */
+export function hashOf(query: URLSearchParams, name: string): Buffer {
+  const decoded = decodeBase64(onlyValue(query, name), hashOctets);
+  if (!decoded.ok || decoded.bytes.length !== hashOctets)
+    throw new RequestFault(400, `${name} must be a SHA-256 in base64, percent-encoded where a URL needs it.`);
+  return Buffer.from(decoded.bytes);
+}
+
+/** The `chain` of a submission (RFC 6962, section 4.1). @throws RequestFault */
+export function chainOf(body: Buffer): Buffer[] {
+  const { chain } = membersOf(body);
+  if (!Array.isArray(chain)) throw new RequestFault(400, 'chain must be an array of certificates in base64.');
+  if (chain.length === 0 || chain.length > longestChain)
+    throw new RequestFault(400, `chain must have 1 to ${longestChain} certificates.`);
+  return chain.map((each: unknown, at) => {
+    const decoded = typeof each === 'string' ? decodeBase64(each, longestCertificate) : null;
+    if (decoded?.ok !== true)
+      throw new RequestFault(400, `Certificate ${at + 1} of the chain is not in base64, or too long.`);
+    return Buffer.from(decoded.bytes);
+  });
+}
+
+function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new RequestFault(400, 'The body must be a JSON object with the member chain.');
+}
+
+function onlyValue(query: URLSearchParams, name: string): string {
+  const [value, ...more] = query.getAll(name);
+  if (value === undefined) throw new RequestFault(400, `The parameter ${name} is missing.`);
+  if (more.length > 0) throw new RequestFault(400, `The parameter ${name} is given more than once.`);
+  return value;
+}

@@ -1,0 +1,90 @@
+import { type HashTile, rfc6962KeyId, tileWidth } from '@certwright/ct';
+import type { CtLog } from '../log/ct-log';
+import type { PublishedHead } from '../log/published-head';
+import { tileLeaf } from '../log/stored-entry';
+import { uint } from '../log/tls';
+import type { Answer, Routes } from './answer';
+import { RequestFault } from './fault';
+
+/** What never changes (static-ct-api, "Caching" of tiles and issuers is up to whoever serves them). */
+const forEver = { 'cache-control': 'public, max-age=604800, immutable' };
+
+/**
+ * How a log is read with static-ct-api. The head decides which tiles there are: of those that are not full, every width up
+ * to what it tells of.
+ *
+ * @param path below the monitoring prefix
+ * @param origin first line of checkpoints
+ */
+export function staticRoutes(log: CtLog, path: string, origin: string): Routes | undefined {
+  if (path === 'checkpoint')
+    return { GET: async () => checkpointAnswer(origin, log.signer.logId, await log.head()) };
+  const [, fingerprint] = /^issuer\/([0-9a-f]{64})$/.exec(path) ?? [];
+  if (fingerprint !== undefined) return { GET: () => issuerAnswer(log, fingerprint) };
+  const tile = tileAt(path);
+  if (tile === undefined) return undefined;
+  return {
+    GET: async () =>
+      await (tile.level === 'data' ? dataTile(log, tile) : hashTile(log, { ...tile, level: tile.level })),
+  };
+}
+
+/** A signed note (c2sp.org/signed-note) with an RFC6962NoteSignature (static-ct-api, "Checkpoints"). */
+function checkpointAnswer(origin: string, logId: Buffer, head: PublishedHead): Answer {
+  const { treeSize, rootHash, timestamp, signature } = head;
+  const noteSignature = Buffer.concat([uint(rfc6962KeyId(origin, logId), 4), uint(timestamp, 8), signature]);
+  const text = `${origin}\n${treeSize}\n${rootHash.toString('base64')}\n`;
+  const note = `${text}\n\u2014 ${origin} ${noteSignature.toString('base64')}\n`;
+  return {
+    type: 'text/plain; charset=utf-8',
+    body: Buffer.from(note, 'utf8'),
+    headers: { 'cache-control': 'no-store' },
+  };
+}
+
+function issuerAnswer(log: CtLog, fingerprint: string): Answer {
+  const body = log.issuer(fingerprint);
+  if (body === undefined) throw new RequestFault(404, 'No chain of this log has such a certificate.');
+  return { type: 'application/pkix-cert', body, headers: forEver };
+}
+
+type AskedTile = Omit<HashTile, 'level'> & { readonly level: number | 'data' };
+
+async function hashTile(log: CtLog, tile: HashTile): Promise<Answer> {
+  const { treeSize } = await log.head();
+  const covered = (tile.index * tileWidth + tile.width) * tileWidth ** tile.level;
+  const body = covered > treeSize ? undefined : log.tree.tile(tile);
+  if (body === undefined) throw noSuchTile();
+  return { type: 'application/octet-stream', body, headers: forEver };
+}
+
+async function dataTile(log: CtLog, { index, width }: AskedTile): Promise<Answer> {
+  const { treeSize } = await log.head();
+  const first = index * tileWidth;
+  if (first + width > treeSize) throw noSuchTile();
+  const leaves: Buffer[] = [];
+  while (leaves.length < width) {
+    const entries = await log.entries(first + leaves.length, first + width);
+    leaves.push(...entries.map(tileLeaf));
+  }
+  return {
+    type: 'application/octet-stream',
+    body: Buffer.concat(leaves),
+    headers: forEver,
+    compressible: true,
+  };
+}
+
+const noSuchTile = () => new RequestFault(404, 'The tree has no such tile yet.');
+
+/** `tile/<level>/<index>` in groups of three digits, `.p/<width>` after it when it is not full. */
+function tileAt(path: string): AskedTile | undefined {
+  const [, level, groups, last, partial] =
+    /^tile\/([0-5]|data)\/((?:x\d{3}\/){0,4})(\d{3})(?:\.p\/([1-9]\d{0,2}))?$/.exec(path) ?? [];
+  if (level === undefined || groups === undefined || last === undefined) return undefined;
+  const width = partial === undefined ? tileWidth : Number(partial);
+  // One path for each tile: no leading zeroes, and the full one is not a partial one.
+  if (groups.startsWith('x000/') || (partial !== undefined && width >= tileWidth)) return undefined;
+  const index = Number(groups.replaceAll(/[x/]/g, '') + last);
+  return { level: level === 'data' ? level : Number(level), index, width };
+}

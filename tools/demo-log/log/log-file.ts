@@ -1,0 +1,161 @@
+import { readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import path from 'node:path';
+import { crc32 } from 'node:zlib';
+import { syncFolder } from './whole-file';
+
+/** What the file begins with: nothing else is taken for a log's. */
+const head = Buffer.from('certwright-demo-log-1\n', 'latin1');
+
+/** Before each body: its length and its CRC-32, both uint32. */
+const frameOctets = 8;
+
+/** No submission makes a longer one; a longer length is no length. */
+const longestBody = 4 * 2 ** 20;
+
+/** Octets read at once when the file is opened. */
+const windowOctets = 4 * 2 ** 20;
+
+export interface FoundRecord {
+  /** Where the body stands in the file. */
+  readonly at: number;
+  readonly body: Buffer;
+}
+
+/** The file is not a log's, or was changed in a way that no crash explains. */
+export class LogFileFault extends Error {}
+
+/**
+ * An append-only file of records, each with its length and checksum. What `append` has resolved for is on the
+ * disk. After a crash the file may end in pieces of records that nobody was promised anything about: from the
+ * first piece on it is cut off when it is opened.
+ */
+export class LogFile {
+  /** After a write that failed nobody knows what is on the disk; opening the file again finds out. */
+  private failed = false;
+
+  private constructor(
+    private readonly handle: FileHandle,
+    private end: number,
+    /** Octets that were cut off at the end when it was opened. */
+    readonly cutOctets: number,
+  ) {}
+
+  /** @param found told of every record in order; a body is a view that it may not keep */
+  static async open(file: string, found: (record: FoundRecord) => void): Promise<LogFile> {
+    const handle = await open(file, 'a+', 0o600);
+    await handle.close();
+    // Not in append mode, which ignores the place that is written to.
+    const writable = await open(file, 'r+');
+    try {
+      const { size } = await writable.stat();
+      const end = await prepareHead(writable, file, size);
+      const kept = replay(writable.fd, end, found);
+      const cutOctets = Math.max(size, end) - kept;
+      if (cutOctets > 0) {
+        await writable.truncate(kept);
+        await writable.sync();
+      }
+      return new LogFile(writable, kept, cutOctets);
+    } catch (error) {
+      await writable.close();
+      throw error;
+    }
+  }
+
+  /** @returns where each body stands, once all of them are durable; one call at a time */
+  async append(bodies: readonly Uint8Array[]): Promise<number[]> {
+    if (this.failed)
+      throw new LogFileFault('An earlier write failed; the log takes nothing until it is restarted.');
+    const start = this.end;
+    const places: number[] = [];
+    let at = start;
+    for (const body of bodies) {
+      if (body.length === 0 || body.length > longestBody)
+        throw new RangeError('a record of no or too many octets');
+      places.push(at + frameOctets);
+      at += frameOctets + body.length;
+    }
+    try {
+      await writeAll(this.handle, Buffer.concat(bodies.flatMap((body) => [frameOf(body), body])), start);
+      await this.handle.datasync();
+    } catch (error) {
+      this.failed = true;
+      throw error;
+    }
+    this.end = at;
+    return places;
+  }
+
+  async read(at: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(length);
+    for (let read = 0; read < length;) {
+      const { bytesRead } = await this.handle.read(bytes, read, length - read, at + read);
+      if (bytesRead === 0) throw new LogFileFault('The file of the log is shorter than it was.');
+      read += bytesRead;
+    }
+    return bytes;
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close();
+  }
+}
+
+/** Writes the head of a new file. @returns where the records begin */
+async function prepareHead(handle: FileHandle, file: string, size: number): Promise<number> {
+  const found = Buffer.alloc(Math.min(size, head.length));
+  await handle.read(found, 0, found.length, 0);
+  if (!found.equals(head.subarray(0, found.length)))
+    throw new LogFileFault(`${file} is not the file of a demo log.`);
+  if (found.length < head.length) {
+    await writeAll(handle, head, 0);
+    await handle.sync();
+    await syncFolder(path.dirname(file));
+  }
+  return head.length;
+}
+
+/** @returns where the last whole record ends */
+function replay(fd: number, start: number, found: (record: FoundRecord) => void): number {
+  const read = windowOn(fd);
+  for (let at = start; ;) {
+    const frame = read(at, frameOctets);
+    if (frame.length < frameOctets) return at;
+    const length = frame.readUInt32BE(0);
+    const checksum = frame.readUInt32BE(4);
+    if (length === 0 || length > longestBody) return at;
+    const body = read(at + frameOctets, length);
+    if (body.length < length || crc32(body) !== checksum) return at;
+    found({ at: at + frameOctets, body });
+    at += frameOctets + length;
+  }
+}
+
+/** Reads the file from the beginning to the end in large pieces. */
+function windowOn(fd: number): (at: number, length: number) => Buffer {
+  let window = Buffer.alloc(0);
+  let windowAt = 0;
+  return (at, length) => {
+    if (at < windowAt || at + length > windowAt + window.length) {
+      const bytes = Buffer.alloc(Math.max(length, windowOctets));
+      window = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, at));
+      windowAt = at;
+    }
+    return window.subarray(at - windowAt, at - windowAt + length);
+  };
+}
+
+function frameOf(body: Uint8Array): Buffer {
+  const frame = Buffer.alloc(frameOctets);
+  frame.writeUInt32BE(body.length, 0);
+  frame.writeUInt32BE(crc32(body), 4);
+  return frame;
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, at + written);
+    written += bytesWritten;
+  }
+}

@@ -1,0 +1,55 @@
+import { eventually } from '@certwright/testing';
+import type { Started } from './whole-platform';
+
+/** From the certificate to the search: logged, ingested, indexed, on a machine that runs other specs at the same time. */
+const loggedWithinMs = 60_000;
+
+export interface FoundIssuance {
+  readonly id: string;
+  readonly cert_sha256: string;
+  readonly [field: string]: unknown;
+}
+
+interface Search {
+  readonly domain: string;
+  readonly expand: readonly string[];
+}
+
+/** The issuance of that certificate, as soon as the search knows it. */
+export async function issuanceInSearch(
+  { apis, api_key }: Pick<Started, 'apis' | 'api_key'>,
+  { domain, expand }: Search,
+  certSha256: string,
+): Promise<FoundIssuance> {
+  const query = new URLSearchParams({ domain });
+  for (const field of expand) query.append('expand', field);
+  return await eventually(
+    async () => {
+      const found = await answered(`${apis['ct_search']}/v1/issuances?${query}`, api_key);
+      const issuances = (await found.json()) as FoundIssuance[];
+      const issuance = issuances.find(({ cert_sha256 }) => cert_sha256 === certSha256);
+      if (issuance === undefined) throw new Error(`${domain} is not in the search yet`);
+      return issuance;
+    },
+    // The sandbox's plan has its rate too.
+    { withinMs: loggedWithinMs, everyMs: 500 },
+  );
+}
+
+/** All pages, to the empty one that says when to come again. */
+export async function firehose({ apis, api_key }: Pick<Started, 'apis' | 'api_key'>) {
+  const data: FoundIssuance[] = [];
+  for (;;) {
+    const after = data.at(-1)?.id ?? '';
+    const page = await answered(`${apis['ct_search']}/v1/issuances/firehose?after=${after}`, api_key);
+    const issuances = (await page.json()) as FoundIssuance[];
+    data.push(...issuances);
+    if (issuances.length === 0) return { data, after: page.headers.get('retry-after') };
+  }
+}
+
+async function answered(url: string, key: string): Promise<Response> {
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return answer;
+}
