@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
 import type { CrlIds } from '../revocations/crl-ids';
 import { BinaryRows } from './copy/binary-rows';
@@ -81,13 +82,7 @@ export async function storeIssuances(
   crls: readonly (number | null)[],
 ): Promise<Stored> {
   if (issuances.length === 0) return { discovered: 0, completed: 0 };
-  // As much as can be done before others have to wait.
-  const prepared = {
-    postings: SortedPostings.of(issuances),
-    questions: knownQuestions(issuances),
-    known: knownRows(issuances),
-    issuances: issuanceRows(ids, issuances, crls),
-  };
+  const prepared = await prepare(ids, issuances, crls);
   const turn = await takeSequencer(
     tx,
     prepared.questions.map(({ table }) => table),
@@ -106,6 +101,19 @@ export async function storeIssuances(
     if (turn.unmerged >= mostUnmerged) await mergeInstead(tx);
   }
   return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
+}
+
+/**
+ * As much as can be done before others have to wait. In between, whoever holds the sequencer in this process is let go on: its
+ * answers would wait for all of this.
+ */
+async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: readonly (number | null)[]) {
+  const postings = SortedPostings.of(issuances);
+  await setImmediate();
+  const questions = knownQuestions(issuances);
+  const known = knownRows(issuances);
+  await setImmediate();
+  return { postings, questions, known, issuances: issuanceRows(ids, issuances, crls) };
 }
 
 /** So many runs of single commits wait for the merger only where there is none that works. */
