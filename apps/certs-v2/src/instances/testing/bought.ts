@@ -51,8 +51,10 @@ export async function activatePending(
   await database.query(
     `INSERT INTO certificate_chain (sha256, chain, root) VALUES ('\\x01', ARRAY['\\x02'::bytea], '\\x03') ON CONFLICT DO NOTHING`,
   );
-  const rows = await database.query(
-    `WITH closed AS (
+  // At once, as an attachment is: whoever looks in between would see an issuance without its certificate.
+  await database.transaction(async (tx) => {
+    const rows = await tx.query(
+      `WITH closed AS (
        UPDATE issuance SET state = 'issued', closed_at = now() FROM cert_object_v2 AS object
        WHERE object.account_id = $1 AND object.cn = $2 AND issuance.plan_id = object.plan_id AND issuance.state = 'open'
        RETURNING issuance.id, issuance.plan_id, issuance.terms_id),
@@ -60,17 +62,18 @@ export async function activatePending(
        UPDATE certificate SET is_current = false FROM closed
        WHERE certificate.plan_id = closed.plan_id AND is_current RETURNING certificate.id)
      SELECT closed.id, (SELECT count(*) FROM earlier) AS earlier FROM closed`,
-    [accountId, cn],
-  );
-  const [row] = rows as { id: string }[];
-  if (row === undefined) throw new Error('no instance is pending');
-  await database.query(
-    `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
+      [accountId, cn],
+    );
+    const [row] = rows as { id: string }[];
+    if (row === undefined) throw new Error('no instance is pending');
+    await tx.query(
+      `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
        not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, ca_reference)
      SELECT random_id(), issuance.account_id, issuance.plan_id, issuance.id, true, terms.dns_names, terms.key_type, '01',
        now() + $2 * interval '1 day', now() + $3 * interval '1 day', sha256(coalesce($4, int8send(issuance.id))),
        terms.spki_sha256, coalesce($4, int8send(issuance.id)), '\\x01', 'reference'
      FROM issuance JOIN terms ON terms.id = issuance.terms_id WHERE issuance.id = $1`,
-    [row.id, from, to, leaf ?? null],
-  );
+      [row.id, from, to, leaf ?? null],
+    );
+  });
 }
