@@ -13,6 +13,8 @@ export interface TestDatabase {
     text: string,
     values?: readonly unknown[],
   ): Promise<Row[]>;
+  /** All that `work` asks for, or nothing: the code under test sees no state in between. */
+  transaction<T>(work: (tx: Pick<TestDatabase, 'query'>) => Promise<T>): Promise<T>;
   /** Drops the database, and ends the sessions that are still open on it. */
   dispose(): Promise<void>;
 }
@@ -35,11 +37,33 @@ export async function testDatabase(): Promise<TestDatabase> {
     url: url.href,
     query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
       (await pool.query<Row>(text, [...values])).rows,
+    transaction: async (work) => await inTransaction(pool, work),
     dispose: () =>
       (disposed ??= pool
         .end()
         .then(() => administer(databaseUrl, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
   };
+}
+
+async function inTransaction<T>(
+  pool: Pool,
+  work: (tx: Pick<TestDatabase, 'query'>) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const done = await work({
+      query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
+        (await client.query<Row>(text, [...values])).rows,
+    });
+    await client.query('COMMIT');
+    client.release();
+    return done;
+  } catch (error) {
+    // What was begun is undone with its session.
+    client.release(true);
+    throw error;
+  }
 }
 
 async function administer(connectionString: string, statement: string): Promise<void> {
