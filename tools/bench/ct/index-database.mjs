@@ -8,7 +8,10 @@ import { startPostgres } from '../../embedded/postgres.mjs';
 
 const statementTimeoutMs = 600_000;
 
-/** @returns {Promise<{ ct: any, persistence: any, database: import('typeorm').DataSource, serverPid: number, close(): Promise<void> }>} */
+/**
+ * @returns {Promise<{ ct: any, persistence: any, database: import('typeorm').DataSource, url: string, serverPid: number,
+ *   createDatabase(name: string): Promise<string>, close(): Promise<void> }>}
+ */
 export async function indexDatabase() {
   const built = 'dist/tools/bench-ct';
   await bundle({ ct: 'libs/ct/src/index.ts', persistence: 'libs/ct-persistence/src/index.ts' }, built);
@@ -35,7 +38,15 @@ export async function indexDatabase() {
     await close();
     throw error;
   }
-  return { ct, persistence, database, serverPid: server.child.pid, close };
+  /** Another database on the same server. @returns its address */
+  const createDatabase = async (name) => {
+    await database.query(`CREATE DATABASE ${name}`);
+    return server.url(name);
+  };
+  return {
+    ...{ ct, persistence, database, createDatabase },
+    ...{ url: server.url(), serverPid: server.child.pid, close },
+  };
 }
 
 /** Stores issuances as ct-ingest does. @returns how many were new */

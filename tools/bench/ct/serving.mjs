@@ -46,7 +46,8 @@ async function load(world, issuances) {
     const batch = Array.from({ length: Math.min(perCommit, issuances - from) }, (_, at) => {
       const one = issuance(world.ct, from + at);
       const [name] = one.dnsNames;
-      if (name !== undefined && !name.startsWith('*') && domains.length < 50_000) domains.push(name);
+      // Not all names of the corpus are below a public suffix any more.
+      if (name?.endsWith('.com') && !name.startsWith('*') && domains.length < 50_000) domains.push(name);
       return { ...one, body: one.body.subarray(0, bodyOctets) };
     });
     await ids.ensure(
