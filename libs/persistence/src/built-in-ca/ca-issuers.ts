@@ -11,6 +11,9 @@ export interface CaCertificates {
 /** The number of the advisory lock under which the built-in CA is created: any constant that nobody else uses. */
 const creationLock = 4_310_001;
 
+/** Two RSA keys are made meanwhile: seconds, on a slow or busy machine dozens of them. Nothing but the creation waits for it. */
+const creationTimeoutMs = 5 * 60_000;
+
 /** The public half of the built-in CA: certificates and revocation lists, as everybody may see them. */
 @Injectable()
 export class CaIssuers {
@@ -23,6 +26,7 @@ export class CaIssuers {
    */
   async ensure(create: () => Promise<CaCertificates>): Promise<CaCertificates> {
     return await this.database.transaction(async (tx) => {
+      await tx.query(`SET LOCAL idle_in_transaction_session_timeout = ${creationTimeoutMs}`);
       await tx.query(`SELECT pg_advisory_xact_lock($1)`, [creationLock]);
       const rows: { name: string; certificate: Buffer }[] = await tx.query(
         `SELECT name, certificate FROM ca_issuer`,
