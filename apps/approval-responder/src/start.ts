@@ -1,4 +1,5 @@
-import { Challenges, claimDeployment, databaseProblem } from '@certwright/persistence';
+import { databaseOutage } from '@certwright/errors';
+import { Challenges, claimDeployment } from '@certwright/persistence';
 import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   closeHttpApp,
@@ -39,7 +40,7 @@ export async function start(
     metrics,
     readiness,
     renderProblem,
-    toProblem: databaseProblem,
+    toProblem: databaseOutage,
     acceptForms: true,
     headers: headersOfAll,
     trustedProxies: config.TRUSTED_PROXIES,

@@ -1,4 +1,5 @@
-import { AccountUsers, ApiKeys, claimDeployment, databaseProblem } from '@certwright/persistence';
+import { databaseOutage } from '@certwright/errors';
+import { AccountUsers, ApiKeys, claimDeployment } from '@certwright/persistence';
 import {
   connectRedis,
   followDisabledKeys,
@@ -57,7 +58,7 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
     metrics,
     readiness,
     renderProblem,
-    toProblem: databaseProblem,
+    toProblem: databaseOutage,
     authenticator: new Authenticator(keys, buckets, requestLimits(config), passwords),
     trustedProxies: config.TRUSTED_PROXIES,
     jsonContentType,

@@ -1,4 +1,4 @@
-import { closeHttpApp, createHttpApp, type RunningProcess } from '@certwright/service';
+import { closeHttpApp, createHttpApp, renderErrorObject, type RunningProcess } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { openAccess } from './access/open-access';
@@ -8,7 +8,6 @@ import type { SearchConfig } from './config';
 import { databaseProblem } from './ct-index/database-problem';
 import { IndexReaders } from './ct-index/index-readers';
 import { answerPreflights, crossOriginHeaders } from './wire/cross-origin';
-import { renderProblem } from './wire/problem';
 
 const readinessTimeoutMs = 2_000;
 
@@ -39,7 +38,7 @@ export async function start(
     log,
     metrics,
     readiness,
-    renderProblem,
+    renderProblem: renderErrorObject,
     toProblem: databaseProblem,
     trustedProxies: config.TRUSTED_PROXIES,
     headers: crossOriginHeaders,

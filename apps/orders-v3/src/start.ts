@@ -1,4 +1,5 @@
-import { ApiKeys, claimDeployment, databaseProblem } from '@certwright/persistence';
+import { databaseOutage } from '@certwright/errors';
+import { ApiKeys, claimDeployment } from '@certwright/persistence';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -7,6 +8,7 @@ import {
   createHttpApp,
   FallbackTokenBuckets,
   MemoryTokenBuckets,
+  renderErrorObject,
   requestLimits,
   type RunningProcess,
 } from '@certwright/service';
@@ -16,7 +18,6 @@ import { runAnnouncements } from './announcements/run-announcements';
 import { AppModule } from './app.module';
 import type { OrdersConfig } from './config';
 import { DnsGateway, gatewayClient } from './dns-integrations/dns-gateway';
-import { renderProblem } from './wire/problem';
 
 /**
  * Opens everything and listens. Waits for the database for half a minute; Redis may be away, at the start too.
@@ -38,8 +39,8 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
       log,
       metrics,
       readiness,
-      renderProblem,
-      toProblem: databaseProblem,
+      renderProblem: renderErrorObject,
+      toProblem: databaseOutage,
       authenticator: new Authenticator(keys, buckets, requestLimits(config)),
       trustedProxies: config.TRUSTED_PROXIES,
     },

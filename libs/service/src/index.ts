@@ -35,6 +35,7 @@ export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
 export { ApiDocumentation, type DocumentationPage, type DocumentedApi } from './http/api-documentation';
 export { type RenderedProblem, type RenderProblem } from './http/answer';
+export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
 export { type ToProblem } from './http/problem-of';
 export { apiKeySha256, mintApiKey } from './authentication/api-key';
 export { Authenticator, type CallerIdentity, isUser } from './authentication/authenticator';

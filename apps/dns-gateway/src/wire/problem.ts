@@ -1,6 +1,6 @@
 import type { GatewayError } from '@certwright/gateway-contract';
 import { Problem, type ProblemCode } from '@certwright/errors';
-import type { RenderedProblem } from '@certwright/service';
+import { errorObject, type RenderedProblem } from '@certwright/service';
 
 /** Codes that this process answers, and their status; a code that it never throws is a fault of ours. */
 const statusOf: Partial<Record<ProblemCode, number>> = {
@@ -38,21 +38,9 @@ export class ProblemWithHandle extends Problem {
 }
 
 export function renderProblem(problem: Problem): RenderedProblem {
-  const { code, message, field, faults } = problem;
   const body: GatewayError = {
-    code,
-    message,
-    ...(field === undefined ? {} : { field }),
-    ...(faults.length === 0
-      ? {}
-      : {
-          sub_errors: faults.map((fault) => ({
-            field: fault.field,
-            code: fault.code,
-            message: fault.message,
-          })),
-        }),
+    ...errorObject(problem),
     ...(problem instanceof ProblemWithHandle ? { integration: problem.integration } : {}),
   };
-  return { status: statusOf[code] ?? 500, body };
+  return { status: statusOf[problem.code] ?? 500, body };
 }

@@ -1,5 +1,6 @@
+import { databaseOutage } from '@certwright/errors';
 import { type IssuanceError, nextAttempt } from '@certwright/issuance';
-import { databaseProblem, type IssuanceProgress, LeaseLost } from '@certwright/persistence';
+import { type IssuanceProgress, LeaseLost } from '@certwright/persistence';
 import type { IssuanceEvents } from './issuance-events';
 import type { StoredWork, ToldProgress } from './told-progress';
 
@@ -46,7 +47,7 @@ export class WalkEnds {
     if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
     this.events.stumbled(work.issuance, error);
     // The database was away: no fault of the CA, and nothing could be stored. The lease runs out and the sweep goes on.
-    if (databaseProblem(error) !== undefined) return;
+    if (databaseOutage(error) !== undefined) return;
     const lastError: IssuanceError = {
       code: 'ca_unavailable',
       message:

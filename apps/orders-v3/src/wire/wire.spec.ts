@@ -1,8 +1,6 @@
-import { fieldFaultCodes, Problem, problemCodes } from '@certwright/errors';
 import { Addresses } from './addresses';
 import { readIfMatch } from './entity-tag';
 import { certificateExpansion, orderExpansion } from './expansion';
-import { renderProblem } from './problem';
 import { timestamp } from './timestamp';
 
 describe('expand', () => {
@@ -55,25 +53,6 @@ describe('If-Match', () => {
     expect(() => readIfMatch(header)).toThrow(
       expect.objectContaining({ code: 'invalid_value', field: 'If-Match' }),
     );
-  });
-});
-
-describe('errors', () => {
-  it('have a status of their class for every code', () => {
-    for (const code of problemCodes)
-      expect(renderProblem(new Problem(code, 'why')).status).toBeGreaterThanOrEqual(400);
-  });
-
-  it('carry field and sub_errors only where there are any', () => {
-    expect(renderProblem(new Problem('not_found', 'why')).body).toEqual({
-      code: 'not_found',
-      message: 'why',
-    });
-    const fault = { field: 'csr', code: fieldFaultCodes[0], message: 'why' };
-    expect(renderProblem(Problem.ofFields([fault])).body).toMatchObject({
-      code: 'bad_request',
-      sub_errors: [fault],
-    });
   });
 });
 

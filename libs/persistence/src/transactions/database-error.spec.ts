@@ -1,6 +1,7 @@
 import { CoreDatabaseFixture } from '../testing/core-database';
 import { coreDataSource } from '../core-data-source';
-import { databaseProblem, isUniqueViolation } from './database-error';
+import { databaseOutage } from '@certwright/errors';
+import { isUniqueViolation } from './database-error';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -15,7 +16,7 @@ const errorOf = async (work: () => Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-describe('databaseProblem', () => {
+describe('databaseOutage', () => {
   it('is a service_outage when nobody listens', async () => {
     const away = coreDataSource({
       url: 'postgres://x@127.0.0.1:1/x',
@@ -23,7 +24,7 @@ describe('databaseProblem', () => {
       poolSize: 1,
       statementTimeoutMs: 1_000,
     });
-    expect(databaseProblem(await errorOf(async () => await away.initialize()))).toMatchObject({
+    expect(databaseOutage(await errorOf(async () => await away.initialize()))).toMatchObject({
       code: 'service_outage',
     });
   });
@@ -32,7 +33,7 @@ describe('databaseProblem', () => {
     const error = await errorOf(
       async () => await core.database.query('SELECT pg_terminate_backend(pg_backend_pid())'),
     );
-    expect(databaseProblem(error)).toMatchObject({ code: 'service_outage' });
+    expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
   });
 
   it('is a service_outage when a statement takes too long', async () => {
@@ -43,12 +44,12 @@ describe('databaseProblem', () => {
           await tx.query(`SELECT pg_sleep(5)`);
         }),
     );
-    expect(databaseProblem(error)).toMatchObject({ code: 'service_outage' });
+    expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
   });
 
   it('is nothing for a fault of ours', async () => {
     expect(
-      databaseProblem(await errorOf(async () => await core.database.query('SELECT nonsense'))),
+      databaseOutage(await errorOf(async () => await core.database.query('SELECT nonsense'))),
     ).toBeUndefined();
   });
 });

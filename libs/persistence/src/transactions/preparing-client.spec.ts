@@ -1,6 +1,6 @@
 import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '../testing/core-database';
-import { databaseProblem } from './database-error';
+import { databaseOutage } from '@certwright/errors';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('a server that does not answer any more', () => {
       const answer: unknown = await database
         .query('SELECT $1::int AS one', [1])
         .catch((error: unknown) => error);
-      expect(databaseProblem(answer)).toMatchObject({ code: 'service_outage' });
+      expect(databaseOutage(answer)).toMatchObject({ code: 'service_outage' });
       expect(await database.query('SELECT $1::int AS one', [1])).toEqual([{ one: 1 }]);
     } finally {
       process.kill(pid, 'SIGCONT');

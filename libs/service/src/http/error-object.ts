@@ -1,5 +1,5 @@
 import type { FieldFault, Problem, ProblemCode } from '@certwright/errors';
-import type { RenderedProblem } from '@certwright/service';
+import type { RenderedProblem } from './answer';
 
 /** The status of each code. A code that is missing here does not compile. */
 const statusOf = {
@@ -37,16 +37,16 @@ const statusOf = {
   timeout: 504,
 } as const satisfies Record<ProblemCode, number>;
 
-/** The error object of the search API. */
-export interface ErrorJson {
+/** The error object that all APIs but v2 share. */
+export interface ErrorObject {
   readonly code: string;
   readonly message: string;
   readonly field?: string;
   readonly sub_errors?: readonly FieldFault[];
 }
 
-export function renderProblem({ code, message, field, faults }: Problem): RenderedProblem {
-  const body: ErrorJson = {
+export function errorObject({ code, message, field, faults }: Problem): ErrorObject {
+  return {
     code,
     message,
     ...(field === undefined ? {} : { field }),
@@ -54,11 +54,15 @@ export function renderProblem({ code, message, field, faults }: Problem): Render
       ? {}
       : {
           sub_errors: faults.map((fault) => ({
+            field: fault.field,
             code: fault.code,
             message: fault.message,
-            field: fault.field,
           })),
         }),
   };
-  return { status: statusOf[code], body };
+}
+
+/** The error object with the status that its code always has. */
+export function renderErrorObject(problem: Problem): RenderedProblem {
+  return { status: statusOf[problem.code], body: errorObject(problem) };
 }

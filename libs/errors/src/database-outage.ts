@@ -1,0 +1,60 @@
+import { Problem } from './problem';
+
+/** Of PostgreSQL's driver, or around it one of TypeORM. */
+interface DatabaseError {
+  readonly code?: unknown;
+  readonly driverError?: DatabaseError;
+}
+
+/** SQLSTATE (five characters), or the system's error code when there was no server to give one. */
+export function databaseErrorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { code, driverError } = error as DatabaseError;
+  const own = driverError?.code ?? code;
+  return typeof own === 'string' ? own : undefined;
+}
+
+/** The database is away, changing its primary, or too busy: nothing is wrong with the request. */
+const outageCodes: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '57014', // query_canceled: the statement's time was up
+  '53300', // too_many_connections
+  '53100', // disk_full
+  '53200', // out_of_memory
+  '25006', // read_only_sql_transaction: a standby answered during a fail-over
+  '25P03', // idle_in_transaction_session_timeout
+  '40001', // also a standby that gave way to what the primary did
+  '40P01',
+]);
+
+/** What the driver says of a connection that is gone, and has no code for. */
+const outageMessages = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error',
+  'Query read timeout',
+];
+
+/** Seconds after which a caller may try again. */
+const outageRetryAfterS = 5;
+
+/** Tells an outage of the database from a fault of ours; undefined for the latter. */
+export function databaseOutage(error: unknown): Problem | undefined {
+  const code = databaseErrorCode(error);
+  const message = error instanceof Error ? error.message : '';
+  const isAway =
+    (code !== undefined && (outageCodes.has(code) || code.startsWith('08'))) ||
+    outageMessages.some((text) => message.includes(text));
+  if (!isAway) return undefined;
+  return new Problem('service_outage', 'The service is temporarily unavailable. Please try again.', {
+    retryAfterS: outageRetryAfterS,
+  });
+}
