@@ -63,10 +63,10 @@ describe('credentials', () => {
 
   it('beyond their rate are answered 429 with Retry-After', async () => {
     const write = request('DELETE /orders/a', [`Authorization: Bearer ${sampleKeys.busy}`]);
-    const statuses: number[] = [];
-    for (let i = 0; i < 5; i += 1) statuses.push(parseAnswer(await exchange(api.port, write)).status);
-    expect(statuses).toEqual([204, 204, 204, 204, 429]);
-    expect(parseAnswer(await exchange(api.port, write)).headers['retry-after']).toBe('1');
+    // At once: one more is due each second.
+    const answers = await Promise.all(Array.from({ length: 5 }, () => exchange(api.port, write)));
+    const limited = answers.map(parseAnswer).filter(({ status }) => status !== 204);
+    expect(limited.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([[429, '1']]);
   });
 
   it('that are wrong are answered 429 after ten from one address, right ones still work', async () => {
