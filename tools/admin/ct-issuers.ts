@@ -40,8 +40,10 @@ export function ctIssuerCommands(withCtDatabase: WithDatabase): Command {
   return issuers;
 }
 
+/** One that there is: a date of JavaScript takes 2026-02-30 for 2026-03-02, and the database does not take it at all. */
 function day(text: string): string {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(Date.parse(text)))
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== text || text < '1970')
     throw new InvalidArgumentError('It is a day such as 2026-11-22.');
   return text;
 }

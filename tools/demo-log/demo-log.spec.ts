@@ -346,8 +346,15 @@ describe('a submission is refused', () => {
       // Not critical.
       Buffer.from('3010060a2b06010401d67902040304020500', 'hex'),
     ]);
+    // OpenSSL also reads certificates as text, and past their end.
+    const text = Buffer.from(encodePem('CERTIFICATE', issuer));
+    const padded = Buffer.concat([issuer, Buffer.alloc(1_000)]);
     expect(
       await Promise.all([
+        submit('add-chain', [leaf, text, root]),
+        submit('add-chain', [leaf, padded, root]),
+        submit('add-pre-chain', [poisoned, text, root]),
+        submit('add-pre-chain', [poisoned, issuer, padded]),
         submit('add-chain', stranger),
         submit('add-chain', [leaf, root]),
         submit('add-chain', [forged, issuer, root]),
@@ -360,11 +367,15 @@ describe('a submission is refused', () => {
         submit('add-pre-chain', mild),
       ]),
     ).toEqual([
+      [400, 'Certificate 2 of the chain is not in DER.'],
+      [400, 'Certificate 2 of the chain is not in DER.'],
+      [400, 'Certificate 2 of the chain is not in DER.'],
+      [400, 'Certificate 3 of the chain is not in DER.'],
       [400, 'The chain leads to none of the accepted roots, which get-roots tells.'],
       [400, 'Certificate 2 of the chain has not signed certificate 1.'],
       [400, 'Certificate 2 of the chain has not signed certificate 1.'],
       [400, 'Certificate 1 of the chain cannot be read.'],
-      [400, 'The certificate is not well-formed (trailing_bytes).'],
+      [400, 'Certificate 1 of the chain is not in DER.'],
       [400, 'Certificate 4 of the chain has not signed certificate 3.'],
       [400, 'Certificate 2 of the chain has not signed certificate 1.'],
       [400, 'This is a precertificate: submit it with add-pre-chain.'],

@@ -72,6 +72,7 @@ export class CtLog {
         `${kind}.log does not have the ${published.treeSize} entries that the log has signed: restore ${folder}, or remove it for a new log.`,
       );
     }
+    await file.cutOff();
     return new CtLog(options, signer, file, index, headFile, published);
   }
 

@@ -16,6 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function opened(): Promise<{ log: LogFile; found: string[] }> {
   const found: string[] = [];
   const log = await LogFile.open(file, ({ body }) => void found.push(body.toString()));
+  await log.cutOff();
   return { log, found };
 }
 

@@ -28,7 +28,7 @@ export class LogFileFault extends Error {}
 /**
  * An append-only file of records, each with its length and checksum. What `append` has resolved for is on the
  * disk. After a crash the file may end in pieces of records that nobody was promised anything about: from the
- * first piece on it is cut off when it is opened.
+ * first piece on it is cut off before anything is appended.
  */
 export class LogFile {
   /** After a write that failed nobody knows what is on the disk; opening the file again finds out. */
@@ -37,7 +37,7 @@ export class LogFile {
   private constructor(
     private readonly handle: FileHandle,
     private end: number,
-    /** Octets that were cut off at the end when it was opened. */
+    /** Octets at the end that are no whole records. */
     readonly cutOctets: number,
   ) {}
 
@@ -51,16 +51,18 @@ export class LogFile {
       const { size } = await writable.stat();
       const end = await prepareHead(writable, file, size);
       const kept = replay(writable.fd, end, found);
-      const cutOctets = Math.max(size, end) - kept;
-      if (cutOctets > 0) {
-        await writable.truncate(kept);
-        await writable.sync();
-      }
-      return new LogFile(writable, kept, cutOctets);
+      return new LogFile(writable, kept, Math.max(size, end) - kept);
     } catch (error) {
       await writable.close();
       throw error;
     }
+  }
+
+  /** Once it is known that nothing was promised of what stands there: behind damage there may be whole records. */
+  async cutOff(): Promise<void> {
+    if (this.cutOctets === 0) return;
+    await this.handle.truncate(this.end);
+    await this.handle.sync();
   }
 
   /** @returns where each body stands, once all of them are durable; one call at a time */

@@ -19,6 +19,7 @@ export class AcceptedRoots {
   private readonly files: readonly RootsFile[];
   private byFingerprint = new Map<string, Root>();
   private lookedAt = -Infinity;
+  private looking: Promise<void> | null = null;
 
   /** @param onFault told once of each version of a file that cannot be read; what it held before still counts */
   constructor(
@@ -34,13 +35,20 @@ export class AcceptedRoots {
   /** By SHA-256 over the certificate, hexadecimal. */
   async current(): Promise<ReadonlyMap<string, Root>> {
     const now = this.now();
-    if (Math.abs(now - this.lookedAt) < restMs) return this.byFingerprint;
-    this.lookedAt = now;
+    if (Math.abs(now - this.lookedAt) >= restMs) {
+      this.lookedAt = now;
+      this.looking ??= this.look().finally(() => (this.looking = null));
+    }
+    // Whoever comes meanwhile waits, too: what is known is what was true before.
+    await this.looking;
+    return this.byFingerprint;
+  }
+
+  private async look(): Promise<void> {
     const read = await Promise.all(this.files.map((file) => file.current()));
     this.byFingerprint = new Map(
       [...this.fixed, ...read.flat()].map((root) => [fingerprintOf(root.der), root]),
     );
-    return this.byFingerprint;
   }
 }
 

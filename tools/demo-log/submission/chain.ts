@@ -43,12 +43,16 @@ export function checkedChain(ders: readonly Buffer[], { roots, acceptAnyRoot }: 
   );
 }
 
+/** OpenSSL also reads certificates as PEM, in BER, and with octets behind them: what is logged is what it would write itself. */
 function parsed(der: Buffer, at: number): X509Certificate {
+  let x509: X509Certificate;
   try {
-    return new X509Certificate(der);
+    x509 = new X509Certificate(der);
   } catch {
     throw new SubmissionFault(`Certificate ${at + 1} of the chain cannot be read.`);
   }
+  if (!x509.raw.equals(der)) throw new SubmissionFault(`Certificate ${at + 1} of the chain is not in DER.`);
+  return x509;
 }
 
 function hasSigned(issuer: Link, subject: Link): boolean {

@@ -5,6 +5,12 @@ import { nameKey } from './per-log';
 /** RFC 6962 logs whose list tells no maximum merge delay: all of them have a day. Static logs have a minute. */
 const usualMmdS = { rfc6962: 86_400, static: 60 } as const;
 
+/** What an integer of the database holds. */
+const longestMmdS = 2 ** 31 - 1;
+
+/** Characters of a description and of an operator's name: the longest known ones have 60. */
+const longestName = 200;
+
 /** A certificate that expires in a shard's last moment may be in a log for a while, ms. */
 const afterIntervalMs = 86_400_000;
 
@@ -57,18 +63,32 @@ function listed(log: LogOfList, enabled: boolean): ListedLog {
   const { temporalInterval: interval } = log;
   return {
     logId: log.logId,
-    description: log.description || url,
-    operator: log.operator,
+    description: nameIn(log.description) || url,
+    operator: nameIn(log.operator),
     kind: log.api,
     url,
     origin: log.api === 'static' ? checkpointOrigin(log.submissionUrl) : null,
     keyDer: log.key,
-    mmdS: log.mmd ?? usualMmdS[log.api],
+    mmdS: isDelay(log.mmd) ? log.mmd : usualMmdS[log.api],
     intervalStart: interval === null ? null : new Date(interval.start),
     intervalEnd: interval === null ? null : new Date(interval.end),
     listState: log.state ?? 'unknown',
     enabled,
   };
+}
+
+/** One log of which the list says something odd must not keep all the others from being stored. */
+function isDelay(mmd: number | null): mmd is number {
+  return Number.isInteger(mmd) && (mmd ?? 0) <= longestMmdS;
+}
+
+/** Without control characters: it becomes part of log lines, of metrics and of what operators see in a terminal. */
+function nameIn(text: string): string {
+  return text
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, longestName)
+    .toWellFormed();
 }
 
 /** The one where entries are read comes first. */

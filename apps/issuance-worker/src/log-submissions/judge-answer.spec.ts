@@ -57,7 +57,7 @@ describe('an SCT', () => {
     ['members of the prototype', Buffer.from(`{"__proto__":${JSON.stringify(sct)}}`)],
   ])('is none with %s', (_, body) => {
     expect(readSct(body)).toBeNull();
-    expect(judged(200, body)).toMatchObject({ kind: 'unavailable' });
+    expect(judged(200, body)).toMatchObject({ kind: 'failed' });
   });
 });
 
@@ -73,8 +73,8 @@ describe('what a log answers', () => {
       kind: 'logged',
       promise: { loggedAt: new Date(sct.timestamp) },
     });
-    expect(judged(202, json(sct))).toMatchObject({ kind: 'unavailable' });
-    expect(judged(200, json(sct), {}, true)).toMatchObject({ kind: 'unavailable' });
+    expect(judged(202, json(sct))).toMatchObject({ kind: 'failed' });
+    expect(judged(200, json(sct), {}, true)).toMatchObject({ kind: 'failed' });
   });
 
   it('is a refusal of this certificate with its reason, made printable and short', () => {
@@ -92,14 +92,22 @@ describe('what a log answers', () => {
     for (const status of [403, 409, 413, 422]) expect(judged(status)).toMatchObject({ kind: 'refused' });
   });
 
-  it.each([301, 401, 404, 405, 408, 429, 500, 502, 503, 504])('speaks of the log with %i', (status) => {
-    expect(judged(status)).toEqual({
-      kind: 'unavailable',
-      problem: `The log answered ${status}.`,
-      retryAfterMs: null,
-    });
-    expect(judged(status, undefined, { 'retry-after': '7' })).toMatchObject({ retryAfterMs: 7_000 });
+  const retryAfter = { 'retry-after': '7' };
+
+  it.each([429, 503])('speaks of the log with %i', (status) => {
+    const problem = `The log answered ${status}.`;
+    expect(judged(status)).toEqual({ kind: 'unavailable', problem, retryAfterMs: null });
+    expect(judged(status, undefined, retryAfter)).toMatchObject({ retryAfterMs: 7_000 });
   });
+
+  it.each([301, 401, 404, 405, 408, 500, 502, 504])(
+    'does not tell with %i whom it speaks of, unless it says when to come again',
+    (status) => {
+      expect(judged(status)).toEqual({ kind: 'failed', problem: `The log answered ${status}.` });
+      const told = { kind: 'unavailable', retryAfterMs: 7_000 };
+      expect(judged(status, undefined, retryAfter)).toMatchObject(told);
+    },
+  );
 });
 
 describe('the pauses', () => {

@@ -9,11 +9,16 @@ export type Submitted =
   | { readonly kind: 'logged'; readonly promise: LogPromise }
   /** The log does not take this certificate, at least not now. */
   | { readonly kind: 'refused'; readonly problem: string }
-  /** The log is not there, has enough for now, or is none: true of every certificate. */
+  /** Neither: of a log that serves others this certificate is to blame, of any other the log. */
+  | { readonly kind: 'failed'; readonly problem: string }
+  /** The log is not there, or has enough for now: true of every certificate. */
   | { readonly kind: 'unavailable'; readonly problem: string; readonly retryAfterMs: number | null };
 
 /** Statuses of requests that are wrong themselves (RFC 9110, section 15.5); the others speak of the place or the time. */
 const refusals: ReadonlySet<number> = new Set([400, 403, 409, 413, 422]);
+
+/** Too many requests, and no service for now. */
+const pauses: ReadonlySet<number> = new Set([429, 503]);
 
 /** Characters of a log's own explanation that are kept. */
 const longestReason = 200;
@@ -29,7 +34,9 @@ export function judgeAnswer({ status, headers, body, truncated }: Answer, now: D
   const retryAfterMs = retryAt === null ? null : retryAt.getTime() - now.getTime();
   const problem =
     status === 200 ? 'The log answered with something that is no SCT.' : `The log answered ${status}.`;
-  return { kind: 'unavailable', problem, retryAfterMs };
+  return retryAfterMs !== null || pauses.has(status)
+    ? { kind: 'unavailable', problem, retryAfterMs }
+    : { kind: 'failed', problem };
 }
 
 /** `error_message`, as logs have it, or the text that others send. */

@@ -29,6 +29,8 @@ const issue = async () => (await issuing.issued(names, csr)).certificateId;
 /** A log that answers as it is told to. */
 class ToldLog {
   readonly chains: string[][] = [];
+  /** Certificates, in base64, at which it fails whatever it does with others. */
+  readonly failsAt = new Set<string>();
   answer: { status: number; headers?: Record<string, string>; body?: unknown; silent?: boolean } = {
     status: 200,
   };
@@ -44,7 +46,9 @@ class ToldLog {
         .on('data', (piece: Buffer) => pieces.push(piece))
         .on('end', () => {
           log.chains.push((JSON.parse(Buffer.concat(pieces).toString()) as { chain: string[] }).chain);
-          const { status, headers = {}, body = sct, silent = false } = log.answer;
+          const fails = log.failsAt.has(log.chains.at(-1)?.[0] ?? '');
+          const failure: typeof log.answer = { status: 500, body: '' };
+          const { status, headers = {}, body = sct, silent = false } = fails ? failure : log.answer;
           if (!silent)
             response
               .writeHead(request.url === '/ct/v1/add-chain' ? status : 404, headers)
@@ -200,6 +204,33 @@ describe('a round of submissions', () => {
     await endLeases();
     await next();
     expect((await rows()).every(({ logged }) => logged)).toBe(true);
+  });
+
+  it('goes on with the others where the log fails at one each time, which waits by itself', async () => {
+    for (let nth = 0; nth < 12; nth++) {
+      const certificateId = await issue();
+      if (nth % 3 > 0) continue;
+      const [{ leaf }] = await issuing.database.query<[{ leaf: Buffer }]>(
+        `SELECT leaf FROM certificate WHERE id = $1`,
+        [certificateId],
+      );
+      log.failsAt.add(leaf.toString('base64'));
+    }
+    const next = round();
+    expect([await next(), await next(), await next()]).toEqual([1_000, 1_000, 1_000]);
+    const found = await rows();
+    expect(found.filter(({ logged }) => logged)).toHaveLength(8);
+    const problem = 'The log answered 500.';
+    const waiting = { due: false, attempts: 1, last_error: problem };
+    expect(found.filter(({ logged }) => !logged)).toMatchObject(Array(4).fill(waiting));
+    expect(events.filter((event) => event !== 'logged')).toEqual(Array(4).fill(problem));
+    // Where it fails at all that is left, the log is left alone, and no certificate waits longer for that.
+    await endLeases();
+    expect([await next(), await next()]).toEqual([1_000, 2_000]);
+    expect(events.slice(-2)).toEqual([`${problem} 1000`, `${problem} 2000`]);
+    expect((await rows()).filter(({ logged }) => !logged)).toMatchObject(
+      Array(4).fill({ due: true, attempts: 1 }),
+    );
   });
 
   it('asks again when it was killed between the answer and the row, and nothing is submitted while the lease holds', async () => {

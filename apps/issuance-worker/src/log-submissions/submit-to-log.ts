@@ -1,4 +1,9 @@
-import { type AddressGuard, guardedRequest, OutboundFault } from '@certwright/outbound';
+import {
+  type AddressGuard,
+  guardedRequest,
+  OutboundFault,
+  type OutboundFaultKind,
+} from '@certwright/outbound';
 import type { DueSubmission, LogSubmissions } from '@certwright/persistence';
 import { logRestMs, refusedDelayMs } from './back-off';
 import { judgeAnswer, type Submitted } from './judge-answer';
@@ -23,6 +28,15 @@ const leaseMs = 30_000;
 /** Octets; an SCT in JSON has 300, with an RSA signature 500. */
 const longestAnswer = 16_384;
 
+/** There was nobody to ask about any certificate. */
+const noConnection: ReadonlySet<OutboundFaultKind> = new Set([
+  'refused_address',
+  'bad_url',
+  'dns',
+  'connect',
+  'tls',
+]);
+
 export interface SubmittingPorts {
   readonly submissions: LogSubmissions;
   readonly guard: AddressGuard;
@@ -35,7 +49,8 @@ export interface SubmittingPorts {
 
 /**
  * Submits what is due at one log. A log takes the same certificate again and answers with the same promise, so every step may
- * run twice. While the log is away it is left alone as a whole; what it refuses waits by itself.
+ * run twice. While the log is away it is left alone as a whole; what it refuses, or
+ * fails at while it takes others, waits by itself.
  *
  * @returns a round; it returns how long to rest, ms
  */
@@ -45,7 +60,7 @@ export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promi
   return async () => {
     const chosen = await submissions.choose(logUrls, mostChosen);
     const due = await submissions.lease(logUrl, mostSubmitted, leaseMs);
-    const unavailable = await submitAll(ports, logUrl, due);
+    const { unavailable, failed } = await submitAll(ports, logUrl, due);
     if (unavailable !== null) {
       failures += 1;
       const rest = logRestMs(failures, unavailable.retryAfterMs);
@@ -53,47 +68,77 @@ export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promi
       return rest;
     }
     if (due.length > 0) failures = 0;
-    return chosen === mostChosen || due.length === mostSubmitted ? 0 : restMs;
+    const isMore = chosen === mostChosen || due.length === mostSubmitted;
+    return isMore && failed === 0 ? 0 : restMs;
   };
 }
 
 type Unavailable = Extract<Submitted, { readonly kind: 'unavailable' }>;
 
-/** @returns why the log is to be left alone; null: it is there */
+interface Round {
+  /** Why the log is to be left alone; null: it is there. */
+  readonly unavailable: Unavailable | null;
+  /** Certificates that it gave no answer about, while it did about others. */
+  readonly failed: number;
+}
+
 async function submitAll(
   ports: SubmittingPorts,
   logUrl: string,
   due: readonly DueSubmission[],
-): Promise<Unavailable | null> {
+): Promise<Round> {
   const waiting = [...due];
+  const failed: Failed[] = [];
   const unserved: string[] = [];
   let unavailable: Unavailable | null = null;
+  let served = 0;
   const lane = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const submitted = unavailable ?? (await submit(ports, next));
       if (submitted.kind === 'unavailable') {
         unavailable ??= submitted;
         unserved.push(next.certificateId);
-      } else await settle(ports, next, submitted);
+      } else if (submitted.kind === 'failed') failed.push({ submission: next, problem: submitted.problem });
+      else {
+        served += 1;
+        await settle(ports, next, submitted);
+      }
     }
   };
   await Promise.all(Array.from({ length: sideBySide }, lane));
+  const [first] = failed;
+  if (served > 0) for (const { submission, problem } of failed) await refused(ports, submission, problem);
+  else {
+    unserved.push(...failed.map(({ submission }) => submission.certificateId));
+    if (first !== undefined)
+      unavailable ??= { kind: 'unavailable', problem: first.problem, retryAfterMs: null };
+  }
   if (unserved.length > 0) await ports.submissions.release(logUrl, unserved);
-  return unavailable;
+  return { unavailable, failed: failed.length };
+}
+
+interface Failed {
+  readonly submission: DueSubmission;
+  readonly problem: string;
 }
 
 async function settle(
+  ports: SubmittingPorts,
+  submission: DueSubmission,
+  submitted: Extract<Submitted, { readonly kind: 'logged' | 'refused' }>,
+): Promise<void> {
+  if (submitted.kind === 'refused') return await refused(ports, submission, submitted.problem);
+  await ports.submissions.logged(submission, submitted.promise);
+  ports.events.logged(submission, submitted.promise);
+}
+
+async function refused(
   { submissions, events }: SubmittingPorts,
   submission: DueSubmission,
-  submitted: Exclude<Submitted, Unavailable>,
+  problem: string,
 ): Promise<void> {
-  if (submitted.kind === 'logged') {
-    await submissions.logged(submission, submitted.promise);
-    events.logged(submission, submitted.promise);
-    return;
-  }
-  await submissions.postpone(submission, refusedDelayMs(submission.attempts), submitted.problem);
-  events.refused(submission, submitted.problem);
+  await submissions.postpone(submission, refusedDelayMs(submission.attempts), problem);
+  events.refused(submission, problem);
 }
 
 async function submit(
@@ -112,6 +157,9 @@ async function submit(
     return judgeAnswer(answer, new Date());
   } catch (error) {
     if (!(error instanceof OutboundFault)) throw error;
-    return { kind: 'unavailable', problem: error.message, retryAfterMs: null };
+    const { kind, message: problem } = error;
+    return noConnection.has(kind)
+      ? { kind: 'unavailable', problem, retryAfterMs: null }
+      : { kind: 'failed', problem };
   }
 }

@@ -36,6 +36,6 @@ describe('the logs that certificates are submitted to', () => {
 
   it('are refused at the start where the setting cannot tell', () => {
     expect(settings.table.SUBMIT_TO_LOGS.read('http://log.example:99999/')).toHaveProperty('value');
-    expect(() => rounds('http://log.example:99999/')).toThrow('Invalid URL');
+    expect(() => rounds('http://log.example:99999/')).toThrow('SUBMIT_TO_LOGS has an entry that is no URL');
   });
 });

@@ -1,6 +1,6 @@
 import { AddressGuard } from '@certwright/outbound';
 import { LogSubmissions } from '@certwright/persistence';
-import type { RunningProcess } from '@certwright/service';
+import { type RunningProcess, SettingsError } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Config } from '../config';
 import { observeSubmissions } from './submission-events';
@@ -15,7 +15,7 @@ export function submitToLogs(
   context: INestApplicationContext,
 ): Readonly<Record<string, Round>> {
   // What is no URL after all is told before the worker counts as started.
-  const logUrls = [...new Set(SUBMIT_TO_LOGS.map((url) => new URL(url.replace(/\/*$/, '/')).href))];
+  const logUrls = [...new Set(SUBMIT_TO_LOGS.map((url) => logUrl(url)))];
   if (logUrls.length === 0) return {};
   const ports = {
     submissions: context.get(LogSubmissions),
@@ -25,4 +25,12 @@ export function submitToLogs(
     events: observeSubmissions(running),
   };
   return Object.fromEntries(logUrls.map((url) => [`submissions to ${url}`, submitToLog(ports, url)]));
+}
+
+/** @throws SettingsError for a port or a host that no URL has */
+function logUrl(text: string): string {
+  const url = URL.parse(text.replace(/\/*$/, '/'));
+  if (url === null)
+    throw new SettingsError([{ name: 'SUBMIT_TO_LOGS', fault: 'has an entry that is no URL' }]);
+  return url.href;
 }
