@@ -40,6 +40,8 @@ export {
 } from './heads/tree-head';
 export { indexKeys, matchesQuery, type NameQuery, queryKeys } from './index-keys';
 export { type FollowedTo, isLagging, lagS, takesNothing } from './log-lag';
+export { KnownChains, type TextSpan } from './known-chains';
+export { readLeafText } from './leaf-text';
 export { type LeafFault, type LeafReading, readEntriesAnswer, readLeaf, readLeafJson } from './leaf';
 export { keyIdentifiers } from './key-identifiers';
 export {

@@ -1,6 +1,6 @@
-import { isCertificateChain, type LogEntry } from './entry';
+import { type EntryChain, isCertificateChain, type LogEntry } from './entry';
 import { fromBase64 } from './octets';
-import { readTimestampedEntry } from './timestamped-entry';
+import { entryOf, readTimestampedEntry, type TimestampedEntry } from './timestamped-entry';
 import { TlsReader } from './tls-reader';
 
 /**
@@ -17,24 +17,29 @@ export type LeafReading =
  * log gives with it. What is in the certificate does not matter here.
  */
 export function readLeaf(leafInput: Uint8Array, extraData: Uint8Array): LeafReading {
-  const reader = new TlsReader(leafInput);
-  const [version, leafType] = [reader.uint(1), reader.uint(1)];
-  if (version !== 0 || leafType !== 0) return faulty('leaf_version');
-  const leaf = readTimestampedEntry(reader);
-  if (leaf === null && !reader.failed) return faulty('entry_type');
-  if (leaf === null || reader.failed || !reader.isAtEnd) return faulty('leaf');
-  const { der, issuerKeyHash, ...head } = leaf;
-
+  const leaf = readMerkleTreeLeaf(leafInput);
+  if (typeof leaf === 'string') return faulty(leaf);
   const extra = new TlsReader(extraData);
-  const precertificateDer = issuerKeyHash === null ? null : extra.vector(3, 1);
-  const chain = { of: 'certificates', bytes: extra.vector(3) } as const;
-  if (extra.failed || !extra.isAtEnd || !isCertificateChain(chain.bytes)) return faulty('extra_data');
-  if (issuerKeyHash === null || precertificateDer === null)
-    return { ok: true, entry: { type: 'certificate', certificateDer: der, ...head, chain } };
-  return {
-    ok: true,
-    entry: { type: 'precertificate', issuerKeyHash, tbsDer: der, precertificateDer, ...head, chain },
-  };
+  const precertificateDer = leaf.issuerKeyHash === null ? null : extra.vector(3, 1);
+  const chain = extra.failed ? null : readChain(extra.bytes.subarray(extra.at));
+  return chain === null ? faulty('extra_data') : { ok: true, entry: entryOf(leaf, precertificateDer, chain) };
+}
+
+export function readMerkleTreeLeaf(leafInput: Uint8Array): TimestampedEntry | LeafFault {
+  const reader = new TlsReader(leafInput);
+  if (reader.uint(1) !== 0 || reader.uint(1) !== 0) return 'leaf_version';
+  const leaf = readTimestampedEntry(reader);
+  if (leaf === null) return reader.failed ? 'leaf' : 'entry_type';
+  return reader.failed || !reader.isAtEnd ? 'leaf' : leaf;
+}
+
+/** ASN.1Certs in a vector, and nothing after it (RFC 6962, section 3.1); null when it is anything else. */
+export function readChain(vector: Buffer): EntryChain | null {
+  const reader = new TlsReader(vector);
+  const bytes = reader.vector(3);
+  return reader.failed || !reader.isAtEnd || !isCertificateChain(bytes)
+    ? null
+    : { of: 'certificates', bytes };
 }
 
 /** One of the `entries` of a `get-entries` answer (RFC 6962, section 4.6). */

@@ -6,12 +6,19 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 /** Base64 (RFC 4648, section 4) with its padding and nothing else; null for any other text. */
 export function fromBase64(text: unknown): Buffer | null {
   if (typeof text !== 'string' || text.length % 4 !== 0) return null;
-  const bytes = Buffer.from(text, 'base64');
-  // Buffer skips what is not in the alphabet, and takes the one for URLs too.
+  // Buffer takes the alphabet for URLs, too.
   if (text.includes('-') || text.includes('_')) return null;
-  // So the last group shows whether all were taken, and whether bits left over are zero (section 3.5).
-  const lastGroup = text.length - 4;
-  return text === '' || bytes.toString('base64', (lastGroup / 4) * 3) === text.slice(lastGroup)
+  const bytes = Buffer.from(text, 'base64');
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  // It skips what is not in the alphabet: then there are fewer octets.
+  if (bytes.length !== (text.length / 4) * 3 - padding) return null;
+  // Bits left over are zero (section 3.5).
+  return padding === 0 || bytes.toString('base64', bytes.length - (3 - padding)) === text.slice(-4)
     ? bytes
     : null;
 }
+
+/** What each octet of base64 stands for; 0 where it is not in the alphabet, too. */
+export const base64Digits: Uint8Array = new Uint8Array(256);
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+for (const [value, octet] of Buffer.from(alphabet).entries()) base64Digits[octet] = value;

@@ -1,6 +1,6 @@
 import type { LogEntry } from './entry';
 import { sha256Length } from './sha256';
-import { readTimestampedEntry, type TimestampedEntry } from './timestamped-entry';
+import { entryOf, readTimestampedEntry } from './timestamped-entry';
 import { TlsReader } from './tls-reader';
 
 /** Entries or hashes of a full tile (static-ct-api, "Merkle Tree"). */
@@ -38,20 +38,9 @@ export function readDataTile(bytes: Uint8Array, { index, width }: TilePlace): Ti
     if (leaf === null || reader.failed) return faulty('leaf', place);
     if (fingerprints.length % sha256Length !== 0) return faulty('chain', place);
     if (leaf.leafIndex !== index * tileWidth + place) return faulty('leaf_index', place);
-    entries.push(entryOf(leaf, precertificate, fingerprints));
+    entries.push(entryOf(leaf, precertificate, { of: 'fingerprints', bytes: fingerprints }));
   }
   return entries.length === width ? { ok: true, entries } : faulty('width', entries.length);
-}
-
-function entryOf(
-  { der, issuerKeyHash, ...head }: TimestampedEntry,
-  precertificateDer: Buffer | null,
-  fingerprints: Buffer,
-): LogEntry {
-  const chain = { of: 'fingerprints', bytes: fingerprints } as const;
-  if (issuerKeyHash === null || precertificateDer === null)
-    return { type: 'certificate', certificateDer: der, ...head, chain };
-  return { type: 'precertificate', issuerKeyHash, tbsDer: der, precertificateDer, ...head, chain };
 }
 
 function faulty(fault: TileFault, entry: number): TileReading {

@@ -1,3 +1,4 @@
+import type { EntryChain, LogEntry } from './entry';
 import type { TlsReader } from './tls-reader';
 
 /** LogEntryType (RFC 6962, section 3.1). */
@@ -28,27 +29,49 @@ export function readTimestampedEntry(reader: TlsReader): TimestampedEntry | null
   if (type !== entryTypes.x509 && type !== entryTypes.precert) return null;
   const issuerKeyHash = type === entryTypes.precert ? reader.opaque(32) : null;
   const der = reader.vector(3, 1);
-  const extensions = reader.vector(2);
-  const timestampedEntry = reader.bytes.subarray(start, reader.at);
-  return { timestamp, timestampedEntry, leafIndex: leafIndexOf(extensions), issuerKeyHash, der };
+  const extensionsEnd = reader.vectorEnd(2);
+  const leafIndex = leafIndexOf(reader.bytes, reader.at, extensionsEnd);
+  reader.at = extensionsEnd;
+  const timestampedEntry = reader.bytes.subarray(start, extensionsEnd);
+  return { timestamp, timestampedEntry, leafIndex, issuerKeyHash, der };
+}
+
+/** @param precertificateDer null for a certificate */
+export function entryOf(
+  { timestamp, timestampedEntry, leafIndex, issuerKeyHash, der }: TimestampedEntry,
+  precertificateDer: Buffer | null,
+  chain: EntryChain,
+): LogEntry {
+  if (issuerKeyHash === null || precertificateDer === null)
+    return { type: 'certificate', certificateDer: der, timestamp, timestampedEntry, leafIndex, chain };
+  return {
+    type: 'precertificate',
+    issuerKeyHash,
+    tbsDer: der,
+    precertificateDer,
+    timestamp,
+    timestampedEntry,
+    leafIndex,
+    chain,
+  };
 }
 
 /**
  * Null when there is none, or two, or when these are not extensions as static-ct-api has them: RFC 6962
  * leaves them open.
  */
-function leafIndexOf(extensions: Buffer): number | null {
+function leafIndexOf(bytes: Buffer, start: number, end: number): number | null {
   let found: number | null = null;
-  for (let at = 0; at < extensions.length;) {
-    if (at + 3 > extensions.length) return null;
-    const length = extensions.readUInt16BE(at + 1);
-    const end = at + 3 + length;
-    if (end > extensions.length) return null;
-    if (extensions[at] === leafIndexExtension) {
+  for (let at = start; at < end;) {
+    if (at + 3 > end) return null;
+    const length = bytes.readUInt16BE(at + 1);
+    const next = at + 3 + length;
+    if (next > end) return null;
+    if (bytes[at] === leafIndexExtension) {
       if (found !== null || length !== leafIndexOctets) return null;
-      found = extensions.readUIntBE(at + 3, leafIndexOctets);
+      found = bytes.readUIntBE(at + 3, leafIndexOctets);
     }
-    at = end;
+    at = next;
   }
   return found;
 }

@@ -47,6 +47,12 @@ export class TlsReader {
     return this.opaque(this.failed ? 0 : length);
   }
 
+  /** Where the vector ends whose length, in `octets` octets, is next; stands on its beginning then. */
+  vectorEnd(octets: number): number {
+    const length = this.uint(octets);
+    return this.has(length) ? this.at + length : this.at;
+  }
+
   private has(octets: number): boolean {
     if (octets > this.bytes.length - this.at) this.failed = true;
     return !this.failed;

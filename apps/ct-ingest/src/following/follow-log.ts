@@ -113,7 +113,7 @@ export class FollowLog {
       if (tree?.size === Number(log.position)) return tree;
       throw new Error(`the tree state of log ${log.id} is not that of its position ${log.position}`);
     }
-    const timestampAt = async (at: number) => await api.timestampAt(at, head, signal);
+    const timestampAt = async (at: number) => (await api.timestampAt(at, head, signal)) || null;
     const index = await startIndex(this.startOf(log), head.treeSize, timestampAt);
     const tree = index === 0 ? CompactTree.empty() : await api.treeOf(index, head, signal);
     const from = { size: index, root: tree.root() };

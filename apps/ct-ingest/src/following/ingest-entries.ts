@@ -41,7 +41,10 @@ export async function ingestEntries(ingesting: Ingesting): Promise<void> {
   try {
     for await (const { entries, release } of pages) {
       try {
-        for (const entry of entries) await commits.add(entry);
+        for (const entry of entries) {
+          const adding = commits.add(entry);
+          if (adding !== undefined) await adding;
+        }
       } finally {
         release();
       }
@@ -63,8 +66,14 @@ class Commits {
     this.batch = this.nextBatch();
   }
 
-  async add(entry: Parameters<Batch['add']>[0]): Promise<void> {
-    await this.batch.add(entry);
+  /** Undefined: it was added at once. */
+  add(entry: Parameters<Batch['add']>[0]): Promise<void> | undefined {
+    const adding = this.batch.add(entry);
+    if (adding !== undefined) return adding.then(async () => await this.flushFull());
+    return this.batch.isFull ? this.flush() : undefined;
+  }
+
+  private async flushFull(): Promise<void> {
     if (this.batch.isFull) await this.flush();
   }
 

@@ -1,4 +1,4 @@
-import { readLogKey } from '@certwright/ct';
+import { KnownChains, readLogKey } from '@certwright/ct';
 import type { CtLogEntity } from '@certwright/ct-persistence';
 import type { AddressGuard } from '@certwright/outbound';
 import type { LogApi } from '../log-api/log-api';
@@ -25,6 +25,7 @@ export interface LogApisOptions {
 export class LogApis {
   private readonly apis = new Map<string, LogApi>();
   private readonly memory: MemoryBudget;
+  private readonly chains = new KnownChains();
 
   constructor(private readonly options: LogApisOptions) {
     this.memory = new MemoryBudget(options.shares.answers);
@@ -47,6 +48,6 @@ export class LogApis {
     const common = { url: log.url, key, requests, memory: this.memory, shares };
     return log.kind === 'static'
       ? new StaticLog({ ...common, origin: log.origin ?? '' })
-      : new Rfc6962Log({ ...common, pageSize });
+      : new Rfc6962Log({ ...common, chains: this.chains, pageSize });
   }
 }

@@ -14,12 +14,15 @@ export function readStart(text: string): Start | null {
 
 /**
  * The index of the first entry that is ingested, at most the size of the tree. Timestamps of neighbours may be in another order
- * than their indices by as much as the log's maximum merge delay, so a date is found as exactly as that.
+ * than their indices by as much as the log's maximum merge delay, so a date is found as exactly as that. What lies in front of an
+ * entry that cannot be read is not skipped on its account: rather too much is read than too little.
+ *
+ * @param timestampAt milliseconds since the epoch; null: the entry cannot be read
  */
 export async function startIndex(
   start: Start,
   treeSize: number,
-  timestampAt: (index: number) => Promise<number>,
+  timestampAt: (index: number) => Promise<number | null>,
 ): Promise<number> {
   switch (start.at) {
     case 'beginning':
@@ -32,7 +35,7 @@ export async function startIndex(
       let [from, to] = [0, treeSize];
       while (from < to) {
         const middle = Math.floor((from + to) / 2);
-        if ((await timestampAt(middle)) < start.ms) from = middle + 1;
+        if (((await timestampAt(middle)) ?? start.ms) < start.ms) from = middle + 1;
         else to = middle;
       }
       return from;

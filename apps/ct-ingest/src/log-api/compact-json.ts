@@ -1,3 +1,5 @@
+import type { TextSpan } from '@certwright/ct';
+
 const quote = '"'.charCodeAt(0);
 
 /**
@@ -28,12 +30,12 @@ export class CompactJson {
     if (!this.skip(octets)) this.failed = true;
   }
 
-  /** What stands before the next quote, and steps over that, too. With escapes it would be another text. */
-  textBeforeQuote(): string {
-    const end = this.bytes.indexOf(quote, this.at);
-    const text = end < 0 ? '' : this.bytes.toString('latin1', this.at, end);
-    if (end < 0 || text.includes('\\')) this.failed = true;
+  /** Where the text is that stands before the next quote, and steps over that, too. With escapes it is another text. */
+  textBeforeQuote(): TextSpan {
+    const start = this.at;
+    const end = this.bytes.indexOf(quote, start);
+    if (end < 0) this.failed = true;
     else this.at = end + 1;
-    return text;
+    return { start, end: Math.max(start, end) };
   }
 }

@@ -1,12 +1,16 @@
-import { readLeafJson } from '@certwright/ct';
+import { KnownChains, readLeafJson, readLeafText, type TextSpan } from '@certwright/ct';
 import { CompactJson } from './compact-json';
 import { fetchedEntry, oddEntry } from './fetched-entry';
 import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
 
-/** The entries of a `get-entries` answer (RFC 6962, section 4.6). @throws LogUnavailable when it is none */
-export function readJsonEntries(body: Buffer): FetchedEntry[] {
-  return readAsUsual(body) ?? readAnyJson(body);
+/**
+ * The entries of a `get-entries` answer (RFC 6962, section 4.6).
+ *
+ * @param chains of answers before @throws LogUnavailable when it is none
+ */
+export function readJsonEntries(body: Buffer, chains = new KnownChains()): FetchedEntry[] {
+  return readAsUsual(body, chains) ?? readAnyJson(body);
 }
 
 /** How nearly all logs write an answer, piece by piece around the base64. */
@@ -21,22 +25,34 @@ const pieces = {
 } as const;
 
 /** Null: it is written in another way. */
-function readAsUsual(body: Buffer): FetchedEntry[] | null {
+function readAsUsual(body: Buffer, chains: KnownChains): FetchedEntry[] | null {
   const json = new CompactJson(body);
   const entries: FetchedEntry[] = [];
   json.expect(pieces.begin);
   do {
     json.expect(pieces.leafInput);
-    const leaf_input = json.textBeforeQuote();
+    const leafInput = json.textBeforeQuote();
     json.expect(pieces.extraData);
-    const extra_data = json.textBeforeQuote();
+    const extraData = json.textBeforeQuote();
     json.expect(pieces.end);
     if (json.failed) return null;
-    entries.push(readJsonEntry({ leaf_input, extra_data }));
+    const entry = readLeafText(body, leafInput, extraData, chains);
+    const fetched = entry === null ? readTexts(body, leafInput, extraData) : fetchedEntry(entry);
+    if (fetched === null) return null;
+    entries.push(fetched);
   } while (json.skip(pieces.comma));
   json.expect(pieces.last);
   json.skip(pieces.lineEnd);
   return json.failed || !json.isAtEnd ? null : entries;
+}
+
+/** What cannot be read otherwise. Null: escapes make other texts of these. */
+function readTexts(body: Buffer, leafInput: TextSpan, extraData: TextSpan): FetchedEntry | null {
+  const [leaf_input, extra_data] = [leafInput, extraData].map(({ start, end }) =>
+    body.toString('latin1', start, end),
+  );
+  if (leaf_input?.includes('\\') === true || extra_data?.includes('\\') === true) return null;
+  return readJsonEntry({ leaf_input, extra_data });
 }
 
 function readAnyJson(body: Buffer): FetchedEntry[] {

@@ -53,7 +53,7 @@ export interface LogApi extends EntrySource {
   consistencyProof(from: number, head: VerifiedHead, signal: AbortSignal): Promise<readonly Buffer[]>;
   /** The compact tree of the first `size` leaves of the head's tree, as the log says, which is not verified. */
   treeOf(size: number, head: VerifiedHead, signal: AbortSignal): Promise<CompactTree>;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch; 0: the entry cannot be read. */
   timestampAt(index: number, head: VerifiedHead, signal: AbortSignal): Promise<number>;
   /** A certificate of a chain that the log tells by its SHA-256; null: the log does not have it. */
   issuer(fingerprint: Buffer, signal: AbortSignal): Promise<Buffer | null>;

@@ -1,5 +1,6 @@
 import {
   type CompactTree,
+  type KnownChains,
   leafHash,
   type LogKey,
   nodeHash,
@@ -26,6 +27,8 @@ export interface Rfc6962Options {
   readonly requests: LogRequests;
   readonly memory: MemoryBudget;
   readonly shares: MemoryShares;
+  /** Of entries of all logs: most chains come from many. */
+  readonly chains: KnownChains;
   readonly pageSize: number;
 }
 
@@ -117,7 +120,7 @@ export class Rfc6962Log implements LogApi {
     try {
       const asking = { ...this.ask('get-entries', { start: from, end: to - 1 }), mostOctets, patience };
       const body = await this.options.requests.getSome(asking, signal);
-      const entries = readJsonEntries(body).slice(0, to - from);
+      const entries = readJsonEntries(body, this.options.chains).slice(0, to - from);
       memory.shrinkTo(body.length);
       return { from, entries, release: () => memory.release() };
     } catch (error) {

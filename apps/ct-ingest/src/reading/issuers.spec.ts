@@ -1,6 +1,6 @@
 import { type Issued, type LogEntry, readEntry, readLeaf } from '@certwright/ct';
 import { forgePair, issuerSpkiSha256 } from '../testing/forged-entries';
-import { served } from '../testing/forged-tree';
+import { belowLongIssuer, served } from '../testing/forged-tree';
 import { Issuers } from './issuers';
 
 const none = () => Promise.resolve(null);
@@ -33,4 +33,21 @@ it('of a key with names without end, the newest ones are kept', async () => {
   for (let nth = 0; nth < 40; nth += 1) await issuers.of(entry, named(`name ${nth}`), none);
   expect(issuers.of(entry, named('name 39'), none)).not.toBeInstanceOf(Promise);
   expect(issuers.of(entry, named('name 0'), none)).toBeInstanceOf(Promise);
+});
+
+it('of issuers that take megabytes each, so many are kept as fit', async () => {
+  const issuers = new Issuers();
+  const entries = Array.from({ length: 40 }, (_, nth) => {
+    const { leaf, extraData } = belowLongIssuer(forgePair(nth).certificate, 1_000_000, nth);
+    const reading = readLeaf(leaf, extraData);
+    if (!reading.ok) throw new Error(reading.fault);
+    return { entry: reading.entry, issued: readEntry(reading.entry) };
+  });
+  for (const { entry, issued } of entries)
+    expect((await issuers.of(entry, issued, none)).certificateDer?.length).toBeGreaterThan(1_000_000);
+  const isKept = ({ entry, issued }: (typeof entries)[number]) =>
+    !(issuers.of(entry, issued, none) instanceof Promise);
+  const kept = entries.filter(isKept);
+  expect([kept.length > 5, kept.length < 20]).toEqual([true, true]);
+  expect(kept).toEqual(entries.slice(-kept.length));
 });

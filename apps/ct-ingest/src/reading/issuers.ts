@@ -8,6 +8,9 @@ export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;
 /** Issuers and certificates of issuers that are kept, each; all public CAs together have some thousand. */
 const mostKept = 5_000;
 
+/** Octets of them, each: certificates of CAs have one or two kB, but a log may hold any. */
+const mostOctetsKept = 16 * 1_048_576;
+
 /** Names of one key. */
 const mostNames = 16;
 
@@ -24,8 +27,12 @@ interface CaCertificate {
 /** The issuers of a process's logs: few, and the same ones again and again. */
 export class Issuers {
   /** By their keys, or certificates. */
-  private readonly issuers = new Kept<readonly NewIssuer[]>();
-  private readonly certificates = new Kept<CaCertificate | null>();
+  private readonly issuers = new Kept<readonly NewIssuer[]>((issuers) =>
+    issuers.reduce((sum, issuer) => sum + octetsOf(issuer), 0),
+  );
+  private readonly certificates = new Kept<CaCertificate | null>((certificate) =>
+    certificate === null ? 0 : certificate.der.length + certificate.spkiDer.length,
+  );
 
   /** Who signed what an entry is about; mostly known at once. */
   of(entry: LogEntry, issued: Issued, fetch: FetchIssuer): NewIssuer | Promise<NewIssuer> {
@@ -88,6 +95,11 @@ export class Issuers {
   }
 }
 
+/** What it takes in memory, or nearly so. */
+export function octetsOf({ nameDer, certificateDer, spkiDer }: NewIssuer): number {
+  return nameDer.length + (certificateDer?.length ?? 0) + (spkiDer?.length ?? 0);
+}
+
 function issuerKey(entry: LogEntry, issued: Issued): string {
   if (entry.type === 'precertificate') return entry.issuerKeyHash.toString('latin1');
   const first =
@@ -118,16 +130,30 @@ function sha256(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer');
 }
 
-/** The oldest goes when there are too many. */
+/** The oldest go when there are too many, or when they are too long. */
 class Kept<T> {
-  private readonly values = new Map<string, T>();
+  private readonly values = new Map<string, { readonly value: T; readonly octets: number }>();
+  private octets = 0;
+
+  constructor(private readonly octetsOf: (value: T) => number) {}
 
   get(key: string): T | undefined {
-    return this.values.get(key);
+    return this.values.get(key)?.value;
   }
 
   set(key: string, value: T): void {
-    if (this.values.size >= mostKept) this.values.delete(this.values.keys().next().value ?? '');
-    this.values.set(key, value);
+    this.drop(key);
+    const octets = this.octetsOf(value);
+    this.values.set(key, { value, octets });
+    this.octets += octets;
+    for (const [oldest] of this.values) {
+      if (this.values.size <= mostKept && this.octets <= mostOctetsKept) return;
+      this.drop(oldest);
+    }
+  }
+
+  private drop(key: string): void {
+    this.octets -= this.values.get(key)?.octets ?? 0;
+    this.values.delete(key);
   }
 }

