@@ -28,6 +28,9 @@ const statementTimeoutMs = 60_000;
 /** Issuances of which this process remembers that they are stored: an hour of all public logs; 150 octets each. */
 const recentIssuances = 150_000;
 
+/** The server ends no statement that waits for its client; one that waits longer than any may take is a frozen process's. */
+const silentMs = statementTimeoutMs + 10_000;
+
 const afterErrorMs = 5_000;
 
 export async function start(config: Config, running: RunningProcess): Promise<void> {
@@ -147,21 +150,25 @@ async function startRounds(
     return config.LOG_LIST_RELOAD;
   };
   const watch = new WatchLogs(logs, observeLogs(running), Date.now);
+  const now = () => new Date();
+  const stopping = new AbortController();
   const rounds = {
     keepList,
     watch: async () => await watch.run(),
-    ...housekeeping(
-      database,
-      () => new Date(),
-      (tables) => running.log.info({ tables }, 'expired partitions dropped'),
-    ),
+    ...housekeeping(database, now, silentMs, {
+      dropped: (tables) => running.log.info({ tables }, 'expired partitions dropped'),
+      silentEnded: (sessions) => running.log.warn({ sessions }, 'sessions of a frozen process ended'),
+    }),
     ...merging(
       database,
-      () => new Date(),
+      now,
       (lane, merged) => running.log.debug({ lane, ...merged }, 'postings merged'),
+      stopping.signal,
     ),
   };
   for (const [name, round] of Object.entries(rounds)) repeatedly(running, name, round);
+  // Closed before they are.
+  running.opened('merges', () => stopping.abort());
 }
 
 async function indexedScope(config: Config, running: RunningProcess): Promise<IndexedScope> {

@@ -1,14 +1,26 @@
-import { dropExpired, ensurePartitions } from '@certwright/ct-persistence';
+import { dropExpired, endSilentClients, ensurePartitions } from '@certwright/ct-persistence';
 import type { DataSource } from 'typeorm';
 
 const ensureRestMs = 5 * 60_000;
 const dropRestMs = 3_600_000;
+const silentRestMs = 10_000;
 
-/** Partitions, before they are needed and when nobody can ask for them any more; any number of processes may. */
+export interface HousekeepingEvents {
+  dropped(tables: readonly string[]): void;
+  silentEnded(sessions: number): void;
+}
+
+/**
+ * Partitions, before they are needed and when nobody can ask for them any more, and what copies of this process that were frozen
+ * hold; any number of processes may.
+ *
+ * @param silentMs longer than any statement may take
+ */
 export function housekeeping(
   database: DataSource,
   now: () => Date,
-  dropped: (tables: readonly string[]) => void,
+  silentMs: number,
+  events: HousekeepingEvents,
 ): Readonly<Record<string, () => Promise<number>>> {
   return {
     ensurePartitions: async () => {
@@ -17,8 +29,13 @@ export function housekeeping(
     },
     dropExpired: async () => {
       const tables = await dropExpired(database, now());
-      if (tables.length > 0) dropped(tables);
+      if (tables.length > 0) events.dropped(tables);
       return dropRestMs;
+    },
+    endSilent: async () => {
+      const sessions = await endSilentClients(database, silentMs);
+      if (sessions > 0) events.silentEnded(sessions);
+      return silentRestMs;
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Merged } from '@certwright/ct-persistence';
+import { eventually } from '@certwright/testing';
 import { FakeLog } from '../testing/fake-log';
 import { forgeMany } from '../testing/forged-entries';
 import { IngestFixture } from '../testing/ingest-fixture';
@@ -18,25 +19,54 @@ afterAll(async () => {
   await ingest.close();
 });
 
+beforeEach(async () => await ingest.database.query('TRUNCATE ct_run, ct_block'));
+
+const ingestInTurns = async (turns: number, seed: number) => {
+  const follower = ingest.follower();
+  for (let turn = 0; turn < turns; turn += 1) {
+    log.add(forgeMany(2, seed + turn));
+    await ingest.turn(follower);
+  }
+  expect(await runs()).toHaveLength(turns);
+};
+const now = () => new Date();
+
 const runs = async (): Promise<{ level: number; postings: string }[]> =>
   await ingest.database.query('SELECT level, postings FROM ct_run ORDER BY to_position');
 
 it('brings what was ingested together as long as there is something, then rests', async () => {
-  const follower = ingest.follower();
-  for (let turn = 0; turn < 9; turn += 1) {
-    log.add(forgeMany(2, turn));
-    await ingest.turn(follower);
-  }
-  expect(await runs()).toHaveLength(9);
+  await ingestInTurns(9, 0);
   const merged: [string, Merged][] = [];
-  const rounds = merging(
-    ingest.database,
-    () => new Date(),
-    (...what) => merged.push(what),
-  );
+  const { signal } = new AbortController();
+  const rounds = merging(ingest.database, now, (...what) => merged.push(what), signal);
   expect(await rounds['mergeSmall']?.()).toBe(0);
   expect(await rounds['mergeSmall']?.()).toBe(500);
   expect(await rounds['mergeLarge']?.()).toBe(10_000);
   expect(merged).toMatchObject([['small', { runs: 9, postings: 27 }]]);
   expect(await runs()).toEqual([{ level: 1, postings: '27' }]);
+});
+
+it('ends in the midst of a merge when the process ends, and has changed nothing', async () => {
+  await ingestInTurns(8, 20);
+  const before = await runs();
+  const stopping = new AbortController();
+  const merged = jest.fn();
+  const rounds = merging(ingest.database, now, merged, stopping.signal);
+  const blocking = ingest.database.createQueryRunner();
+  await blocking.startTransaction();
+  await blocking.query('LOCK TABLE ct_block_young IN ACCESS EXCLUSIVE MODE');
+  const round = rounds['mergeSmall']?.();
+  await eventually(async () =>
+    expect(
+      await ingest.database.query(
+        `SELECT FROM pg_locks WHERE NOT granted AND relation = 'ct_block_young'::regclass`,
+      ),
+    ).toHaveLength(1),
+  );
+  stopping.abort();
+  await blocking.commitTransaction();
+  await blocking.release();
+  expect(await round).toBe(500);
+  expect(merged).not.toHaveBeenCalled();
+  expect(await runs()).toEqual(before);
 });

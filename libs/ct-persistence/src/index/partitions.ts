@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import { takeLane } from './runs/merge-runs';
 import { blockTable } from './runs/run-tables';
 
 /** Issuances of one partition. Every page looks into each partition behind its cursor, so they are few and large. */
@@ -44,10 +45,8 @@ export async function ensurePartitions(
     // The number in a partition's name is its end, exclusive.
     for (let from = Number(made); from < Number(next) + ahead; from += each) {
       const end = from + each;
-      await tx.query(
-        `CREATE TABLE ct_issuance_p${end} PARTITION OF ct_issuance FOR VALUES FROM (${from}) TO (${end})`,
-      );
-      await tx.query(`CREATE TABLE ${blockTable(end)} PARTITION OF ct_block FOR VALUES IN (${end})`);
+      await attachNew(tx, 'ct_issuance', `ct_issuance_p${end}`, `FROM (${from}) TO (${end})`);
+      await attachNew(tx, 'ct_block', blockTable(end), `IN (${end})`);
       await tx.query(`INSERT INTO ct_partition (end_position) VALUES ($1)`, [end]);
     }
     for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1) {
@@ -57,6 +56,12 @@ export async function ensurePartitions(
       );
     }
   });
+}
+
+/** Nobody waits for that, where a table made as a partition waits for all readers and writers, and for merges of minutes. */
+async function attachNew(tx: EntityManager, parent: string, name: string, values: string): Promise<void> {
+  await tx.query(`CREATE TABLE ${name} (LIKE ${parent} INCLUDING ALL)`);
+  await tx.query(`ALTER TABLE ${parent} ATTACH PARTITION ${name} FOR VALUES ${values}`);
 }
 
 /**
@@ -74,11 +79,8 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
     const end = Number(name.slice('ct_issuance_p'.length));
     // One that still grows stays.
     if (end > Number(next)) continue;
-    const [alive] = await database.query<unknown[]>(
-      `SELECT 1 AS alive FROM ${name} WHERE not_after >= $1 LIMIT 1`,
-      [now],
-    );
-    if (alive === undefined) gone.push(...(await drop(database, [name, blockTable(end)], end)));
+    if (await isAlive(database, name, now)) continue;
+    gone.push(...(await drop(database, [name, blockTable(end)], end)));
   }
   const months = await tablesLike(database, '^ct_known_\\d{6}$');
   const first = `ct_known_${month(now, -1)[0]}`;
@@ -91,6 +93,15 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
   return gone;
 }
 
+/** Whether a partition has a certificate that has not expired. Mostly the first one; at the end of its life all are looked at. */
+async function isAlive(database: DataSource, name: string, now: Date): Promise<boolean> {
+  return await database.transaction(async (tx) => {
+    await tx.query(`SET LOCAL statement_timeout = 0`);
+    const alive = await tx.query<unknown[]>(`SELECT FROM ${name} WHERE not_after >= $1 LIMIT 1`, [now]);
+    return alive.length > 0;
+  });
+}
+
 async function tablesLike(database: DataSource, pattern: string): Promise<string[]> {
   const tables = await database.query<{ name: string }[]>(
     `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ $1 ORDER BY relname`,
@@ -99,7 +110,7 @@ async function tablesLike(database: DataSource, pattern: string): Promise<string
   return tables.map(({ name }) => name);
 }
 
-/** Together, unless another process has done so already. */
+/** Together, unless another process has done so already. @param tables in the order in which writers come to them */
 async function drop(
   database: DataSource,
   tables: readonly string[],
@@ -108,8 +119,12 @@ async function drop(
   if (tables.length === 0) return [];
   return await database.transaction(async (tx) => {
     await lockPartitions(tx);
+    // A merge may have begun before the partition was full, or take minutes: it is dropped another time.
+    if (partition !== null)
+      for (const lane of ['small', 'large'] as const) if (!(await takeLane(tx, lane))) return [];
     const there = await tx.query<{ name: string }[]>(
-      `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::text[]) ORDER BY relname`,
+      `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::text[])
+       ORDER BY array_position($1::text[], relname::text)`,
       [tables],
     );
     for (const { name } of there) await tx.query(`DROP TABLE ${name}`);

@@ -8,7 +8,10 @@ import { blockTable, insertBlocks, insertRun, nextRunId, type Run, young } from 
 import { RunWriter } from './run-writer';
 
 /** One merger for each lane, over all processes: numbers of advisory locks. */
-const laneLocks = { small: 7_308_604_102, large: 7_308_604_103 } as const satisfies Record<MergeLane, number>;
+const laneLocks = {
+  small: 7_308_604_102,
+  large: 7_308_604_103,
+} as const satisfies Record<MergeLane, number>;
 
 /** For clocks that go wrong: what a merge leaves out is not found again. */
 const marginDays = 1;
@@ -25,23 +28,47 @@ export interface Merged {
  * Brings runs together in one transaction: a reader sees those from before or the new one. May be called by any number of
  * processes at any time; the work is one process's.
  *
- * @returns null: there is nothing to do, or somebody else is at it
+ * @param stopping ends a merge, which may take minutes: nothing has been changed then
+ * @returns null: there is nothing to do, somebody else is at it, or it was ended
  */
-export async function mergeRuns(database: DataSource, lane: MergeLane, now: Date): Promise<Merged | null> {
-  return await database.transaction(async (tx) => await mergeIn(tx, lane, now));
+export async function mergeRuns(
+  database: DataSource,
+  lane: MergeLane,
+  now: Date,
+  stopping?: AbortSignal,
+): Promise<Merged | null> {
+  try {
+    return await database.transaction(async (tx) => await mergeIn(tx, lane, now, stopping));
+  } catch (error) {
+    if (stopping?.aborted === true && error === stopping.reason) return null;
+    throw error;
+  }
 }
 
-/** The same in the caller's transaction. */
-export async function mergeIn(tx: EntityManager, lane: MergeLane, now: Date): Promise<Merged | null> {
+/** The same in the caller's transaction. @throws the reason of `stopping` */
+export async function mergeIn(
+  tx: EntityManager,
+  lane: MergeLane,
+  now: Date,
+  stopping?: AbortSignal,
+): Promise<Merged | null> {
+  if (!(await takeLane(tx, lane))) return null;
+  const [{ next }] = await tx.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
+  const today = firstLivingDay(now) - marginDays;
+  const merge = chooseMerge(await allRuns(tx), lane, {
+    next: Number(next),
+    today,
+  });
+  if (merge === null) return null;
+  return await replace(tx, merge, today, stopping);
+}
+
+/** Until the transaction ends. @returns false: somebody merges there */
+export async function takeLane(tx: EntityManager, lane: MergeLane): Promise<boolean> {
   const [{ mine }] = await tx.query<[{ mine: boolean }]>(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [
     laneLocks[lane],
   ]);
-  if (!mine) return null;
-  const [{ next }] = await tx.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
-  const today = firstLivingDay(now) - marginDays;
-  const merge = chooseMerge(await allRuns(tx), lane, { next: Number(next), today });
-  if (merge === null) return null;
-  return await replace(tx, merge, today);
+  return mine;
 }
 
 /** Dead blocks take space until they are cleared away: cheap, since a block is hundreds of postings. */
@@ -73,6 +100,7 @@ async function replace(
   tx: EntityManager,
   { sources, level, home }: Merge,
   today: number,
+  stopping: AbortSignal | undefined,
 ): Promise<Merged | null> {
   const [first, last] = [sources[0], sources.at(-1)];
   if (first === undefined || last === undefined) return null;
@@ -84,6 +112,7 @@ async function replace(
   const merged = new MergedPostings(open);
   while (!merged.isDone) {
     await fetchBlocks(tx, open);
+    stopping?.throwIfAborted();
     merged.run((key, position, day) => {
       if (day < today) return;
       writer.add(key, position, day);

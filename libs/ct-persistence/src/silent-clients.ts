@@ -1,0 +1,23 @@
+import type { EntityManager } from 'typeorm';
+
+/**
+ * Ends sessions of processes called as the caller's that have waited for their client within one statement: for the rows of a COPY
+ * that do not come, or with an answer that nobody reads. No timeout of the server's counts there, and a process that was
+ * frozen would hold the sequencer, or a lane of mergers, for as long as it is.
+ *
+ * @param silentMs longer than any statement may take
+ * @returns how many
+ */
+export async function endSilentClients(
+  database: Pick<EntityManager, 'query'>,
+  silentMs: number,
+): Promise<number> {
+  const [{ ended }] = await database.query<[{ ended: number }]>(
+    `SELECT (count(*) FILTER (WHERE pg_terminate_backend(pid)))::int AS ended FROM pg_stat_activity
+     WHERE datname = current_database() AND usename = current_user
+       AND application_name = current_setting('application_name')
+       AND state = 'active' AND wait_event_type = 'Client' AND query_start < now() - $1 * interval '1 ms'`,
+    [silentMs],
+  );
+  return ended;
+}
