@@ -90,10 +90,10 @@ async function expectWhole(issuances: number): Promise<void> {
 }
 
 /** What stands under the key of a name, or of the tree below it. */
-async function found(domain: string, includeSubdomains: boolean): Promise<StoredIssuance[]> {
+async function found(domain: string, includeSubdomains: boolean): Promise<readonly StoredIssuance[]> {
   const keys = queryKeys({ domain, includeSubdomains, matchWildcards: false });
   const octets = keys.map((key) => Buffer.from(key, 'hex'));
-  return await pageOfKeys(ingest.database.manager, octets, { after: '0', limit: 10_000, withBody: false });
+  return (await pageOfKeys(ingest.database.manager, octets, { after: '0', limit: 10_000 })).issuances;
 }
 
 const arrived = async () =>

@@ -29,7 +29,11 @@ export async function start(
     log,
   });
   running.opened('ct database', async () => await readers.close());
-  readiness.add('ct database', async () => await readers.within(readinessTimeoutMs).query('SELECT 1'));
+  readiness.add(
+    'ct database',
+    async () =>
+      await readers.within({ kind: 'readiness', timeLimitMs: readinessTimeoutMs }).query('SELECT 1'),
+  );
   const surroundings = [
     { provide: IndexReaders, useValue: readers },
     { provide: SearchAccess, useValue: open(config, running) },

@@ -135,6 +135,17 @@ describe('a database that cannot be asked', () => {
     expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
   });
 
+  it('rejects as soon where a server takes connections and says nothing', async () => {
+    const server = createServer((socket) => void socket.on('error', () => undefined).resume());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push({ close: async () => await new Promise<void>((resolve) => server.close(() => resolve())) });
+    const subject = accounts(through((server.address() as AddressInfo).port), 300);
+    const begunMs = performance.now();
+    await expect(subject.findSearchKey(randomBytes(32))).rejects.toThrow(CoreAway);
+    await expect(subject.check()).rejects.toThrow(CoreAway);
+    expect(performance.now() - begunMs).toBeLessThan(5_000);
+  });
+
   it('is not what a statement is taken for that cannot be carried out', async () => {
     const subject = accounts();
     await database.query(`ALTER TABLE search_plan RENAME TO elsewhere`);

@@ -8,7 +8,7 @@ export interface CoreAccountsOptions {
   readonly applicationName: string;
   /** Connections that are kept at most; they are made when they are needed. */
   readonly poolSize: number;
-  /** The server ends a look-up that takes longer, ms. */
+  /** A look-up takes no longer, ms: neither where the server is slow nor where no connection is to be had. */
   readonly statementTimeoutMs: number;
 }
 
@@ -20,22 +20,21 @@ export class CoreAway extends Error {
   }
 }
 
-/** A look-up is one row by an index; whoever waits longer for a connection would not be served in time anyway. */
-const connectTimeoutMs = 5_000;
-
 /**
  * The API keys and search plans of the `core` database, to be read by processes that know nothing else of it. It need not
  * be there when the process starts, and may go and come back.
  */
 export class CoreAccounts {
   readonly #pool: Pool;
+  readonly #timeoutMs: number;
 
   constructor({ url, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
+    this.#timeoutMs = statementTimeoutMs;
     this.#pool = new Pool({
       connectionString: url,
       application_name: applicationName,
       max: poolSize,
-      connectionTimeoutMillis: connectTimeoutMs,
+      connectionTimeoutMillis: statementTimeoutMs,
       statement_timeout: statementTimeoutMs,
       // A server that froze, or a fail-over that nobody told us of: nothing comes back, not even the timeout.
       query_timeout: 1.5 * statementTimeoutMs,
@@ -71,10 +70,23 @@ export class CoreAccounts {
     readonly values?: unknown[];
   }): Promise<Row[]> {
     try {
-      return (await this.#pool.query<Row>(statement)).rows;
+      return (await within(this.#timeoutMs, this.#pool.query<Row>(statement))).rows;
     } catch (error) {
       throw isOutage(error) ? new CoreAway(error) : error;
     }
+  }
+}
+
+/** Connecting and asking each have that long; together they have no longer. */
+async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([pending, tooLate]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

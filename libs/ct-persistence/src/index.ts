@@ -8,6 +8,7 @@ export {
   type PageRequest,
   type StoredIssuance,
 } from './index/issuance-pages';
+export { type IssuancePage } from './index/packed-issuances';
 export { type NewIssuance, type NewIssuer, noEnd } from './index/new-issuance';
 export { defaultPositionsPerPartition, dropExpired, ensurePartitions } from './index/partitions';
 export { type MergeLane } from './index/runs/choose-merge';
@@ -41,4 +42,12 @@ export { CrlIds } from './revocations/crl-ids';
 export { type HostLease, HostLeaseLost } from './revocations/host-lease';
 export { type CrlCounts, CtCrls, type DueCrl, type StaleCrl } from './revocations/ct-crls';
 export { CtCrlEntity } from './revocations/ct-crl.entity';
-export { type CheckedIssuance, revocationFacts, type RevocationFacts } from './revocations/revocation-facts';
+export {
+  type Coverage,
+  coverageIn,
+  type NamedList,
+  type Revocation,
+  revocationFacts,
+  type RevocationFacts,
+} from './revocations/revocation-facts';
+export { endSilentClients } from './silent-clients';

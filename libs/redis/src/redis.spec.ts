@@ -98,7 +98,7 @@ describe('while Redis is away', () => {
     await eventually(async () => {
       const begun = performance.now();
       await expect(connection.ping()).rejects.toThrow();
-      expect(performance.now() - begun).toBeLessThan(100);
+      expect(performance.now() - begun).toBeLessThan(2_000);
       expect(connection.client.status).toBe('reconnecting');
     });
     await line.mend();

@@ -54,6 +54,7 @@ export { isAllowed, type Permission, permissions } from './authentication/permis
 export { Authenticated, Public, RequirePermission, type RouteAccess } from './authentication/route-access';
 export { addressKey } from './limits/client-address';
 export { FallbackTokenBuckets, type FallbackOptions } from './limits/fallback-token-buckets';
+export { type HandfulOptions, HandfulTokenBuckets } from './limits/handful-token-buckets';
 export { MemoryTokenBuckets, type MemoryTokenBucketsOptions } from './limits/memory-token-buckets';
 export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
 export { type Rate, type Take, type Taken, type TokenBuckets } from './limits/token-buckets';

@@ -151,7 +151,8 @@ async function measured({ port, pid, key }, at) {
   const work = async () => {
     while (next < requests) {
       const sent = performance.now();
-      octets += await ask(next++);
+      const received = await ask(next++);
+      octets += received;
       timesMs.push(performance.now() - sent);
     }
   };

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { CrlHosts, CrlIds, CtCrls, revocationFacts } from '@certwright/ct-persistence';
+import { coverageIn, CrlHosts, CrlIds, CtCrls } from '@certwright/ct-persistence';
 import { AddressGuard } from '@certwright/outbound';
 import { MemoryBudget } from '../memory/memory-budget';
 import { IngestFixture } from '../testing/ingest-fixture';
@@ -102,11 +102,15 @@ async function round(change: Partial<CrlTurnOptions> = {}): Promise<readonly str
 }
 
 async function statuses(crl: number, ...serials: readonly string[]): Promise<string[]> {
-  const issuances = serials.map((serial) => ({
-    ...{ issuer, crl, notAfter: new Date(Date.now() + 9e9) },
-    serial: Buffer.from(serial, 'hex'),
-  }));
-  return (await revocationFacts(ingest.database.manager, issuances)).map(({ status }) => status);
+  const { manager } = ingest.database;
+  const rows = await manager.query<{ serial: string }[]>(
+    `SELECT encode(serial, 'hex') AS serial FROM ct_revocation JOIN ct_crl ON ct_crl.id = crl
+     WHERE ct_revocation.issuer = $1 AND fresh_until > now()`,
+    [issuer],
+  );
+  const revoked = new Set(rows.map(({ serial }) => serial));
+  const [checkedAt] = await coverageIn(manager)([{ issuer, crl }]);
+  return serials.map((each) => (revoked.has(each) ? 'revoked' : checkedAt ? 'good' : 'unknown'));
 }
 
 const send = (body: Buffer, headers: Record<string, string> = {}) => {

@@ -4,6 +4,7 @@ import {
   ApiKeyCache,
   FailedAuthentication,
   FallbackTokenBuckets,
+  HandfulTokenBuckets,
   KeyAuthentication,
   MemoryTokenBuckets,
   type RunningProcess,
@@ -39,7 +40,7 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
   const failures = new FailedAuthentication(buckets, failedAuthenticationRate(config));
   return new SearchAccess(
     new KeyAuthentication(keys, failures),
-    buckets,
+    new HandfulTokenBuckets(buckets),
     new AnonymousLimits(buckets, anonymousRates(config)),
     config.ANONYMOUS_TIME_LIMIT,
   );

@@ -3,7 +3,7 @@ import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission } from '../admission/admission';
 import { IndexReaders } from '../ct-index/index-readers';
-import { issuanceOf } from '../issuances/find-issuance';
+import { bodyOf } from '../issuances/find-issuance';
 import { sendBytes } from '../wire/answer';
 import { cachingHeaders, isKnown } from './caching';
 import { type Certificate, certificateOf } from './certificate';
@@ -43,8 +43,7 @@ export class CertificatesController {
 
   private async certificate(request: FastifyRequest, id: string): Promise<Certificate> {
     const { access } = await this.admission.admit(request);
-    const { body, ...issuance } = await issuanceOf(this.readers.within(access.timeLimitMs), id);
-    return certificateOf({ ...issuance, body: body ?? Buffer.alloc(1) });
+    return certificateOf(await bodyOf(this.readers.within(access), id));
   }
 
   private send(

@@ -16,23 +16,50 @@ afterEach(async () => {
   await database.dispose();
 });
 
+const within = (timeLimitMs: number) => readers.within({ kind: 'spec', timeLimitMs });
+
 it('ends a statement at the time limit of the plan, each plan with its own', async () => {
-  const sleep = async (limitMs: number) => await readers.within(limitMs).query(`SELECT pg_sleep(0.4)`);
+  const sleep = async (limitMs: number) => await within(limitMs).query(`SELECT pg_sleep(0.4)`);
   await expect(sleep(100)).rejects.toMatchObject({ code: 'timeout' });
   await expect(sleep(20_000)).resolves.toHaveLength(1);
   await expect(sleep(100)).rejects.toMatchObject({ code: 'timeout' });
 });
 
-it('lets all statements of a request together take no longer', async () => {
+it('lets all statements of a request together take no longer, the wait for a connection included', async () => {
   let nowMs = 0;
-  const pool = { query: async () => await Promise.resolve({ rows: [(nowMs += 60)] }) } as unknown as Pool;
-  const reader = new IndexReader(pool, 100, () => nowMs);
-  expect([await reader.query('one'), await reader.query('two')]).toEqual([[60], [120]]);
+  const timeouts: number[] = [];
+  const client = {
+    query: async (statement: { query_timeout: number }) => {
+      timeouts.push(statement.query_timeout);
+      return await Promise.resolve({ rows: [(nowMs += 60)] });
+    },
+    release: () => undefined,
+  };
+  const connect = async () => await Promise.resolve((nowMs += 10) && client);
+  const reader = new IndexReader({ connect } as unknown as Pool, 150, () => nowMs);
+  expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
+  expect(timeouts).toEqual([140 + 75, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });
 });
 
+it('ends a later statement when the time of the request is up, though the server would go on', async () => {
+  const reader = within(4_000);
+  await reader.query('SELECT pg_sleep(3.6)');
+  const begun = performance.now();
+  await expect(reader.query('SELECT pg_sleep(9)')).rejects.toMatchObject({ code: 'timeout' });
+  expect(performance.now() - begun).toBeLessThan(3_000);
+});
+
+it('keeps connections apart for whom they are', async () => {
+  const waiting = within(20_000).query('SELECT pg_sleep(1)');
+  const other = readers.within({ kind: 'other', timeLimitMs: 20_000 });
+  const first = await Promise.race([waiting, other.query('SELECT 1 AS one')]);
+  expect(first).toEqual([{ one: 1 }]);
+  await waiting;
+});
+
 it('prepares each statement once per connection, and writes nothing', async () => {
-  const reader = readers.within(20_000);
+  const reader = within(20_000);
   const sums = [
     await reader.query('SELECT $1::int + 1 AS sum', [1]),
     await reader.query('SELECT $1::int + 1 AS sum', [2]),
@@ -41,17 +68,18 @@ it('prepares each statement once per connection, and writes nothing', async () =
     `SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement = 'SELECT $1::int + 1 AS sum'`,
   );
   expect([sums, prepared]).toEqual([[[{ sum: 2 }], [{ sum: 3 }]], [{ count: 1 }]]);
-  await expect(reader.query('CREATE TABLE x ()')).rejects.toMatchObject({ code: '25006' });
+  await expect(reader.query('CREATE TABLE x ()')).rejects.toMatchObject({ code: 'service_outage' });
+  expect(await reader.query('SELECT FROM pg_class WHERE relname = $1', ['x'])).toEqual([]);
 });
 
 it('gives up on a server that does not answer any more, and goes on with another connection', async () => {
-  const reader = readers.within(400);
+  const reader = within(400);
   const [{ pid }] = await reader.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
   process.kill(pid, 'SIGSTOP');
   try {
-    await expect(readers.within(400).query('SELECT 1')).rejects.toMatchObject({ code: 'service_outage' });
-    await expect(readers.within(20_000).query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
-    await expect(readers.within(400).query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    await expect(within(400).query('SELECT 1')).rejects.toMatchObject({ code: 'service_outage' });
+    await expect(within(20_000).query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
+    await expect(within(400).query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
   } finally {
     process.kill(pid, 'SIGCONT');
   }

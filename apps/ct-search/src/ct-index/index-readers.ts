@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '@certwright/service';
-import { Pool } from 'pg';
-import { columnReaders } from './column-readers';
+import { Pool, type PoolClient, type QueryConfig } from 'pg';
 import { databaseProblem, timeUp } from './database-problem';
 
 export interface IndexDatabase {
@@ -12,31 +11,36 @@ export interface IndexDatabase {
   readonly log: Logger;
 }
 
-/** How long a request waits for a connection, ms. */
-const connectTimeoutMs = 5_000;
+/** How long a request waits for a connection, ms: as long as its time limit, within these bounds. */
+const connectTimeoutMs = { least: 1_000, most: 5_000 } as const;
 
 /** How long a connection that nobody uses is kept, ms. */
 const idleTimeoutMs = 30_000;
 
-/**
- * A statement is sent with all that it needs, so that a plan made once serves every page; nothing is written, and times are in
- * the form that `columnReaders` expects.
- */
-const sessionOptions =
-  '-c TimeZone=UTC -c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan';
+/** A statement is sent with all that it needs, so that a plan made once serves every page; nothing is written. */
+const sessionOptions = '-c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan';
 
-/**
- * Statements of one request: together they take no longer than its time limit.
- */
+/** For whom something is read. */
+export interface Asker {
+  /** Different ones do not wait for each other's connections. */
+  readonly kind: string;
+  /** How long all statements of a request may take. */
+  readonly timeLimitMs: number;
+}
+
+/** Statements of one request: together, and with the wait for connections, they take no longer than its time limit. */
 export class IndexReader {
   private readonly endsAtMs: number;
+  /** The server itself ends a first statement in time; what takes half as long again comes from a server that is gone. */
+  private graceMs: number;
 
   constructor(
-    private readonly pool: Pool,
+    private readonly pool: Pick<Pool, 'connect'>,
     timeLimitMs: number,
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.endsAtMs = nowMs() + timeLimitMs;
+    this.graceMs = 0.5 * timeLimitMs;
   }
 
   /**
@@ -44,31 +48,46 @@ export class IndexReader {
    * @throws Problem `timeout`, `service_outage`
    */
   async query<T = unknown>(text: string, values: unknown[] = []): Promise<T> {
-    if (this.nowMs() >= this.endsAtMs) throw timeUp();
+    let client: PoolClient | undefined;
+    const isFirst = this.graceMs > 0;
     try {
-      const { rows } = await this.pool.query({ name: nameOf(text), text, values });
+      client = await this.pool.connect();
+      const { rows } = await client.query(this.timed({ name: nameOf(text), text, values }));
+      client.release();
       return rows as T;
     } catch (error) {
+      client?.release(true);
+      if (!isFirst && this.nowMs() >= this.endsAtMs) throw timeUp();
       throw databaseProblem(error) ?? error;
     }
+  }
+
+  /** @throws Problem `timeout` */
+  private timed(statement: QueryConfig): QueryConfig & { readonly query_timeout: number } {
+    const leftMs = this.endsAtMs - this.nowMs();
+    if (leftMs <= 0) throw timeUp();
+    const timeoutMs = Math.ceil(leftMs + this.graceMs);
+    this.graceMs = 0;
+    return { ...statement, query_timeout: timeoutMs };
   }
 }
 
 /**
  * Connections to the ct database. The time limit of a plan is the statement timeout of a connection, so each limit has a pool
- * of its own: there are as many as plans differ in it, and one that nobody uses any more holds no connection.
+ * of its own, apart from those without a key: there are as many as plans differ in it, and one that nobody uses any more holds no
+ * connection.
  */
 export class IndexReaders {
-  private readonly pools = new Map<number, Pool>();
+  private readonly pools = new Map<string, Pool>();
 
   constructor(private readonly database: IndexDatabase) {}
 
-  /** @param timeLimitMs of the plan */
-  within(timeLimitMs: number): IndexReader {
-    let pool = this.pools.get(timeLimitMs);
+  within({ kind, timeLimitMs }: Asker): IndexReader {
+    const name = `${kind} ${timeLimitMs}`;
+    let pool = this.pools.get(name);
     if (pool === undefined) {
       pool = this.openPool(timeLimitMs);
-      this.pools.set(timeLimitMs, pool);
+      this.pools.set(name, pool);
     }
     return new IndexReader(pool, timeLimitMs);
   }
@@ -84,14 +103,11 @@ export class IndexReaders {
       connectionString: url,
       application_name: 'ct-search',
       max: poolSize,
-      connectionTimeoutMillis: connectTimeoutMs,
+      connectionTimeoutMillis: Math.max(connectTimeoutMs.least, Math.min(connectTimeoutMs.most, timeLimitMs)),
       idleTimeoutMillis: idleTimeoutMs,
       keepAlive: true,
       statement_timeout: timeLimitMs,
-      // The server ends a statement itself; what takes half as long again comes from a server that is gone.
-      query_timeout: 1.5 * timeLimitMs,
       options: sessionOptions,
-      types: columnReaders,
     });
     // Without a listener the loss of a connection that nobody uses would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a connection to the ct database is lost'));

@@ -38,11 +38,11 @@ export class FirehoseController {
     const after = reading.after();
     reading.assertNoFaults();
     const expanded = expandedNames(parameters['expand']);
-    const reader = this.readers.within(access.timeLimitMs);
-    const found = await streamPage(reader, after, new Date());
-    const page = await this.present.page(reader, found, issuanceExpansion(expanded));
-    const isFull = found.length === streamPageSize;
+    const reader = this.readers.within(access);
+    const { issuances, isCut } = await streamPage(reader, after, new Date());
+    const page = await this.present.page(reader, issuances, issuanceExpansion(expanded));
+    const mayGoOn = isCut || issuances.length === streamPageSize;
     const next = (position: string) => nextPageLink(this.address, {}, expanded, position);
-    sendJson(reply, page.json, pageHeaders(found, page.count, isFull, next));
+    sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
   }
 }

@@ -1,4 +1,4 @@
-import { pageOfAll, positionBefore, type StoredIssuance } from '@certwright/ct-persistence';
+import { type IssuancePage, pageOfAll, positionBefore } from '@certwright/ct-persistence';
 import { Problem } from '@certwright/errors';
 import type { IndexReader } from '../ct-index/index-readers';
 
@@ -20,10 +20,10 @@ export async function streamPage(
   reader: IndexReader,
   after: string | null,
   now: Date,
-): Promise<readonly StoredIssuance[]> {
+): Promise<IssuancePage> {
   const from = after ?? (await positionBefore(reader, new Date(now.getTime() - beginsBackMs)));
-  const page = await pageOfAll(reader, { after: from, limit: streamPageSize, withBody: false });
-  const [next] = page;
+  const page = await pageOfAll(reader, { after: from, limit: streamPageSize });
+  const [next] = page.issuances;
   if (next !== undefined && next.discoveredAt.getTime() < now.getTime() - retainedMs) {
     throw new Problem(
       'lagging_client',

@@ -233,10 +233,13 @@ describe('GET /issuances/{id}', () => {
   });
 });
 
-it('ends a page early rather than make it huge, and links to what follows', async () => {
-  const padding = 13_000_000;
-  const ids = await search.store(...[1, 2, 3].map(() => anIssuance('huge.example.com', { padding })));
-  const query = { domain: 'huge.example.com', expand: 'cert_der' };
+it.each([
+  ['huge to send', 6_000_000, 'cert_der'],
+  ['much to read', 13_000_000, 'pubkey'],
+])('ends a page early rather than make it %s, and links to what follows', async (_, padding, expand) => {
+  const domain = `${expand.replace('_', '-')}.example.com`;
+  const ids = await search.store(...[1, 2, 3].map(() => anIssuance(domain, { padding })));
+  const query = { domain, expand };
   const first = await search.search(query);
   expect(first.json.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2));
   expect(String(first.headers['link'])).toContain(`after=${ids[1]}>`);

@@ -1,5 +1,5 @@
 import { matchesQuery, type NameQuery, queryKeys } from '@certwright/ct';
-import { pageOfKeys, type StoredIssuance } from '@certwright/ct-persistence';
+import { type IssuancePage, pageOfKeys, type StoredIssuance } from '@certwright/ct-persistence';
 import type { IndexReader } from '../ct-index/index-readers';
 
 /** Issuances on a page of a search. */
@@ -15,15 +15,17 @@ export async function findIssuances(
   reader: IndexReader,
   query: NameQuery,
   after: string,
-): Promise<readonly StoredIssuance[]> {
+): Promise<IssuancePage> {
   const keys = queryKeys(query).map((key) => Buffer.from(key, 'hex'));
   const found: StoredIssuance[] = [];
   for (let from = after; ;) {
     const limit = searchPageSize - found.length;
-    const rows = await pageOfKeys(reader, keys, { after: from, limit, withBody: false });
-    for (const row of rows) if (matchesQuery(row.dnsNames, query)) found.push(row);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < limit || found.length >= searchPageSize) return found;
+    const { issuances, isCut } = await pageOfKeys(reader, keys, { after: from, limit });
+    for (const each of issuances) if (matchesQuery(each.dnsNames, query)) found.push(each);
+    const last = issuances.at(-1);
+    const isEnd = last === undefined || (issuances.length < limit && !isCut);
+    if (isEnd || found.length >= searchPageSize) return { issuances: found, isCut: false };
+    if (isCut && found.length > 0) return { issuances: found, isCut };
     from = last.position;
   }
 }

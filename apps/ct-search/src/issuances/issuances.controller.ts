@@ -38,12 +38,12 @@ export class IssuancesController {
     const admitted = await this.admission.admit(request);
     const query = readSearchQuery(parameters);
     await this.admission.count(admitted, query.includeSubdomains ? 'subdomains' : 'single');
-    const reader = this.readers.within(admitted.access.timeLimitMs);
-    const found = await findIssuances(reader, query, query.after);
-    const page = await this.present.page(reader, found, issuanceExpansion(query.expanded));
-    const isFull = found.length === searchPageSize;
+    const reader = this.readers.within(admitted.access);
+    const { issuances, isCut } = await findIssuances(reader, query, query.after);
+    const page = await this.present.page(reader, issuances, issuanceExpansion(query.expanded));
+    const mayGoOn = isCut || issuances.length === searchPageSize;
     const next = (after: string) => nextPageLink(this.address, parametersOf(query), query.expanded, after);
-    sendJson(reply, page.json, pageHeaders(found, page.count, isFull, next));
+    sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
   }
 
   @Get(':id')
@@ -54,7 +54,7 @@ export class IssuancesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const { access } = await this.admission.admit(request);
-    const reader = this.readers.within(access.timeLimitMs);
+    const reader = this.readers.within(access);
     const issuance = await issuanceOf(reader, id);
     sendJson(reply, await this.present.one(reader, issuance, issuanceExpansion(expandedNames(expand))));
   }

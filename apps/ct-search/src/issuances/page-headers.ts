@@ -4,7 +4,7 @@ import type { StoredIssuance } from '@certwright/ct-persistence';
 const restS = 300;
 
 /**
- * `Link` where a next page may have something: behind a full page, and behind one that ended early. `Retry-After` where there
+ * `Link` where a next page may have something: behind a full page, and behind one that was cut or ended early. `Retry-After` where there
  * was nothing.
  *
  * @param count of those found that are on the page
@@ -13,10 +13,10 @@ const restS = 300;
 export function pageHeaders(
   found: readonly StoredIssuance[],
   count: number,
-  isFull: boolean,
+  mayGoOn: boolean,
   next: (after: string) => string,
 ): Readonly<Record<string, string>> {
   const last = found[count - 1];
   if (last === undefined) return { 'retry-after': String(restS) };
-  return isFull || count < found.length ? { link: next(last.position) } : {};
+  return mayGoOn || count < found.length ? { link: next(last.position) } : {};
 }

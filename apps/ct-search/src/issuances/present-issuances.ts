@@ -3,27 +3,28 @@ import {
   issuanceBodies,
   type IssuanceBody,
   revocationFacts,
-  type RevocationFacts,
   type StoredIssuance,
 } from '@certwright/ct-persistence';
+import { Problem } from '@certwright/errors';
 import { certificateOf } from '../certificates/certificate';
 import type { IndexReader } from '../ct-index/index-readers';
 import type { KnownIssuers } from '../issuers/known-issuers';
 import type { Issuer } from '../issuers/issuer';
+import type { KnownCoverage } from '../revocations/known-coverage';
 import type { IssuanceExpansion } from '../wire/expansion';
 import { issuanceJson, needsCertificate, needsIssuer } from '../wire/issuance-json';
 
 /**
- * Characters of one page, about. A hundred certificates are half a megabyte; what logs hold may be thirty times as long as any
- * real one. The page then ends early, behind its first issuance at least.
+ * Characters and octets that one page takes to be made, about. A hundred certificates are half a megabyte; what logs hold may be
+ * thirty times as long as any real one. The page then ends early, behind its first issuance at least.
  */
-const longestPage = 32 * 1024 * 1024;
+const mostWork = 16 * 1024 * 1024;
 
 /** Octets of certificates that are read at once, as they are stored. */
 const mostBodyOctets = 16 * 1024 * 1024;
 
-/** Issuances that are written without giving way to other requests. */
-const writtenAtOnce = 100;
+/** Of the same, what is done without giving way to other requests: some milliseconds. */
+const workAtOnce = 256 * 1024;
 
 export interface PresentedPage {
   /** A JSON array. */
@@ -32,11 +33,12 @@ export interface PresentedPage {
   readonly count: number;
 }
 
-const unknown: RevocationFacts = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
-
 /** Issuances as the API shows them, with what else is known of them. */
 export class PresentIssuances {
-  constructor(private readonly issuers: KnownIssuers) {}
+  constructor(
+    private readonly issuers: KnownIssuers,
+    private readonly coverage: KnownCoverage,
+  ) {}
 
   /** @throws Problem `timeout`, `service_outage` */
   async page(
@@ -46,44 +48,33 @@ export class PresentIssuances {
   ): Promise<PresentedPage> {
     if (issuances.length === 0) return { json: '[]', count: 0 };
     const [revocations, issuers, bodies] = await Promise.all([
-      revocationFacts(reader, issuances),
+      revocationFacts(issuances, async (lists) => await this.coverage.of(reader, lists)),
       this.issuersOf(reader, issuances, expansion),
       bodiesOf(reader, issuances, expansion),
     ]);
     let json = '';
     let count = 0;
+    const work = new PageWork();
     for (const [nth, issuance] of issuances.entries()) {
       const body = bodies?.get(issuance.position);
-      if (bodies !== null && body === undefined) break;
-      if (nth > 0 && nth % writtenAtOnce === 0) await otherRequests();
-      const facts = {
-        issuance,
-        revocation: revocations[nth] ?? unknown,
-        issuer: issuers?.get(issuance.issuer) ?? null,
-        certificate: body === undefined ? null : certificateOf(body),
-      };
-      json += `${nth === 0 ? '' : ','}${issuanceJson(facts, expansion)}`;
+      const revocation = revocations[nth];
+      if (revocation === undefined || (bodies !== null && body === undefined) || work.isEnough) break;
+      await work.giveWay();
+      const certificate = body === undefined ? null : certificateOf(body);
+      const issuer = issuers?.get(issuance.issuer) ?? null;
+      const member = issuanceJson({ issuance, revocation, issuer, certificate }, expansion);
+      json += `${nth === 0 ? '' : ','}${member}`;
+      work.add(member.length + (certificate?.der.length ?? 0));
       count += 1;
-      if (json.length > longestPage) break;
     }
     return { json: `[${json}]`, count };
   }
 
-  /** One alone, a JSON object. @param issuance with its body @throws Problem `timeout`, `service_outage` */
+  /** One alone, a JSON object. @throws Problem `not_found` once it is gone, `timeout`, `service_outage` */
   async one(reader: IndexReader, issuance: StoredIssuance, expansion: IssuanceExpansion): Promise<string> {
-    const [[revocation], issuers] = await Promise.all([
-      revocationFacts(reader, [issuance]),
-      this.issuersOf(reader, [issuance], expansion),
-    ]);
-    const { body } = issuance;
-    const facts = {
-      issuance,
-      revocation: revocation ?? unknown,
-      issuer: issuers?.get(issuance.issuer) ?? null,
-      certificate:
-        body === null || !needsCertificate(expansion) ? null : certificateOf({ ...issuance, body }),
-    };
-    return issuanceJson(facts, expansion);
+    const { json, count } = await this.page(reader, [issuance], expansion);
+    if (count === 0) throw new Problem('not_found', 'This issuance is not kept any more.');
+    return json.slice(1, -1);
   }
 
   private async issuersOf(
@@ -93,6 +84,27 @@ export class PresentIssuances {
   ): Promise<ReadonlyMap<number, Issuer> | null> {
     if (!needsIssuer(expansion)) return null;
     return await this.issuers.of(reader, new Set(issuances.map(({ issuer }) => issuer)));
+  }
+}
+
+/** How much has been done for a page. */
+class PageWork {
+  private done = 0;
+  private atOnce = 0;
+
+  get isEnough(): boolean {
+    return this.done > mostWork;
+  }
+
+  add(octets: number): void {
+    this.done += octets;
+    this.atOnce += octets;
+  }
+
+  async giveWay(): Promise<void> {
+    if (this.atOnce < workAtOnce) return;
+    this.atOnce = 0;
+    await otherRequests();
   }
 }
 

@@ -1,3 +1,4 @@
+import { Problem } from '@certwright/errors';
 import type { IndexReader } from '../ct-index/index-readers';
 import { nameOf } from '../testing/forged-certificate';
 import { KnownIssuers } from './known-issuers';
@@ -6,6 +7,7 @@ let nowMs = 0;
 let asked: number[][];
 let fails = false;
 let friendlyName: string;
+let nameDer: Buffer;
 const reader = {
   query: async (text: string, [ids]: [number[]]) => {
     // Profiles of organizations are none here.
@@ -15,7 +17,7 @@ const reader = {
     if (fails) throw new Error('away');
     const row = {
       spkiSha256: Buffer.alloc(32),
-      nameDer: nameOf(['CN', 'x']),
+      nameDer,
       spkiDer: null,
       operatorName: null,
     };
@@ -26,6 +28,7 @@ const reader = {
 let issuers: KnownIssuers;
 beforeEach(() => {
   [asked, fails, friendlyName] = [[], false, 'One'];
+  nameDer = nameOf(['CN', 'x']);
   issuers = new KnownIssuers(() => nowMs);
 });
 const names = async (...ids: number[]) =>
@@ -59,4 +62,22 @@ it('are asked for again after nobody could tell, and left out where there are no
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   fails = false;
   expect(await names(1, 100)).toEqual([[1, 'One']]);
+});
+
+it('are asked for again by who has time left, when the one who asked first had none', async () => {
+  const late = { query: async () => await Promise.reject(new Problem('timeout', 'late')) };
+  const first = issuers.of(late as unknown as IndexReader, new Set([1, 2]));
+  const [one, other] = await Promise.allSettled([first, names(2, 3)]);
+  expect(one).toMatchObject({ status: 'rejected', reason: { code: 'timeout' } });
+  const value = [
+    [3, 'One'],
+    [2, 'One'],
+  ];
+  expect(other).toEqual({ status: 'fulfilled', value });
+});
+
+it('are not kept where they are longer than any real one', async () => {
+  nameDer = nameOf(['CN', 'x'.repeat(20_000)]);
+  expect([await names(1), await names(1)]).toEqual([[[1, 'One']], [[1, 'One']]]);
+  expect(asked).toEqual([[1], [1]]);
 });

@@ -8,20 +8,26 @@ const keptMs = 60_000;
 /** Issuers that are kept; all public CAs together have some thousand. */
 const mostKept = 20_000;
 
+/** Octets of name and key of one that is kept: no real one has a tenth, and one entry of a log may have 16 MB. */
+const largestKept = 16 * 1024;
+
 interface Kept {
   readonly issuer: Issuer;
   readonly untilMs: number;
 }
 
+type Load = Promise<ReadonlyMap<number, Issuer>>;
+
 /** Who signed what: few, on every page the same, so they are read once in a minute. */
 export class KnownIssuers {
   private readonly kept = new Map<number, Kept>();
-  private readonly pending = new Map<number, Promise<ReadonlyMap<number, Issuer>>>();
+  private readonly pending = new Map<number, Load>();
 
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
   /**
-   * Requests that miss the same issuer at the same time share one statement.
+   * Requests that miss the same issuer at the same time share one statement. It has the time limit of whoever sent it first: when it
+   * fails, the others ask by themselves.
    *
    * @returns one that is not there is left out
    * @throws Problem `timeout`, `service_outage`
@@ -29,24 +35,26 @@ export class KnownIssuers {
   async of(reader: IndexReader, ids: ReadonlySet<number>): Promise<ReadonlyMap<number, Issuer>> {
     const found = new Map<number, Issuer>();
     const missing: number[] = [];
+    const others: (readonly [number, Load])[] = [];
     for (const id of ids) {
       const kept = this.kept.get(id);
+      const load = this.pending.get(id);
       if (kept !== undefined && this.nowMs() < kept.untilMs) found.set(id, kept.issuer);
-      else missing.push(id);
+      else if (load === undefined) missing.push(id);
+      else others.push([id, load]);
     }
-    this.load(
-      reader,
-      missing.filter((id) => !this.pending.has(id)),
-    );
-    const loads = missing.map((id) => [id, this.pending.get(id)] as const);
-    for (const [id, load] of loads) {
-      const issuer = (await load)?.get(id);
-      if (issuer !== undefined) found.set(id, issuer);
+    await this.load(reader, missing, found);
+    const failed: number[] = [];
+    for (const [id, load] of others) {
+      const issuers = await load.catch(() => null);
+      if (issuers === null) failed.push(id);
+      else take(id, issuers, found);
     }
+    await this.load(reader, failed, found);
     return found;
   }
 
-  private load(reader: IndexReader, ids: readonly number[]): void {
+  private async load(reader: IndexReader, ids: readonly number[], into: Map<number, Issuer>): Promise<void> {
     if (ids.length === 0) return;
     const load = issuerViews(reader, ids).then((views) => {
       const issuers = new Map([...views].map(([id, view]) => [id, issuerOf(view)]));
@@ -54,18 +62,26 @@ export class KnownIssuers {
       return issuers;
     });
     for (const id of ids) this.pending.set(id, load);
-    const done = () => {
-      for (const id of ids) this.pending.delete(id);
-    };
-    load.then(done, done);
+    try {
+      const issuers = await load;
+      for (const id of ids) take(id, issuers, into);
+    } finally {
+      for (const id of ids) if (this.pending.get(id) === load) this.pending.delete(id);
+    }
   }
 
   private keep(id: number, issuer: Issuer): void {
     this.kept.delete(id);
+    if (issuer.nameDer.length + (issuer.spkiDer?.length ?? 0) > largestKept) return;
     this.kept.set(id, { issuer, untilMs: this.nowMs() + keptMs });
     for (const oldest of this.kept.keys()) {
       if (this.kept.size <= mostKept) break;
       this.kept.delete(oldest);
     }
   }
+}
+
+function take(id: number, from: ReadonlyMap<number, Issuer>, into: Map<number, Issuer>): void {
+  const issuer = from.get(id);
+  if (issuer !== undefined) into.set(id, issuer);
 }

@@ -43,7 +43,7 @@ export class StatusController {
   }
 
   private async ask(): Promise<string> {
-    const reader = this.readers.within(timeLimitMs);
+    const reader = this.readers.within({ kind: 'status', timeLimitMs });
     const [logs, end] = await Promise.all([logReports(reader), streamEnd(reader)]);
     return JSON.stringify(statusJson(logs, end, new Date()));
   }

@@ -7,7 +7,7 @@ it('tells the digest of the certificate that it shows, also where that came afte
   const octets = (digits: string) => Buffer.from(digits, 'hex');
   const digests = { tbsSha256: octets(before.tbsSha256), certSha256: octets(before.certSha256) };
   const more = { spkiSha256: octets(before.spkiSha256), position: '7', issuer: 1, crl: null };
-  const issuance = { ...before, ...digests, ...more, discoveredAt: new Date() };
+  const issuance = { ...before, ...digests, ...more, discoveredAt: new Date(), revocation: null };
   const revocation = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null } as const;
   const certificate = { sha256: octets(after.certSha256), precertificate: false, der: after.der };
   const facts = { issuance, revocation, issuer: null, certificate };

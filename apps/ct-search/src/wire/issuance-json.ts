@@ -8,7 +8,7 @@ import { timestamp, timestampOrNull } from './timestamp';
 
 /** What is known of an issuance. */
 export interface IssuanceFacts {
-  readonly issuance: Omit<StoredIssuance, 'body'>;
+  readonly issuance: StoredIssuance;
   readonly revocation: RevocationFacts;
   /** Null unless a member that is expanded needs it. */
   readonly issuer: Issuer | null;

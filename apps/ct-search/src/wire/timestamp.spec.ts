@@ -13,3 +13,11 @@ it('is RFC 3339 in UTC without fractions, from the year 1 to 9999', () => {
   );
   expect(timestampOrNull(null)).toBeNull();
 });
+
+it.each([
+  ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59Z'],
+  ['+010000-01-01T23:58:59Z', '9999-12-31T23:59:59Z'],
+  ['-000001-12-31T00:00:00Z', '0000-01-01T00:00:00Z'],
+])('has a year of four digits: %s is %s', (instant, text) => {
+  expect(timestamp(new Date(instant))).toBe(text);
+});

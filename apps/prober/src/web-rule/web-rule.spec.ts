@@ -201,7 +201,7 @@ describe('a web server rule', () => {
           'gave no complete answer within the 0.5 s that all hops have together.',
         ) as string,
       });
-      expect(performance.now() - begun).toBeLessThan(2_000);
+      expect(performance.now() - begun).toBeLessThan(4_500);
     },
   );
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { unpackIssuances } from './packed-issuances';
+import type { Revocation } from '../revocations/revocation-facts';
+import { type IssuancePage, unpackIssuances } from './packed-issuances';
 import { findPositions, type Reach } from './runs/find-positions';
 
 export interface StoredIssuance {
@@ -16,22 +17,15 @@ export interface StoredIssuance {
   readonly notAfter: Date;
   readonly discoveredAt: Date;
   readonly dnsNames: readonly string[];
-  /** Null unless it was asked for. */
-  readonly body: Buffer | null;
+  /** Null: on no list that is fresh. */
+  readonly revocation: Revocation | null;
 }
 
 export interface PageRequest {
   /** Position of the last one of the page before; `0`: from the first. */
   readonly after: string;
   readonly limit: number;
-  readonly withBody: boolean;
 }
-
-const columns = (withBody: boolean) => `
-  issuance.position, issuance.tbs_sha256 AS "tbsSha256", issuance.cert_sha256 AS "certSha256", issuance.precertificate,
-  issuance.spki_sha256 AS "spkiSha256", issuance.issuer, issuance.crl, issuance.serial, issuance.not_before AS "notBefore",
-  issuance.not_after AS "notAfter", issuance.discovered_at AS "discoveredAt", issuance.dns_names AS "dnsNames",
-  ${withBody ? 'issuance.body' : 'NULL::bytea'} AS body`;
 
 /** What the first statement of a page looks at: all there is to see for nearly every key. */
 const first: Reach = { runs: 64, following: 1 };
@@ -49,8 +43,8 @@ const next: Reach = { runs: 64, following: 16 };
 export async function pageOfKeys(
   reader: Pick<EntityManager, 'query'>,
   keys: readonly Buffer[],
-  { after, limit, withBody }: PageRequest,
-): Promise<StoredIssuance[]> {
+  { after, limit }: PageRequest,
+): Promise<IssuancePage> {
   const now = new Date();
   const page: StoredIssuance[] = [];
   let from = Number(after);
@@ -66,49 +60,40 @@ export async function pageOfKeys(
       reach = next;
     }
     // Some of them may have expired today.
-    if (positions.length > 0) page.push(...(await livingAt(reader, positions, withBody)));
+    if (positions.length === 0) break;
+    const { issuances, isCut } = await packedBy(reader, livingAt, [positions]);
+    page.push(...issuances);
+    if (isCut) return { issuances: page, isCut };
   }
-  return page;
+  return { issuances: page, isCut: false };
 }
 
-/** Those of the positions that have not expired, in order. */
-async function livingAt(
-  reader: Pick<EntityManager, 'query'>,
-  positions: readonly number[],
-  withBody: boolean,
-): Promise<readonly StoredIssuance[]> {
-  if (!withBody) {
-    const [row] = await reader.query<{ packed: Buffer | null }[]>(`SELECT ct_pack_issuances($1) AS packed`, [
-      positions,
-    ]);
-    return unpackIssuances(row?.packed ?? Buffer.alloc(0));
-  }
-  return await reader.query(
-    `SELECT ${columns(withBody)} FROM ct_issuance AS issuance
-     WHERE position = ANY ($1::bigint[]) AND not_after >= now() ORDER BY position`,
-    [positions],
-  );
-}
-
-/** The next issuances, whatever their names, in the order of discovery. */
+/** The next issuances, whatever their names, expired ones too, in the order of discovery. */
 export async function pageOfAll(
   reader: Pick<EntityManager, 'query'>,
-  { after, limit, withBody }: PageRequest,
-): Promise<StoredIssuance[]> {
-  return await reader.query(
-    `SELECT ${columns(withBody)} FROM ct_issuance AS issuance
-     WHERE position > $1 ORDER BY position LIMIT $2`,
-    [after, limit],
-  );
+  { after, limit }: PageRequest,
+): Promise<IssuancePage> {
+  return await packedBy(reader, behind, [after, limit]);
 }
 
+/** Also one that has expired, while it is kept. */
 export async function issuanceAt(
   reader: Pick<EntityManager, 'query'>,
   position: string,
 ): Promise<StoredIssuance | null> {
-  const [row] = await reader.query<StoredIssuance[]>(
-    `SELECT ${columns(true)} FROM ct_issuance AS issuance WHERE position = $1`,
-    [position],
-  );
-  return row ?? null;
+  const { issuances } = await packedBy(reader, at, [[position]]);
+  return issuances[0] ?? null;
+}
+
+const livingAt = 'SELECT ct_pack_issuances($1, false) AS packed';
+const at = 'SELECT ct_pack_issuances($1, true) AS packed';
+const behind = 'SELECT ct_pack_stream($1, $2) AS packed';
+
+async function packedBy(
+  reader: Pick<EntityManager, 'query'>,
+  statement: string,
+  values: unknown[],
+): Promise<IssuancePage> {
+  const [row] = await reader.query<{ packed: Buffer | null }[]>(statement, values);
+  return unpackIssuances(row?.packed ?? null);
 }

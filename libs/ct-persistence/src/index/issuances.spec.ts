@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { anIssuance, CtDatabaseFixture, keyOf, keysOf } from '../testing/ct-database';
-import { issuanceAt, pageOfAll, pageOfKeys } from './issuance-pages';
+import { issuanceBodies } from './issuance-bodies';
+import { issuanceAt, pageOfAll, pageOfKeys, type StoredIssuance } from './issuance-pages';
 import { dropExpired, ensurePartitions } from './partitions';
 import { CrlIds } from '../revocations/crl-ids';
 import { crlsOf, IssuerIds, storeIssuances } from './store-issuances';
@@ -28,9 +29,14 @@ const store = async (issuances: readonly NewIssuance[], withIds = ids) => {
   const crls = await crlsOf(ct.database.manager, new CrlIds(), withIds, issuances);
   return await ct.database.transaction(async (tx) => await storeIssuances(tx, withIds, issuances, crls));
 };
-const first = { after: '0', limit: 100, withBody: true };
+const first = { after: '0', limit: 100 };
 const named = async (name: string, page: Partial<typeof first> = {}) =>
-  await pageOfKeys(ct.database.manager, [keyOf(name)], { ...first, ...page });
+  (await pageOfKeys(ct.database.manager, [keyOf(name)], { ...first, ...page })).issuances;
+
+const bodiesOf = async (page: readonly (StoredIssuance | undefined)[]) => {
+  const positions = page.flatMap((each) => (each === undefined ? [] : [each.position]));
+  return (await issuanceBodies(ct.database.manager, positions, 1e9)).map(({ body }) => body);
+};
 
 describe('an issuance', () => {
   it('is found under its keys, with everything that was read', async () => {
@@ -40,9 +46,10 @@ describe('an issuance', () => {
     expect(await store([issuance])).toEqual({ discovered: 1, completed: 0 });
     for (const name of ['a.example.com', 'example.com']) {
       const [found] = await named(name);
-      const { nameKeys: _, issuer: __, crlUrl: ___, tbsSha256, certSha256, spkiSha256, ...kept } = issuance;
+      const { tbsSha256, certSha256, spkiSha256, precertificate, serial, notBefore, notAfter, dnsNames } =
+        issuance;
       expect(found).toMatchObject({
-        ...kept,
+        ...{ precertificate, serial, notBefore, notAfter, dnsNames, revocation: null },
         tbsSha256: Buffer.from(tbsSha256, 'hex'),
         certSha256: Buffer.from(certSha256, 'hex'),
         spkiSha256: Buffer.from(spkiSha256, 'hex'),
@@ -75,20 +82,13 @@ describe('an issuance', () => {
   ])('is kept as it is: %s', async (_, odd) => {
     const odds = Array.from({ length: 3 }, () => anIssuance('odd', odd));
     await store([...odds, anIssuance('even')]);
-    const pages = [await named('odd'), await named('odd', { withBody: false })];
-    for (const page of pages)
-      expect(page).toMatchObject(
-        odds.map(({ dnsNames, serial, notBefore, notAfter, tbsSha256 }) => ({
-          dnsNames,
-          serial,
-          notBefore,
-          notAfter,
-          tbsSha256: Buffer.from(tbsSha256, 'hex'),
-        })),
-      );
-    const [withBody, without] = pages;
-    expect(withBody?.map(({ body }) => body)).toEqual(odds.map(({ body }) => body));
-    expect(without).toEqual(withBody?.map((each) => ({ ...each, body: null })));
+    const page = await named('odd');
+    expect(page).toMatchObject(
+      odds.map(({ dnsNames, serial, notBefore, notAfter, tbsSha256 }) => ({
+        ...{ dnsNames, serial, notBefore, notAfter, tbsSha256: Buffer.from(tbsSha256, 'hex') },
+      })),
+    );
+    expect(await bodiesOf(page)).toEqual(odds.map(({ body }) => body));
     // Some known, some not, and where the known ones were nothing is left over.
     const [first, ...others] = odds;
     const again = [...others, anIssuance('odd', odd), ...(first === undefined ? [] : [first])];
@@ -107,10 +107,11 @@ describe('an issuance', () => {
     const precertificate = anIssuance('example.com');
     await store([precertificate, anIssuance('example.com')]);
     const [before] = await named('example.com');
-    const certificate = { ...precertificate, precertificate: false, certSha256: '09'.repeat(32) };
-    expect(await store([certificate])).toEqual({ discovered: 0, completed: 1 });
-    const [after] = await named('example.com');
+    const ofItsOwn = { precertificate: false, certSha256: '09'.repeat(32), body: Buffer.from('its body') };
+    expect(await store([{ ...precertificate, ...ofItsOwn }])).toEqual({ discovered: 0, completed: 1 });
+    const [after, ...others] = await named('example.com');
     expect(after).toEqual({ ...before, precertificate: false, certSha256: Buffer.alloc(32, 9) });
+    expect(await bodiesOf([after, ...others])).toContainEqual(ofItsOwn.body);
     // The precertificate takes nothing away again.
     expect(await store([precertificate])).toEqual({ discovered: 0, completed: 0 });
     expect(await issuanceAt(ct.database.manager, String(before?.position))).toEqual(after);
@@ -119,7 +120,7 @@ describe('an issuance', () => {
   it('that has expired is on no page of a name', async () => {
     await store([anIssuance('example.com', { notAfter: new Date(Date.now() - 1_000) })]);
     expect(await named('example.com')).toEqual([]);
-    expect(await pageOfAll(ct.database.manager, first)).toHaveLength(1);
+    expect((await pageOfAll(ct.database.manager, first)).issuances).toHaveLength(1);
   });
 });
 
@@ -135,19 +136,35 @@ describe('pages', () => {
     }
     const seen: string[] = [];
     for (;;) {
-      const page = await pageOfKeys(ct.database.manager, [keyOf('one'), keyOf('other')], {
+      const { issuances: page } = await pageOfKeys(ct.database.manager, [keyOf('one'), keyOf('other')], {
         after: seen.at(-1) ?? '0',
         limit: 70,
-        withBody: false,
       });
       if (page.length === 0) break;
-      expect(page[0]?.body).toBeNull();
       seen.push(...page.map(({ position }) => position));
     }
     expect(seen).toHaveLength(300);
     expect(seen).toEqual([...seen].sort((one, other) => Number(one) - Number(other)));
     expect(new Set(seen).size).toBe(300);
   });
+});
+
+it('a page with too many names is cut, behind one issuance at least', async () => {
+  const dnsNames = Array.from({ length: 12_000 }, () => `${randomBytes(30).toString('hex')}.example.com`);
+  await store([1, 2, 3].map(() => anIssuance('long', { dnsNames })));
+  const read = [
+    async (after: string) => await pageOfKeys(ct.database.manager, [keyOf('long')], { ...first, after }),
+    async (after: string) => await pageOfAll(ct.database.manager, { ...first, after }),
+  ];
+  for (const page of read) {
+    const pages = [await page('0'), await page('2'), await page('3')];
+    expect(pages.map(({ issuances, isCut }) => [issuances.map(({ position }) => position), isCut])).toEqual([
+      [['1', '2'], true],
+      [['3'], false],
+      [[], false],
+    ]);
+    expect(pages[0]?.issuances[0]?.dnsNames).toEqual(dnsNames);
+  }
 });
 
 describe('eight writers beside four pollers, and two mergers that never rest', () => {
@@ -158,7 +175,7 @@ describe('eight writers beside four pollers, and two mergers that never rest', (
     const poll = async () => {
       const seen: string[] = [];
       while (seen.length < wanted) {
-        const page = await named('example.com', { after: seen.at(-1) ?? '0', withBody: false });
+        const page = await named('example.com', { after: seen.at(-1) ?? '0' });
         seen.push(...page.map(({ position }) => position));
       }
       return seen;
@@ -208,7 +225,7 @@ describe('partitions', () => {
     await store(Array.from({ length: 99 }, () => anIssuance('old', { notAfter: soon })));
     await store(Array.from({ length: 120 }, () => anIssuance('new')));
     const later = new Date(soon.getTime() + 1_000);
-    expect(await dropExpired(ct.database, later)).toEqual(['ct_block_p100', 'ct_issuance_p100']);
+    expect(await dropExpired(ct.database, later)).toEqual(['ct_issuance_p100', 'ct_block_p100']);
     expect(await dropExpired(ct.database, later)).toEqual([]);
     expect(await named('new', { limit: 200 })).toHaveLength(120);
   });

@@ -1,3 +1,4 @@
+import type { Revocation } from '../revocations/revocation-facts';
 import type { StoredIssuance } from './issuance-pages';
 
 const hashOctets = 32;
@@ -6,12 +7,22 @@ const epochMs = 946_684_800_000;
 /** In the binary form of an array: how many dimensions; NULLs; type; and of the one dimension: how many, from which number on. */
 const arrayHead = { empty: 12, one: 20 };
 
+/** Issuances in the order of discovery. */
+export interface IssuancePage {
+  readonly issuances: readonly StoredIssuance[];
+  /** It has fewer than were asked for since they are too long: more may follow behind its last one. Never without one. */
+  readonly isCut: boolean;
+}
+
 /**
- * Reads what `ct_pack_issuances` writes, issuance after issuance: position; SHA-256 of TBS, certificate, key; whether it is a
- * precertificate; issuer; revocation list or 0; three times; length of the serial, serial; names as an array of texts.
+ * Reads what `ct_pack_issuances` and `ct_pack_stream` write: whether that is all, then issuance after issuance: position; SHA-256 of TBS, certificate, key;
+ * whether it is a precertificate; issuer; revocation list or 0; three times; whether it is revoked, and if it is when, why, and when
+ * that was last said; length of the serial, serial; names as an array of texts.
  */
-export function unpackIssuances(packed: Buffer): StoredIssuance[] {
+export function unpackIssuances(packed: Buffer | null): IssuancePage {
+  if (packed === null) return { issuances: [], isCut: false };
   const reader = new PackedReader(packed);
+  const isCut = !reader.boolean();
   const issuances: StoredIssuance[] = [];
   while (!reader.isDone) {
     issuances.push({
@@ -25,12 +36,12 @@ export function unpackIssuances(packed: Buffer): StoredIssuance[] {
       notBefore: reader.timestamp(),
       notAfter: reader.timestamp(),
       discoveredAt: reader.timestamp(),
+      revocation: reader.boolean() ? reader.revocation() : null,
       serial: reader.octets(reader.integer()),
       dnsNames: reader.texts(),
-      body: null,
     });
   }
-  return issuances;
+  return { issuances, isCut };
 }
 
 class PackedReader {
@@ -54,6 +65,12 @@ class PackedReader {
     const upperMs = Math.floor(upper / 1_000);
     const restMs = Math.floor(((upper - upperMs * 1_000) * 2 ** 32 + lower) / 1_000);
     return new Date(epochMs + upperMs * 2 ** 32 + restMs);
+  }
+
+  revocation(): Revocation {
+    const revokedAt = this.timestamp();
+    this.at += 2;
+    return { revokedAt, reason: this.packed.readInt16BE(this.at - 2), checkedAt: this.timestamp() };
   }
 
   integer(): number {

@@ -1,6 +1,7 @@
 import { anIssuance, CtDatabaseFixture, keyOf } from '../testing/ct-database';
 import { pageOfAll, pageOfKeys } from '../index/issuance-pages';
 import { CtLogs, type IngestedBatch, LogLeaseLost, type ListedLog } from './ct-logs';
+import { logReports } from './log-reports';
 
 jest.setTimeout(60_000);
 
@@ -37,7 +38,7 @@ const batch = (from: number, to: number, change: Partial<IngestedBatch> = {}): I
   verified: false,
   ...change,
 });
-const all = async () => await pageOfAll(ct.database.manager, { after: '0', limit: 1_000, withBody: false });
+const all = async () => (await pageOfAll(ct.database.manager, { after: '0', limit: 1_000 })).issuances;
 
 it('a log is in one pair of hands, and in the next ones when a lease has run out', async () => {
   await logs.keep([listed('one')]);
@@ -80,6 +81,25 @@ it('the position moves together with the rows: a batch that is repeated is refus
   expect(await all()).toHaveLength(5);
 });
 
+it.each([1, 20, 45_000 / 3_600, 39, 8_760, 1e6])(
+  'a log that was quiet for %d hours goes on',
+  async (hours) => {
+    await logs.keep([listed('one')]);
+    const leased = await logs.lease(60_000);
+    if (leased === null) throw new Error('not leased');
+    await logs.ingest(leased.lease, batch(0, 5));
+    await ct.database.query(
+      `UPDATE ct_log SET entries_per_second = 900, ingested_at = now() - $1 * interval '1 hour'`,
+      [hours],
+    );
+    expect((await logReports(ct.database.manager))[0]?.entriesPerSecond).toBeLessThan(1e-5);
+    await logs.ingest(leased.lease, batch(5, 9));
+    const [log] = await logs.all();
+    expect(log?.position).toBe('9');
+    expect(Number(log?.entriesPerSecond)).toBeLessThan(1);
+  },
+);
+
 it('what fails in the middle leaves nothing behind', async () => {
   await logs.keep([listed('one')]);
   const leased = await logs.lease(60_000);
@@ -99,8 +119,9 @@ it('the same issuance in two logs is one, at the position of the first', async (
     if (leased === null) throw new Error('not leased');
     await logs.ingest(leased.lease, batch(0, 1, { issuances }));
   }
-  const page = { after: '0', limit: 10, withBody: false };
-  expect(await pageOfKeys(ct.database.manager, [keyOf('example.com')], page)).toHaveLength(1);
+  const page = { after: '0', limit: 10 };
+  const { issuances: found } = await pageOfKeys(ct.database.manager, [keyOf('example.com')], page);
+  expect(found).toHaveLength(1);
 });
 
 it('a log that no list names any more is not followed; its position stays for the day when one does', async () => {

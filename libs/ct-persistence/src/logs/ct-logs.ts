@@ -3,6 +3,7 @@ import type { NewIssuance } from '../index/new-issuance';
 import { crlsOf, IssuerIds, type Stored, storeIssuances } from '../index/store-issuances';
 import { CrlIds } from '../revocations/crl-ids';
 import { CtLogEntity, type CtLogKind } from './ct-log.entity';
+import { leftOver } from './log-reports';
 
 /** A log as a list names it. */
 export interface ListedLog {
@@ -78,8 +79,8 @@ const keptOfOddEntry = 65_536;
 
 /** Entries per second: each second counts e^(1/60) times as much as the one before it. */
 const decayedRate = `CASE WHEN ingested_at IS NULL THEN 0 ELSE (
-  SELECT entries_per_second * exp(-s / 60) + ($4::bigint - $3::bigint) / s * (1 - exp(-s / 60))
-  FROM greatest(0.001, extract(epoch FROM clock_timestamp() - ingested_at)::double precision) AS s) END`;
+  SELECT entries_per_second * left_over + ($4::bigint - $3::bigint) / s * (1 - left_over)
+  FROM greatest(0.001, extract(epoch FROM clock_timestamp() - ingested_at)::double precision) AS s, ${leftOver('s')} AS left_over) END`;
 
 const held = `id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`;
 

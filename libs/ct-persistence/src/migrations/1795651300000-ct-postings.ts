@@ -21,7 +21,7 @@ export class CtPostings1795651300000 implements MigrationInterface {
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    for (const name of ['ct_find_postings', 'ct_pack_issuances'])
+    for (const name of ['ct_find_postings', 'ct_pack_issuances', 'ct_pack_stream'])
       await queryRunner.query(`DROP FUNCTION ${name}`);
     for (const statement of nameRows) await queryRunner.query(statement);
     let from = 0;

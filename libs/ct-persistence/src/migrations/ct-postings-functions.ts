@@ -12,6 +12,30 @@ const inOtherRuns = (table: string, home: string) => `
       AND (block.first_key, block.first_position) <= (wanted.key, after + 1)
     ORDER BY block.first_key DESC, block.first_position DESC LIMIT 1) AS found`;
 
+/** Octets of names on a page, as they are stored: no real page has as many, and an entry of a log may have 16 MB of them. */
+const mostNameOctets = 1_048_576;
+
+/**
+ * Issuances in one value, as ten times as many are slower to be told apart than to be found, each with what a fresh list says of its
+ * serial number: the first one of those that are on it. Fewer where there are too many names, but at least one. What is in it:
+ * packed-issuances.ts
+ */
+const packed = (issuances: string) => `
+  SELECT boolsend(bool_and(fits)) || string_agg(
+    int8send(position) || tbs_sha256 || cert_sha256 || spki_sha256 || boolsend(precertificate)
+      || int4send(issuance.issuer) || int4send(coalesce(crl, 0)) || timestamptz_send(not_before)
+      || timestamptz_send(not_after) || timestamptz_send(discovered_at) || coalesce(revoked.packed, '\\x00')
+      || int4send(octet_length(serial)) || serial || array_send(dns_names),
+    ''::bytea ORDER BY position) FILTER (WHERE fits)
+  FROM (
+    SELECT *, sum(pg_column_size(dns_names)) OVER (ORDER BY position) - pg_column_size(dns_names) <= ${mostNameOctets} AS fits
+    FROM (${issuances}) AS one) AS issuance
+  LEFT JOIN LATERAL (
+    SELECT boolsend(true) || timestamptz_send(revoked_at) || int2send(reason) || timestamptz_send(checked_at) AS packed
+    FROM ct_revocation JOIN ct_crl ON ct_crl.id = ct_revocation.crl AND fresh_until > now()
+    WHERE ct_revocation.issuer = issuance.issuer AND ct_revocation.serial = issuance.serial
+    ORDER BY revoked_at, ct_crl.id LIMIT 1) AS revoked ON true`;
+
 /**
  * What a page asks for, as functions, since a function keeps its plan: to plan these takes several times as long as to run them.
  * The plan is a general one, for the costs of what is asked for do not depend on the values.
@@ -68,19 +92,18 @@ export const pageFunctions = [
      END IF;
      RETURN int8send(seen) || found_all;
    END $$`,
-  // Positions come in order: their bounds tell a general plan which tables it needs. In one value, as ten times as many are slower to be told apart than to be found; what is in it: packed-issuances.ts
-  `CREATE FUNCTION ct_pack_issuances(positions bigint[]) RETURNS bytea
+  // Positions come in order: their bounds tell a general plan which tables it needs.
+  `CREATE FUNCTION ct_pack_issuances(positions bigint[], with_expired boolean) RETURNS bytea
    LANGUAGE plpgsql STABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan AS $$
    BEGIN
-     RETURN (
-       SELECT string_agg(
-         int8send(position) || tbs_sha256 || cert_sha256 || spki_sha256 || boolsend(precertificate)
-           || int4send(issuer) || int4send(coalesce(crl, 0)) || timestamptz_send(not_before)
-           || timestamptz_send(not_after) || timestamptz_send(discovered_at)
-           || int4send(octet_length(serial)) || serial || array_send(dns_names),
-         ''::bytea ORDER BY position)
-       FROM ct_issuance
+     RETURN (${packed(`
+       SELECT * FROM ct_issuance
        WHERE position BETWEEN positions[1] AND positions[cardinality(positions)] AND position = ANY (positions)
-         AND not_after >= now());
+         AND (with_expired OR not_after >= now())`)});
+   END $$`,
+  `CREATE FUNCTION ct_pack_stream(after bigint, most integer) RETURNS bytea
+   LANGUAGE plpgsql STABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan AS $$
+   BEGIN
+     RETURN (${packed(`SELECT * FROM ct_issuance WHERE position > after ORDER BY position LIMIT most`)});
    END $$`,
 ];

@@ -37,7 +37,7 @@ it('rows per name and blocks become each other, with all that was indexed and kn
   const positionsOf = async (domain: string) => {
     const query = { domain, includeSubdomains: true, matchWildcards: false };
     const keys = queryKeys(query).map((key) => Buffer.from(key, 'hex'));
-    const page = await pageOfKeys(ct.database.manager, keys, { after: '0', limit: 1_000, withBody: false });
+    const { issuances: page } = await pageOfKeys(ct.database.manager, keys, { after: '0', limit: 1_000 });
     return page.map(({ position }) => position);
   };
   await store();

@@ -1,4 +1,14 @@
 import type { EntityManager } from 'typeorm';
+import type { StoredIssuance } from '../index/issuance-pages';
+
+/** What lists say of a certificate that is on one of them; of several what is said of the earliest time. */
+export interface Revocation {
+  readonly revokedAt: Date;
+  /** RFC 5280, section 5.3.1. */
+  readonly reason: number;
+  /** When the issuer last stood by the list that says so. */
+  readonly checkedAt: Date;
+}
 
 export interface RevocationFacts {
   readonly status: 'revoked' | 'good' | 'unknown';
@@ -9,88 +19,71 @@ export interface RevocationFacts {
   readonly checkedAt: Date | null;
 }
 
-export interface CheckedIssuance {
-  readonly issuer: number;
-  readonly crl: number | null;
-  readonly serial: Buffer;
-  readonly notAfter: Date;
-}
+/** The list that certificates of an issuer name; with no `crl` all that the issuer has disclosed, together. */
+export type NamedList = Pick<StoredIssuance, 'issuer' | 'crl'>;
+
+/**
+ * When the issuer last stood by each of some lists, in their order: the named one, or else those that it has disclosed; null
+ * where neither is valid, fresh and complete, so that nothing is known of a certificate that is not on it.
+ */
+export type Coverage = (lists: readonly NamedList[]) => Promise<readonly (Date | null)[]>;
 
 const unknown: RevocationFacts = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
 
 /**
- * One statement for a whole page, in the order given. Unknown when the certificate is expired, when its serial number could not be
- * read, and when no valid and fresh list covers it: the one that it names, or else those that its issuer has disclosed, all of them
- * together.
+ * Of a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, and when no list
+ * covers it.
  */
 export async function revocationFacts(
-  reader: Pick<EntityManager, 'query'>,
-  issuances: readonly CheckedIssuance[],
+  issuances: readonly StoredIssuance[],
+  coverage: Coverage,
 ): Promise<readonly RevocationFacts[]> {
   const nowMs = Date.now();
-  const checked = issuances.filter(({ serial, notAfter }) => serial.length > 0 && notAfter.getTime() > nowMs);
-  if (checked.length === 0) return issuances.map(() => unknown);
-  const lists = new Map(checked.map((each) => [listOf(each), each]));
-  const rows = await reader.query<Row[]>(statement, [
-    checked.map(({ issuer }) => issuer),
-    checked.map(({ serial }) => serial),
-    Array.from(lists.values(), ({ crl }) => crl),
-    Array.from(lists.values(), ({ issuer }) => issuer),
-  ]);
-  const revoked = new Map<CheckedIssuance | undefined, RevocationFacts>();
-  const covered = new Map<string, RevocationFacts>();
-  for (const { nth, issuer, crl, ...facts } of rows) {
-    if (nth !== null) revoked.set(checked[nth - 1], first(revoked.get(checked[nth - 1]), facts));
-    else covered.set(listOf({ issuer, crl }), { status: 'good', ...facts });
-  }
-  const covers = (each: CheckedIssuance) =>
-    covered.get(listOf(each)) ?? covered.get(listOf({ ...each, crl: null })) ?? unknown;
-  const known = new Map(checked.map((each) => [each, revoked.get(each) ?? covers(each)]));
-  return issuances.map((each) => known.get(each) ?? unknown);
+  const isUnknown = ({ serial, notAfter }: StoredIssuance) =>
+    serial.length === 0 || notAfter.getTime() <= nowMs;
+  const lists = new Map<string, NamedList>();
+  for (const each of issuances)
+    if (each.revocation === null && !isUnknown(each)) lists.set(listOf(each), each);
+  const checkedAt = lists.size === 0 ? [] : await coverage([...lists.values()]);
+  const covered = new Map(Array.from(lists.keys(), (list, nth) => [list, goodAt(checkedAt[nth])]));
+  return issuances.map((each) => {
+    if (isUnknown(each)) return unknown;
+    if (each.revocation !== null) return { status: 'revoked', ...each.revocation };
+    return covered.get(listOf(each)) ?? unknown;
+  });
 }
 
-/** A revoked certificate, by its place from 1, or a list that covers certificates; with no `crl` all that its issuer disclosed. */
-interface Row extends Omit<RevocationFacts, 'status'> {
-  readonly nth: number | null;
-  readonly issuer: number | null;
-  readonly crl: number | null;
+function goodAt(checkedAt: Date | null | undefined): RevocationFacts {
+  return checkedAt ? { status: 'good', revokedAt: null, reason: null, checkedAt } : unknown;
 }
 
-/** Of what several lists say of one certificate. */
-function first(before: RevocationFacts | undefined, facts: Omit<RevocationFacts, 'status'>): RevocationFacts {
-  const isLater = (before?.revokedAt?.getTime() ?? Infinity) <= (facts.revokedAt?.getTime() ?? Infinity);
-  return before !== undefined && isLater ? before : { status: 'revoked', ...facts };
-}
-
-function listOf({ issuer, crl }: Pick<Row, 'issuer' | 'crl'>): string {
+function listOf({ issuer, crl }: NamedList): string {
   return `${issuer} ${crl}`;
 }
 
-/**
- * A descent into one index for each certificate, and for each list that they name. Tells only what is out of the ordinary, and each
- * list once: a page is a hundred good certificates of a few lists. Each part is LATERAL with a LIMIT or an OFFSET, so that there is no
- * other plan, whatever the tables held when it was made.
- */
+/** As it is now: one statement. */
+export function coverageIn(reader: Pick<EntityManager, 'query'>): Coverage {
+  return async (lists) => {
+    const rows = await reader.query<{ checkedAt: Date | null }[]>(statement, [
+      lists.map(({ crl }) => crl),
+      lists.map(({ issuer }) => issuer),
+    ]);
+    return rows.map(({ checkedAt }) => checkedAt);
+  };
+}
+
+/** Each part is LATERAL with a LIMIT or an aggregate, so that there is no other plan, whatever the tables held when it was made. */
 const statement = `
-  WITH named AS (
-    SELECT given.crl, given.issuer, list.checked_at
-    FROM unnest($3::int[], $4::int[]) AS given (crl, issuer) LEFT JOIN LATERAL (
-      SELECT checked_at FROM ct_crl
-      WHERE id = given.crl AND issuer = given.issuer AND covers AND fresh_until > now() LIMIT 1) AS list ON true)
-  SELECT nth::int AS nth, NULL::int AS issuer, NULL::int AS crl, revoked_at AS "revokedAt", reason, checked_at AS "checkedAt"
-  FROM unnest($1::int[], $2::bytea[]) WITH ORDINALITY AS given (issuer, serial, nth), LATERAL (
-    SELECT revoked_at, reason, (SELECT checked_at FROM ct_crl WHERE id = ct_revocation.crl AND fresh_until > now()) AS checked_at
-    FROM ct_revocation WHERE ct_revocation.issuer = given.issuer AND ct_revocation.serial = given.serial OFFSET 0) AS revoked
-  WHERE checked_at IS NOT NULL
-  UNION ALL
-  SELECT NULL, issuer, crl, NULL, NULL, checked_at FROM named WHERE checked_at IS NOT NULL
-  UNION ALL
-  SELECT NULL, uncovered.issuer, NULL, NULL, NULL, disclosed.checked_at
-  FROM (SELECT DISTINCT issuer FROM named WHERE checked_at IS NULL) AS uncovered, LATERAL (
+  SELECT coalesce(named.checked_at, disclosed.checked_at) AS "checkedAt"
+  FROM unnest($1::int[], $2::int[]) WITH ORDINALITY AS given (crl, issuer, nth)
+  LEFT JOIN LATERAL (
+    SELECT checked_at FROM ct_crl
+    WHERE id = given.crl AND issuer = given.issuer AND covers AND fresh_until > now() LIMIT 1) AS named ON true
+  LEFT JOIN LATERAL (
     SELECT greatest(max(checked_at) FILTER (WHERE role = 'full' AND valid),
       CASE WHEN bool_and(valid) FILTER (WHERE role = 'partition')
         THEN min(checked_at) FILTER (WHERE role = 'partition') END) AS checked_at
     FROM (
       SELECT role, checked_at, covers AND coalesce(fresh_until > now(), false) AS valid FROM ct_crl
-      WHERE ct_crl.issuer = uncovered.issuer AND role IS NOT NULL) AS crl) AS disclosed
-  WHERE disclosed.checked_at IS NOT NULL`;
+      WHERE ct_crl.issuer = given.issuer AND role IS NOT NULL AND named.checked_at IS NULL) AS crl) AS disclosed ON true
+  ORDER BY nth`;

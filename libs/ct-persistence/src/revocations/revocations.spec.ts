@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { type CheckedIssuance, factsAbout } from '../testing/checked-issuances';
 import { CtDatabaseFixture } from '../testing/ct-database';
 import { applyCrl, type ListedRevocation, mostRevocationsPerIssuer, type VerifiedCrl } from './apply-crl';
 import { CrlHosts } from './crl-hosts';
 import { CrlIds, mostCrlsPerIssuer, mostHostsPerIssuer } from './crl-ids';
 import { CtCrls } from './ct-crls';
 import { type HostLease, HostLeaseLost } from './host-lease';
-import { type CheckedIssuance, revocationFacts } from './revocation-facts';
 
 jest.setTimeout(60_000);
 
@@ -91,8 +91,8 @@ const apply = async (
   change: Partial<VerifiedCrl> = {},
 ) => await crls.apply({ id, lease: await holderOf(id) }, list(entries, change), 1_000, never);
 const facts = async (...checked: readonly Partial<CheckedIssuance>[]) =>
-  await revocationFacts(
-    ct.database.manager,
+  await factsAbout(
+    ct.database,
     checked.map((each) => ({ issuer, crl: null, serial: serial('01'), notAfter: soon(), ...each })),
   );
 const statuses = async (...checked: readonly Partial<CheckedIssuance>[]) =>

@@ -134,7 +134,7 @@ describe('a name', () => {
     const asking = guard.addressesOf('silent.example.com', giveUp.signal);
     setTimeout(() => giveUp.abort(reason), 50);
     await expect(asking).rejects.toBe(reason);
-    expect(performance.now() - begun).toBeLessThan(1_500);
+    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 });
 

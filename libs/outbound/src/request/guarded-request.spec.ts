@@ -287,7 +287,7 @@ describe('time', () => {
     const begun = performance.now();
     const fault = await faultOf(get(here(), { timeoutMs: 250 }));
     expect(fault).toMatchObject({ kind: 'timeout', message: 'There was no complete answer within 250 ms.' });
-    expect(performance.now() - begun).toBeLessThan(1_500);
+    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 
   it('is bounded while the name is looked up', async () => {
@@ -295,7 +295,7 @@ describe('time', () => {
     const begun = performance.now();
     const fault = await faultOf(get('http://silent.example.com/', { timeoutMs: 250 }));
     expect(fault.kind).toBe('timeout');
-    expect(performance.now() - begun).toBeLessThan(1_500);
+    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 
   it('ends when the caller says so, with the reason of the caller', async () => {

@@ -98,7 +98,7 @@ describe('masking', () => {
     const line = `${'a-'.repeat(50_000)}_${'b'.repeat(50_000)} -----BEGIN ${'A'.repeat(50_000)} "csr":"${'\\\\n'.repeat(200_000)}"`;
     const begun = performance.now();
     maskSecrets(line);
-    expect(performance.now() - begun).toBeLessThan(500);
+    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 });
 

@@ -1,0 +1,40 @@
+import type { IndexReader } from '../ct-index/index-readers';
+import { KnownCoverage } from './known-coverage';
+
+let nowMs = 0;
+let asked: number[][];
+let checkedAt: Date | null;
+const reader = {
+  query: async (_: string, [crls]: [number[]]) => {
+    asked.push(crls);
+    return await Promise.resolve(crls.map((crl) => ({ checkedAt: crl === 9 ? null : checkedAt })));
+  },
+} as unknown as IndexReader;
+
+let coverage: KnownCoverage;
+beforeEach(() => {
+  [asked, checkedAt] = [[], new Date(1)];
+  coverage = new KnownCoverage(() => nowMs);
+});
+const of = async (...crls: number[]) =>
+  await coverage.of(
+    reader,
+    crls.map((crl) => ({ issuer: 1, crl })),
+  );
+
+it('lists are asked about once in ten seconds, those that cover nothing too', async () => {
+  expect(await of(1, 9)).toEqual([new Date(1), null]);
+  checkedAt = new Date(2);
+  expect(await of(9, 2, 1)).toEqual([null, new Date(2), new Date(1)]);
+  expect(await of(1, 9, 2)).toEqual([new Date(1), null, new Date(2)]);
+  expect(asked).toEqual([[1, 9], [2]]);
+  nowMs += 10_000;
+  expect(await of(1, 9)).toEqual([new Date(2), null]);
+  expect(asked).toHaveLength(3);
+});
+
+it('a list of another issuer is another one', async () => {
+  await of(1);
+  await coverage.of(reader, [{ issuer: 2, crl: 1 }]);
+  expect(asked).toEqual([[1], [1]]);
+});
