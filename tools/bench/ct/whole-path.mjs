@@ -83,7 +83,7 @@ async function openPath() {
   const answered = (chained) => {
     const answer = getEntriesOf(ct, chained);
     return {
-      entries: () => json.readJsonEntries(answer),
+      entries: () => json.readJsonEntries(answer, Infinity),
       parts: JSON.parse(answer).entries.map((entry) => Buffer.from(JSON.stringify(entry))),
     };
   };

@@ -7,7 +7,7 @@ const entries = forgeMany(5).map((submission, at) => {
   return { leaf_input: leaf.toString('base64'), extra_data: extraData.toString('base64') };
 });
 const usual = JSON.stringify({ entries });
-const read = (text: string) => readJsonEntries(Buffer.from(text));
+const read = (text: string, most = 100) => readJsonEntries(Buffer.from(text), most);
 
 it.each([
   ['with a line end', `${usual}\n`],
@@ -39,6 +39,22 @@ it('what is no base64 in one entry is odd, and the others are read', () => {
     );
     expect(kinds).toEqual(['read', 'json', 'read', 'read', 'read']);
   }
+});
+
+it.each([
+  ['as usual', usual],
+  ['otherwise', JSON.stringify({ entries }, null, 2)],
+])('no more are read than were asked for, of an answer that is written %s', (_, text) => {
+  expect(read(text, 3)).toEqual(read(usual).slice(0, 3));
+  expect(read(text, 5)).toEqual(read(usual));
+});
+
+it.each([
+  ['objects', '{"entries":[', '{},'],
+  ['lists within lists', '', '['],
+  ['entries', '{"entries":[', '{"extra_data":"","leaf_input":""},'],
+])('an answer of millions of %s is not made values of', (_, begin, one) => {
+  expect(() => read(`${begin}${one.repeat(4_000_000 / one.length)}`)).toThrow('far more than was asked for');
 });
 
 it.each([

@@ -7,11 +7,16 @@ import { LogUnavailable } from './log-faults';
 /**
  * The entries of a `get-entries` answer (RFC 6962, section 4.6).
  *
- * @param chains of answers before @throws LogUnavailable when it is none
+ * @param most that were asked for: what comes behind them is not read
+ * @param chains of answers before
+ * @throws LogUnavailable when it is none
  */
-export function readJsonEntries(body: Buffer, chains = new KnownChains()): FetchedEntry[] {
-  return readAsUsual(body, chains) ?? readAnyJson(body);
+export function readJsonEntries(body: Buffer, most: number, chains = new KnownChains()): FetchedEntry[] {
+  return readAsUsual(body, most, chains) ?? readAnyJson(body, most);
 }
+
+/** Values of an entry, and those beside the entries, in JSON of any form. More are not worth their memory, up to forty times that of the text. */
+const mostValues = { ofEntry: 16, beside: 1_024 } as const;
 
 /** How nearly all logs write an answer, piece by piece around the base64. */
 const pieces = {
@@ -24,10 +29,13 @@ const pieces = {
   lineEnd: Buffer.from('\n'),
 } as const;
 
+const [comma, brace, bracket] = [...Buffer.from(',{[')];
+
 /** Null: it is written in another way. */
-function readAsUsual(body: Buffer, chains: KnownChains): FetchedEntry[] | null {
+function readAsUsual(body: Buffer, most: number, chains: KnownChains): FetchedEntry[] | null {
   const json = new CompactJson(body);
   const entries: FetchedEntry[] = [];
+  let goesOn: boolean;
   json.expect(pieces.begin);
   do {
     json.expect(pieces.leafInput);
@@ -40,7 +48,9 @@ function readAsUsual(body: Buffer, chains: KnownChains): FetchedEntry[] | null {
     const fetched = entry === null ? readTexts(body, leafInput, extraData) : fetchedEntry(entry);
     if (fetched === null) return null;
     entries.push(fetched);
-  } while (json.skip(pieces.comma));
+    goesOn = json.skip(pieces.comma);
+  } while (goesOn && entries.length < most);
+  if (goesOn) return entries;
   json.expect(pieces.last);
   json.skip(pieces.lineEnd);
   return json.failed || !json.isAtEnd ? null : entries;
@@ -55,11 +65,23 @@ function readTexts(body: Buffer, leafInput: TextSpan, extraData: TextSpan): Fetc
   return readJsonEntry({ leaf_input, extra_data });
 }
 
-function readAnyJson(body: Buffer): FetchedEntry[] {
+function readAnyJson(body: Buffer, most: number): FetchedEntry[] {
+  if (valuesIn(body) > mostValues.ofEntry * most + mostValues.beside)
+    throw new LogUnavailable('The log answered get-entries with far more than was asked for.');
   const entries = membersOf(parseJson(body))['entries'];
   if (!Array.isArray(entries) || entries.length === 0)
     throw new LogUnavailable('The log answered get-entries without entries.');
-  return entries.map(readJsonEntry);
+  return entries.slice(0, most).map(readJsonEntry);
+}
+
+/** At most so many values has the JSON: each is behind one of these. */
+function valuesIn(body: Buffer): number {
+  let values = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    const octet = body[at];
+    if (octet === comma || octet === brace || octet === bracket) values += 1;
+  }
+  return values;
 }
 
 function readJsonEntry(json: unknown): FetchedEntry {

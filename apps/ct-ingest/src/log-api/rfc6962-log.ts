@@ -120,7 +120,7 @@ export class Rfc6962Log implements LogApi {
     try {
       const asking = { ...this.ask('get-entries', { start: from, end: to - 1 }), mostOctets, patience };
       const body = await this.options.requests.getSome(asking, signal);
-      const entries = readJsonEntries(body, this.options.chains).slice(0, to - from);
+      const entries = readJsonEntries(body, to - from, this.options.chains);
       memory.shrinkTo(body.length);
       return { from, entries, release: () => memory.release() };
     } catch (error) {

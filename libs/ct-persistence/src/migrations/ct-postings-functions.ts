@@ -1,3 +1,7 @@
+/** Whether the filter of a block lets a key through; posting-block.ts. */
+const mayHave = (postings: string, key: string) =>
+  `get_bit(${postings}, 16 + ${key} % (8 * (get_byte(${postings}, 0) * 256 + get_byte(${postings}, 1)))) = 1`;
+
 /** Young runs are looked for in their own table: to ask all tables takes a while for each that there is. */
 const inOtherRuns = (table: string, home: string) => `
   SELECT string_agg(int8send(other.to_position) || int4send(wanted.nth::integer)
@@ -10,7 +14,8 @@ const inOtherRuns = (table: string, home: string) => `
     SELECT block.postings FROM ${table} AS block
     WHERE ${home} AND block.run = other.id AND block.shard = wanted.shard
       AND (block.first_key, block.first_position) <= (wanted.key, after + 1)
-    ORDER BY block.first_key DESC, block.first_position DESC LIMIT 1) AS found`;
+    ORDER BY block.first_key DESC, block.first_position DESC LIMIT 1) AS found
+  WHERE ${mayHave('found.postings', 'wanted.key')}`;
 
 /** Octets of names on a page, as they are stored: no real page has as many, and an entry of a log may have 16 MB of them. */
 const mostNameOctets = 1_048_576;
@@ -61,7 +66,8 @@ export const pageFunctions = [
      END IF;
      SELECT
        string_agg(int8send(run.to_position) || int4send(wanted.nth::integer) || int4send(octet_length(found.postings))
-         || found.postings, ''::bytea ORDER BY wanted.nth, found.first_key, found.first_position),
+         || found.postings, ''::bytea ORDER BY wanted.nth, found.first_key, found.first_position)
+         FILTER (WHERE ${mayHave('found.postings', 'wanted.key')}),
        bool_or(found.first_key = wanted.key AND found.first_position > after + 1)
      INTO found_all, goes_on
      FROM unnest(shards, keys) WITH ORDINALITY AS wanted (shard, key, nth)

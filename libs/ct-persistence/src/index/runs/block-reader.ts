@@ -1,5 +1,5 @@
 import { keyOctets } from './posting';
-import { RecentDays, small, smallBits, unlisted } from './posting-block';
+import { filterHead, RecentDays, small, smallBits, unlisted } from './posting-block';
 
 /** The last factor of a number of 53 bits. */
 const mostScale = 2 ** 49;
@@ -18,8 +18,11 @@ export class BlockReader {
 
   /** @throws RangeError for octets that are no block, here or in `next` */
   constructor(private readonly octets: Buffer) {
-    this.key = octets.readUIntBE(0, keyOctets);
-    this.at = keyOctets;
+    // The filter is for the database.
+    const begin = filterHead + octets.readUInt16BE(0);
+    if (begin + keyOctets > octets.length) throw new RangeError('a block ends within its filter');
+    this.key = octets.readUIntBE(begin, keyOctets);
+    this.at = begin + keyOctets;
     this.from = this.varint();
     this.position = this.from;
     this.days.begin(this.varint());

@@ -1,5 +1,5 @@
 import { keyOctets, type TakePosting } from './posting';
-import { blockOctets, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
+import { blockOctets, filterHead, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
 
 /** Room that one more posting may need: its varint, a day and the next key. */
 const longestPosting = 8 + 4 + 7;
@@ -8,6 +8,8 @@ const longestPosting = 8 + 4 + 7;
 export class BlockWriter {
   private readonly buffer = Buffer.alloc(blockOctets);
   private at = 0;
+  /** Those in the block, each once. */
+  private keys: number[] = [];
   private firstKey = 0;
   private firstPosition = 0;
   private key = -1;
@@ -32,8 +34,9 @@ export class BlockWriter {
   readonly add: TakePosting = (key, position, day) => {
     const goesOn = key === this.key;
     if (this.waits) this.write(goesOn);
-    if (this.at === 0 || this.at + longestPosting > this.octets) this.begin(key, goesOn ? position : 0, day);
+    if (this.at === 0 || !this.hasRoom) this.begin(key, goesOn ? position : 0, day);
     else if (!goesOn) {
+      this.keys.push(key);
       this.at = writeVarint(this.buffer, this.at, key - this.key);
       this.position = this.from;
     }
@@ -51,8 +54,14 @@ export class BlockWriter {
     this.key = -1;
   }
 
+  /** For one more posting, of another key. */
+  private get hasRoom(): boolean {
+    return filterHead + this.keys.length + 1 + this.at + longestPosting <= this.octets;
+  }
+
   private begin(key: number, firstPosition: number, day: number): void {
     this.emit();
+    this.keys = [key];
     this.firstKey = key;
     this.firstPosition = firstPosition;
     this.position = this.from;
@@ -73,9 +82,24 @@ export class BlockWriter {
 
   private emit(): void {
     const { firstKey, firstPosition, at } = this;
-    if (at > 0) this.done({ firstKey, firstPosition, octets: Buffer.from(this.buffer.subarray(0, at)) });
+    if (at > 0) {
+      const octets = Buffer.concat([filterOf(this.keys), this.buffer.subarray(0, at)]);
+      this.done({ firstKey, firstPosition, octets });
+    }
     this.at = 0;
   }
+}
+
+/** An octet for each key: of eight keys that are not in the block, it lets one through. */
+function filterOf(keys: readonly number[]): Buffer {
+  const filter = Buffer.alloc(filterHead + keys.length);
+  filter.writeUInt16BE(keys.length);
+  for (const key of keys) {
+    const bit = key % (8 * keys.length);
+    const at = filterHead + (bit >>> 3);
+    filter[at] = (filter[at] ?? 0) | (1 << (bit & 7));
+  }
+  return filter;
 }
 
 function zigzag(value: number): number {

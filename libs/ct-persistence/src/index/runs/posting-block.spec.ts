@@ -48,6 +48,25 @@ describe('blocks', () => {
     expect(Math.min(...octets.slice(0, -1))).toBeGreaterThan(blockOctets - 40);
   });
 
+  it('have a filter that lets all of their keys through, and one of eight others', () => {
+    const passes = ({ octets }: PostingBlock, key: number) => {
+      const bit = key % (8 * octets.readUInt16BE(0));
+      return ((octets[2 + (bit >>> 3)] ?? 0) & (1 << (bit & 7))) > 0;
+    };
+    const spread = Array.from({ length: 2_000 }, (_, nth) =>
+      Math.floor((nth + 0.5) * (keySpace / 2_000) + nth * 7_919),
+    );
+    const blocks = write(
+      spread.map((key, nth): Posting => [key, nth + 1, 20_000]),
+      0,
+    );
+    for (const block of blocks) for (const [key] of read([block])) expect(passes(block, key)).toBe(true);
+    const others = blocks.flatMap((block) => spread.map((key) => passes(block, key + 1)));
+    const share = others.filter(Boolean).length / others.length;
+    expect(share).toBeGreaterThan(0.02);
+    expect(share).toBeLessThan(0.2);
+  });
+
   it('begin at position 0 of their first key, unless the block before has some of it', () => {
     const blocks = write(postings, lengths.from);
     const lastKeys = blocks.map((block) => read([block]).at(-1)?.[0]);

@@ -7,6 +7,8 @@ export const blockOctets = 1_972;
 /**
  * A block of postings, in order of key and position, that can be read without anything beside it:
  *
+ * - two octets: how many octets the filter has; the filter: of its bits, the least significant one of each octet first, the one with
+ *   the number `key` modulo their number is set for each key
  * - first key, six octets; varint: first position of the run; varint: the day that is assumed to be the latest one
  * - varint for each posting: distance of the position from the run's first one, or under the same key from the one before;
  *   times eight, plus four when the next posting has the same key, plus the day: 0, 1, 2: of the three latest days; 3: a varint
@@ -21,6 +23,9 @@ export interface PostingBlock {
   readonly firstPosition: number;
   readonly octets: Buffer;
 }
+
+/** Octets in front of the filter. */
+export const filterHead = 2;
 
 /** Place of a day that is none of the three latest ones. */
 export const unlisted = 3;
