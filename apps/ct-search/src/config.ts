@@ -18,7 +18,7 @@ export const searchSettings = defineSettings({
   }),
   CT_DATABASE_POOL_SIZE: integer({
     meaning:
-      'Connections to the ct database that this process keeps at most for each time limit that a plan sets; unused ones are closed',
+      'Connections to the ct database that this process keeps at most for each time limit that a plan sets, and for queries without a key; unused ones are closed',
     unit: 'connections',
     min: 1,
     max: 200,

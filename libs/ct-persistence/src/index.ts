@@ -8,6 +8,7 @@ export {
   type PageRequest,
   type StoredIssuance,
 } from './index/issuance-pages';
+export { type BatchedStatement, batchedStatements, parametersOfMany } from './index/batched-statements';
 export { type IssuancePage } from './index/packed-issuances';
 export { type NewIssuance, type NewIssuer, noEnd } from './index/new-issuance';
 export { defaultPositionsPerPartition, dropExpired, ensurePartitions } from './index/partitions';

@@ -16,7 +16,7 @@ import { table } from '../report.mjs';
 import { issuance } from './corpus.mjs';
 import { indexDatabase, mergeAll, store } from './index-database.mjs';
 
-const usualIssuances = 500_000;
+const usualIssuances = 2_000_000;
 const perCommit = 16_384;
 const inFlight = 32;
 const requestsEach = 20_000;
@@ -143,20 +143,9 @@ async function measured({ port, pid, key }, at) {
   const headers = { authorization: `Bearer ${key}` };
   const ask = async (nth) => await exchange({ agent, host: LOOPBACK, port, path: at(nth), headers });
   const requests = at(0).includes('firehose') ? requestsEach / 40 : requestsEach;
-  for (let warm = 0; warm < requests / 10; warm += 1) await ask(warm);
-  const timesMs = [];
-  let octets = 0;
-  let next = 0;
+  await askAll(ask, Math.ceil(requests / 4));
   const [cpu, begun] = [cpuSeconds(pid), performance.now()];
-  const work = async () => {
-    while (next < requests) {
-      const sent = performance.now();
-      const received = await ask(next++);
-      octets += received;
-      timesMs.push(performance.now() - sent);
-    }
-  };
-  await Promise.all(Array.from({ length: inFlight }, work));
+  const { timesMs, octets } = await askAll(ask, requests);
   const seconds = (performance.now() - begun) / 1_000;
   agent.destroy();
   timesMs.sort((one, other) => one - other);
@@ -166,6 +155,23 @@ async function measured({ port, pid, key }, at) {
     cpuMs: ((cpuSeconds(pid) - cpu) * 1_000) / timesMs.length,
     octets: octets / timesMs.length,
   };
+}
+
+/** Some at a time. */
+async function askAll(ask, requests) {
+  const timesMs = [];
+  let octets = 0;
+  let next = 0;
+  const work = async () => {
+    while (next < requests) {
+      const sent = performance.now();
+      const received = await ask(next++);
+      octets += received;
+      timesMs.push(performance.now() - sent);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, work));
+  return { timesMs, octets };
 }
 
 /** @returns octets of the body */

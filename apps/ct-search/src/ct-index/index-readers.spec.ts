@@ -1,6 +1,5 @@
 import { createLogger } from '@certwright/service';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
-import type { Pool } from 'pg';
 import { IndexReader, IndexReaders } from './index-readers';
 
 jest.setTimeout(30_000);
@@ -28,15 +27,14 @@ it('ends a statement at the time limit of the plan, each plan with its own', asy
 it('lets all statements of a request together take no longer, the wait for a connection included', async () => {
   let nowMs = 0;
   const timeouts: number[] = [];
-  const client = {
-    query: async (statement: { query_timeout: number }) => {
-      timeouts.push(statement.query_timeout);
-      return await Promise.resolve({ rows: [(nowMs += 60)] });
-    },
-    release: () => undefined,
+  const query = async (_text: string, _values: unknown[], timeoutMs: () => number) => {
+    nowMs += 10;
+    const leftMs = timeoutMs();
+    if (leftMs <= 0) throw new Error('too late');
+    timeouts.push(leftMs);
+    return await Promise.resolve([(nowMs += 60)]);
   };
-  const connect = async () => await Promise.resolve((nowMs += 10) && client);
-  const reader = new IndexReader({ connect } as unknown as Pool, 150, () => nowMs);
+  const reader = new IndexReader({ query }, 150, () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
   expect(timeouts).toEqual([140 + 75, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });

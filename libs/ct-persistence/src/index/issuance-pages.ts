@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { Revocation } from '../revocations/revocation-facts';
+import { packIssuances } from './batched-statements';
 import { type IssuancePage, unpackIssuances } from './packed-issuances';
 import { findPositions, type Reach } from './runs/find-positions';
 
@@ -61,7 +62,7 @@ export async function pageOfKeys(
     }
     // Some of them may have expired today.
     if (positions.length === 0) break;
-    const { issuances, isCut } = await packedBy(reader, livingAt, [positions]);
+    const { issuances, isCut } = await packedBy(reader, packIssuances.one, [positions, false]);
     page.push(...issuances);
     if (isCut) return { issuances: page, isCut };
   }
@@ -81,12 +82,10 @@ export async function issuanceAt(
   reader: Pick<EntityManager, 'query'>,
   position: string,
 ): Promise<StoredIssuance | null> {
-  const { issuances } = await packedBy(reader, at, [[position]]);
+  const { issuances } = await packedBy(reader, packIssuances.one, [[position], true]);
   return issuances[0] ?? null;
 }
 
-const livingAt = 'SELECT ct_pack_issuances($1, false) AS packed';
-const at = 'SELECT ct_pack_issuances($1, true) AS packed';
 const behind = 'SELECT ct_pack_stream($1, $2) AS packed';
 
 async function packedBy(

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { firstLivingDay, keyNumber, shardOf } from './posting';
+import { findPostings } from '../batched-statements';
 import { BlockReader } from './block-reader';
 
 /** What stands under some keys behind a position. */
@@ -18,10 +19,9 @@ export interface Reach {
   readonly following: number;
 }
 
-/** One statement, and so one state of the runs. What is asked again from `upTo` on may find other runs, with the same postings. */
-const findStatement = `SELECT ct_find_postings($1, $2, $3, $4, $5) AS found`;
-
 /**
+ * One statement, and so one state of the runs. What is asked again from `upTo` on may find other runs, with the same postings.
+ *
  * @param after positions behind this one
  * @param limit of positions that are of use
  */
@@ -32,14 +32,14 @@ export async function findPositions(
   reach: Reach,
 ): Promise<FoundPositions> {
   const numbers = keys.map((key) => keyNumber(key));
-  const [row] = await reader.query<{ found: Buffer }[]>(findStatement, [
+  const [row] = await reader.query<{ packed: Buffer }[]>(findPostings.one, [
     after,
     numbers.map(shardOf),
     numbers,
     reach.runs,
     reach.following,
   ]);
-  const found = row?.found ?? nothing;
+  const found = row?.packed ?? nothing;
   const positions = new KeyPositions(after, limit, firstLivingDay(now));
   for (const { runEnd, nth, postings } of foundBlocks(found))
     positions.read(`${runEnd} ${nth}`, new BlockReader(postings), numbers[nth - 1] ?? -1);
