@@ -59,9 +59,12 @@ class IndexPool {
 
   private readonly ask: Ask = async (text, values, timeoutMs) => {
     const client = await this.pool.connect();
+    const query_timeout = Math.ceil(timeoutMs());
+    if (query_timeout <= 0) {
+      client.release();
+      throw timeUp();
+    }
     try {
-      const query_timeout = Math.ceil(timeoutMs());
-      if (query_timeout <= 0) throw timeUp();
       const { rows } = await client.query({ name: nameOf(text), text, values, query_timeout } as QueryConfig);
       client.release();
       return rows;

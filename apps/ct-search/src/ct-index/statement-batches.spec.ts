@@ -56,14 +56,31 @@ it('sends no more at once than it may, and no longer ones', async () => {
   ]);
 });
 
-it('waits as long as the one with the most time has, and not for those whose time is up', async () => {
+it('waits as long as the one with the most time has, and does not ask for those whose time is up', async () => {
   const batches = opened();
-  const answers = [5, 300, -1].map(async (leftMs) => await batches.query([leftMs], () => leftMs));
-  asked[0]?.answer([]);
+  const answers = Promise.allSettled(
+    [5, 300, -1, 20].map(async (leftMs) => await batches.query([leftMs], () => leftMs)),
+  );
+  asked[0]?.answer(['first']);
   await settle();
-  expect(asked[1]?.timeoutMs).toBe(300);
-  asked[1]?.answer([1, 2]);
-  await Promise.all(answers);
+  expect(asked[1]).toMatchObject({ timeoutMs: 300, values: [[300, 20]] });
+  asked[1]?.answer(['second', 'fourth']);
+  expect(await answers).toMatchObject([
+    { value: ['first'] },
+    { value: ['second'] },
+    { reason: { code: 'timeout' } },
+    { value: ['fourth'] },
+  ]);
+});
+
+it('gives nobody what may be the answer of somebody else', async () => {
+  const batches = opened();
+  const answers = Promise.allSettled([1, 2, 3].map(async (id) => await batches.query([id], soon)));
+  asked[0]?.answer(['first']);
+  await settle();
+  asked[1]?.answer(['of one of them']);
+  const results = await answers;
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
 });
 
 it('asks each alone where together they took too long', async () => {

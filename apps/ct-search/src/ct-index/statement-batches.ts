@@ -1,8 +1,8 @@
 import { type BatchedStatement, parametersOfMany } from '@certwright/ct-persistence';
 import { databaseErrorCode } from '@certwright/errors';
-import { canceled } from './database-problem';
+import { canceled, timeUp } from './database-problem';
 
-/** @param timeoutMs looked at once there is a connection; 0 and less: it is too late */
+/** @param timeoutMs looked at again once there is a connection; 0 and less: it is too late */
 export type Ask = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
 
 /** At once at most: the server works at them one after the other, a fraction of a millisecond each. */
@@ -36,12 +36,25 @@ export class StatementBatches {
 
   private sendNext(): void {
     if (this.underWay >= this.mostUnderWay || this.waiting.length === 0) return;
-    const batch = this.waiting.splice(0, mostAtOnce);
+    const batch = this.nextInTime();
+    if (batch.length === 0) return;
     this.underWay += 1;
     void this.send(batch).finally(() => {
       this.underWay -= 1;
       this.sendNext();
     });
+  }
+
+  /** Nothing is asked for those whose time is up: where many wait it would take that of the others. */
+  private nextInTime(): readonly Waiting[] {
+    const batch: Waiting[] = [];
+    while (batch.length < mostAtOnce) {
+      const next = this.waiting.shift();
+      if (next === undefined) break;
+      if (next.timeoutMs() > 0) batch.push(next);
+      else next.fail(timeUp());
+    }
+    return batch;
   }
 
   private async send(batch: readonly Waiting[]): Promise<void> {
@@ -51,6 +64,8 @@ export class StatementBatches {
       const parameters = parametersOfMany(batch.map(({ values }) => values));
       const timeoutMs = () => Math.max(...batch.map((each) => each.timeoutMs()));
       const rows = await this.ask(this.statement.many, parameters, timeoutMs);
+      if (rows.length !== batch.length)
+        throw new Error(`${rows.length} rows for ${batch.length} who asked: whose they are is not known`);
       for (const [nth, { answer }] of batch.entries()) answer(rows.slice(nth, nth + 1));
     } catch (error) {
       // Together they may take longer than each may.

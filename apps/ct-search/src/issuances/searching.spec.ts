@@ -168,6 +168,29 @@ describe('pages', () => {
     expect(idsOf(await poll())).toEqual([next]);
   });
 
+  it('are the same for many who ask at once, who are answered together', async () => {
+    const domains = Array.from({ length: 15 }, (_, nth) => `n${nth}.together.example.com`);
+    await search.store(...domains.flatMap((name) => [anIssuance(name), anIssuance(`*.${name}`)]));
+    const modes: Record<string, string>[] = [
+      {},
+      { include_subdomains: 'true' },
+      { include_subdomains: 'true', match_wildcards: 'true' },
+    ];
+    const queries = domains.flatMap((domain) => modes.map((mode) => ({ domain, ...mode })));
+    const headers = await search.key('firehose');
+    const alone: string[] = [];
+    for (const query of queries) alone.push((await search.search(query, headers)).text);
+    let together: string[] = [];
+    const statements = await search.statementsOf(async () => {
+      const answers = await Promise.all(queries.map(async (query) => await search.search(query, headers)));
+      together = answers.map(({ text }) => text);
+    });
+    expect(together).toEqual(alone);
+    expect(new Set(together).size).toBe(domains.length * 2);
+    expect(statements.some((statement) => statement.includes('unnest'))).toBe(true);
+    expect(statements.length).toBeLessThan(queries.length * 2);
+  });
+
   it('cost two statements, and one each for certificates, issuers and lists that are not known yet', async () => {
     await search.store(anIssuance('cost.example.com'));
     const asked = async (query: Record<string, string>) =>
