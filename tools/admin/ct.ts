@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { ctIssuerCommands } from './ct-issuers';
 import { ctLogCommands } from './ct-logs';
-import { withCtDatabase } from './with-ct-database';
+import { withCtDatabase } from './with-database';
 
 export function ctCommands(): Command {
   const ct = new Command('ct').description('the index of Certificate Transparency');

@@ -1,3 +1,4 @@
+import { ctDataSource } from '@certwright/ct-persistence';
 import { coreDataSource } from '@certwright/persistence';
 import type { DataSource } from 'typeorm';
 import { startedPlatform } from './started-platform';
@@ -5,26 +6,30 @@ import { startedPlatform } from './started-platform';
 /** A person waits for the answer. */
 const statementTimeoutMs = 60_000;
 
-/** Runs one command against the core database and closes it again. */
+/** Runs one command against a database and closes it again. */
 export type WithDatabase = (work: (database: DataSource) => Promise<void>) => Promise<void>;
 
-export const withDatabase: WithDatabase = async (work) => {
-  const url = process.env['DATABASE_URL'] ?? (await startedPlatform())?.database_url;
-  if (url === undefined) {
-    throw new Error(
-      'DATABASE_URL is not set, and no "npm start" has left its addresses in .certwright/start.json.',
-    );
-  }
-  const database = coreDataSource({
-    url,
-    applicationName: 'certwright-admin',
-    poolSize: 2,
-    statementTimeoutMs,
-  });
-  await database.initialize();
-  try {
-    await work(database);
-  } finally {
-    await database.destroy();
-  }
-};
+export const withDatabase = onDatabase('DATABASE_URL', 'database_url', coreDataSource);
+export const withCtDatabase = onDatabase('CT_DATABASE_URL', 'ct_database_url', ctDataSource);
+
+/** @param setting where its address stands, or else what "npm start" has left under `left` */
+function onDatabase(
+  setting: string,
+  left: 'database_url' | 'ct_database_url',
+  open: typeof coreDataSource | typeof ctDataSource,
+): WithDatabase {
+  return async (work) => {
+    const url = process.env[setting] ?? (await startedPlatform())?.[left];
+    if (url === undefined)
+      throw new Error(
+        `${setting} is not set, and no "npm start" has left its addresses in .certwright/start.json.`,
+      );
+    const database = open({ url, applicationName: 'certwright-admin', poolSize: 2, statementTimeoutMs });
+    await database.initialize();
+    try {
+      await work(database);
+    } finally {
+      await database.destroy();
+    }
+  };
+}
