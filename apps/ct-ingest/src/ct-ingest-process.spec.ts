@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CompactTree, queryKeys } from '@certwright/ct';
-import { pageOfKeys, type StoredIssuance } from '@certwright/ct-persistence';
+import { pageOfKeys, readingAlone, type StoredIssuance } from '@certwright/ct-persistence';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { FakeLog } from './testing/fake-log';
 import { forgeMany, forgePair } from './testing/forged-entries';
@@ -93,7 +93,7 @@ async function expectWhole(issuances: number): Promise<void> {
 async function found(domain: string, includeSubdomains: boolean): Promise<readonly StoredIssuance[]> {
   const keys = queryKeys({ domain, includeSubdomains, matchWildcards: false });
   const octets = keys.map((key) => Buffer.from(key, 'hex'));
-  return (await pageOfKeys(ingest.database.manager, octets, { after: '0', limit: 10_000 })).issuances;
+  return (await pageOfKeys(readingAlone(ingest.database.manager), octets, { after: '0', limit: 10_000 })).issuances;
 }
 
 const arrived = async () =>

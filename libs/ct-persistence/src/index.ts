@@ -8,12 +8,13 @@ export {
   type PageRequest,
   type StoredIssuance,
 } from './index/issuance-pages';
-export { type BatchedStatement, batchedStatements, parametersOfMany } from './index/batched-statements';
-export { type IssuancePage } from './index/packed-issuances';
+export { type IssuancePage } from './index/issuances-at';
 export { type NewIssuance, type NewIssuer, noEnd } from './index/new-issuance';
+export { type Lookup, type PageReader, pageSession, readingAlone } from './index/page-reader';
 export { defaultPositionsPerPartition, dropExpired, ensurePartitions } from './index/partitions';
 export { type MergeLane } from './index/runs/choose-merge';
 export { clearMerged, type Merged, mergeRuns } from './index/runs/merge-runs';
+export { SettledHomes } from './index/runs/settled-homes';
 export { positionBefore, streamEnd, type StreamEnd } from './index/stream-place';
 export { crlsOf, IssuerIds, type Stored, storeIssuances } from './index/store-issuances';
 export { type CcadbFile, type CcadbRecord, type ProfileFacts, readCcadb } from './issuers/ccadb-records';

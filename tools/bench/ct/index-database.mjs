@@ -72,3 +72,17 @@ export async function mergeAll({ persistence, database }) {
   await persistence.clearMerged(database);
   return sum;
 }
+
+/** Puts one issuance in so many on a fresh list of its issuer, as each page looks there. */
+export async function revokeSome({ database }, oneIn = 50) {
+  await database.query(
+    `INSERT INTO ct_crl (issuer, url, host, role, covers, checked_at, fresh_until)
+     SELECT id, 'http://crl.example/' || id, 'crl.example', 'full', true, now(), now() + interval '7 days' FROM ct_issuer`,
+  );
+  await database.query(
+    `INSERT INTO ct_revocation (issuer, serial, crl, revoked_at, reason)
+     SELECT issuer, serial, ct_crl.id, now(), 4 FROM ct_issuance JOIN ct_crl USING (issuer) WHERE position % $1 = 0
+     ON CONFLICT DO NOTHING`,
+    [oneIn],
+  );
+}

@@ -2,9 +2,10 @@
 // domain has 200,000 and another one 1,000, in every mode and at several depths, beside SELECT 1 in the same connection.
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { table } from '../report.mjs';
 import { issuance } from './corpus.mjs';
-import { indexDatabase, mergeAll, store } from './index-database.mjs';
+import { indexDatabase, mergeAll, revokeSome, store } from './index-database.mjs';
 
 const usualIssuances = 2_000_000;
 const perCommit = 16_384;
@@ -38,15 +39,31 @@ export async function searching(issuances = usualIssuances) {
   const world = await indexDatabase();
   try {
     const loaded = await load(world, issuances);
-    const runner = world.database.createQueryRunner();
-    const reader = { query: async (sql, parameters) => await runner.query(sql, parameters) };
-    await reader.query('ANALYZE');
+    await revokeSome(world);
+    await world.database.query('ANALYZE');
+    const client = await connection(world);
+    const reader = world.persistence.readingAlone({ query: prepared(client) });
     const measured = await measure(world, reader, issuances);
-    await runner.release();
+    await client.end();
     return section(loaded, measured);
   } finally {
     await world.close();
   }
+}
+
+/** As those of ct-search are. */
+async function connection({ url, persistence }) {
+  const client = new pg.Client({ connectionString: url, options: persistence.pageSession });
+  await client.connect();
+  return client;
+}
+
+function prepared(client) {
+  const names = new Map();
+  return async (text, values) => {
+    if (!names.has(text)) names.set(text, `statement ${names.size}`);
+    return (await client.query({ name: names.get(text), text, values })).rows;
+  };
 }
 
 async function load(world, issuances) {

@@ -14,7 +14,7 @@ import { startRedis } from '../../embedded/redis.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { table } from '../report.mjs';
 import { issuance } from './corpus.mjs';
-import { indexDatabase, mergeAll, store } from './index-database.mjs';
+import { indexDatabase, mergeAll, revokeSome, store } from './index-database.mjs';
 
 const usualIssuances = 2_000_000;
 const perCommit = 16_384;
@@ -57,6 +57,8 @@ async function load(world, issuances) {
     await store(world, ids, batch);
   }
   await mergeAll(world);
+  await revokeSome(world);
+  await world.database.query('ANALYZE');
   return domains;
 }
 

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 const restMs = { small: 500, large: 10_000 } as const satisfies Record<MergeLane, number>;
 
 /** Space of so many blocks is cleared at once: some 8 MB. */
-const deadBlocksAtATime = 4_096;
+const deadBlocksAtATime = 8_192;
 
 /**
  * Rounds that bring postings together, each as far as there is something to do; any number of processes may.

@@ -1,3 +1,4 @@
+import { SettledHomes } from '@certwright/ct-persistence';
 import { createLogger } from '@certwright/service';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { IndexReader, IndexReaders } from './index-readers';
@@ -34,7 +35,8 @@ it('lets all statements of a request together take no longer, the wait for a con
     timeouts.push(leftMs);
     return await Promise.resolve([(nowMs += 60)]);
   };
-  const reader = new IndexReader({ query }, 150, () => nowMs);
+  const pool = { ask: query, look: async () => await Promise.reject(new Error('not asked')) };
+  const reader = new IndexReader(pool, 150, new SettledHomes(), () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
   expect(timeouts).toEqual([140 + 75, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { batchedStatements } from '@certwright/ct-persistence';
+import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-persistence';
 import type { Logger } from '@certwright/service';
 import { Pool, type QueryConfig } from 'pg';
 import { databaseProblem, timeUp } from './database-problem';
-import { type Ask, StatementBatches } from './statement-batches';
+import { type Ask, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
   /** `postgres://user:password@host:port/database`. */
@@ -16,17 +16,11 @@ export interface IndexDatabase {
 /** How long a request waits for a connection, ms: as long as its time limit, within these bounds. */
 const connectTimeoutMs = { least: 1_000, most: 5_000 } as const;
 
-/**
- * Of the connections, those that each statement uses that is asked for many at once. The fewer, the more are asked together: on a
- * server with two cores two of ten carry a third more pages than four.
- */
-const shareOfBatches = 0.2;
+/** Of the connections, those that questions of one kind use at most. */
+const shareOfBatches = 0.5;
 
 /** How long a connection that nobody uses is kept, ms. */
 const idleTimeoutMs = 30_000;
-
-/** A statement is sent with all that it needs, so that a plan made once serves every page; nothing is written. */
-const sessionOptions = '-c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan';
 
 /** For whom something is read. */
 export interface Asker {
@@ -38,26 +32,26 @@ export interface Asker {
 
 /** Connections with one statement timeout, and those who wait for them. */
 class IndexPool {
-  private readonly batches = new Map<string, StatementBatches>();
+  private readonly batches = new Map<unknown, unknown>();
+  private readonly mostUnderWay: number;
 
   /** @param size connections at most */
   constructor(
     private readonly pool: Pick<Pool, 'connect' | 'end'>,
     size: number,
   ) {
-    const mostUnderWay = Math.max(1, Math.floor(size * shareOfBatches));
-    for (const [text, statement] of batchedStatements)
-      this.batches.set(text, new StatementBatches(statement, this.ask, mostUnderWay));
+    this.mostUnderWay = Math.max(1, Math.floor(size * shareOfBatches));
   }
 
-  readonly query: Ask = async (text, values, timeoutMs) =>
-    await (this.batches.get(text)?.query(values, timeoutMs) ?? this.ask(text, values, timeoutMs));
-
-  async end(): Promise<void> {
-    await this.pool.end();
+  async look<Question, Answer>(
+    lookup: Lookup<Question, Answer>,
+    questions: readonly Question[],
+    timeoutMs: () => number,
+  ): Promise<readonly Answer[]> {
+    return await this.batchesOf(lookup).look(questions, timeoutMs);
   }
 
-  private readonly ask: Ask = async (text, values, timeoutMs) => {
+  readonly ask: Ask = async (text, values, timeoutMs) => {
     const client = await this.pool.connect();
     const query_timeout = Math.ceil(timeoutMs());
     if (query_timeout <= 0) {
@@ -73,17 +67,32 @@ class IndexPool {
       throw error;
     }
   };
+
+  async end(): Promise<void> {
+    await this.pool.end();
+  }
+
+  /** Of each lookup there is one object. */
+  private batchesOf<Question, Answer>(lookup: Lookup<Question, Answer>): LookupBatches<Question, Answer> {
+    let batches = this.batches.get(lookup) as LookupBatches<Question, Answer> | undefined;
+    if (batches === undefined) {
+      batches = new LookupBatches(lookup, this.ask, this.mostUnderWay);
+      this.batches.set(lookup, batches);
+    }
+    return batches;
+  }
 }
 
 /** Statements of one request: together, and with the wait for connections, they take no longer than its time limit. */
-export class IndexReader {
+export class IndexReader implements PageReader {
   private readonly endsAtMs: number;
   /** The server itself ends a first statement in time; what takes half as long again comes from a server that is gone. */
   private graceMs: number;
 
   constructor(
-    private readonly pool: Pick<IndexPool, 'query'>,
+    private readonly pool: Pick<IndexPool, 'ask' | 'look'>,
     timeLimitMs: number,
+    readonly settled: SettledHomes = new SettledHomes(),
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.endsAtMs = nowMs() + timeLimitMs;
@@ -95,12 +104,24 @@ export class IndexReader {
    * @throws Problem `timeout`, `service_outage`
    */
   async query<T = unknown>(text: string, values: unknown[] = []): Promise<T> {
+    return (await this.inTime(async (timeoutMs) => await this.pool.ask(text, values, timeoutMs))) as T;
+  }
+
+  /** Throws what `query` does. */
+  async look<Question, Answer>(
+    lookup: Lookup<Question, Answer>,
+    questions: readonly Question[],
+  ): Promise<readonly Answer[]> {
+    return await this.inTime(async (timeoutMs) => await this.pool.look(lookup, questions, timeoutMs));
+  }
+
+  private async inTime<T>(read: (timeoutMs: () => number) => Promise<T>): Promise<T> {
     const { graceMs } = this;
     this.graceMs = 0;
     const leftMs = () => this.endsAtMs - this.nowMs();
     if (leftMs() <= 0) throw timeUp();
     try {
-      return (await this.pool.query(text, values, () => (leftMs() > 0 ? leftMs() + graceMs : 0))) as T;
+      return await read(() => (leftMs() > 0 ? leftMs() + graceMs : 0));
     } catch (error) {
       if (graceMs === 0 && leftMs() <= 0) throw timeUp();
       throw databaseProblem(error) ?? error;
@@ -115,6 +136,7 @@ export class IndexReader {
  */
 export class IndexReaders {
   private readonly pools = new Map<string, IndexPool>();
+  private readonly settled = new SettledHomes();
 
   constructor(private readonly database: IndexDatabase) {}
 
@@ -125,7 +147,7 @@ export class IndexReaders {
       pool = this.openPool(timeLimitMs);
       this.pools.set(name, pool);
     }
-    return new IndexReader(pool, timeLimitMs);
+    return new IndexReader(pool, timeLimitMs, this.settled);
   }
 
   async close(): Promise<void> {
@@ -143,7 +165,7 @@ export class IndexReaders {
       idleTimeoutMillis: idleTimeoutMs,
       keepAlive: true,
       statement_timeout: timeLimitMs,
-      options: sessionOptions,
+      options: pageSession,
     });
     // Without a listener the loss of a connection that nobody uses would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a connection to the ct database is lost'));

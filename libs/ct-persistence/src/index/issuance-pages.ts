@@ -1,7 +1,6 @@
-import type { EntityManager } from 'typeorm';
 import type { Revocation } from '../revocations/revocation-facts';
-import { packIssuances } from './batched-statements';
-import { type IssuancePage, unpackIssuances } from './packed-issuances';
+import { type IssuancePage, issuancesAt, issuancesBehind } from './issuances-at';
+import type { PageReader } from './page-reader';
 import { findPositions, type Reach } from './runs/find-positions';
 
 export interface StoredIssuance {
@@ -28,12 +27,6 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-/** What the first statement of a page looks at: all there is to see for nearly every key. */
-const first: Reach = { runs: 64, following: 1 };
-
-/** After one that did not suffice: a key goes on and on that has expired, or there are many runs. */
-const next: Reach = { runs: 64, following: 16 };
-
 /**
  * The next unexpired issuances under any of the keys, in the order of discovery. Every key costs one descent for each run of
  * postings behind the cursor, however many certificates stand under it, and the rows of the page. What shares six octets of
@@ -42,57 +35,46 @@ const next: Reach = { runs: 64, following: 16 };
  * @param keys at most a few: one per mode of the search
  */
 export async function pageOfKeys(
-  reader: Pick<EntityManager, 'query'>,
+  reader: PageReader,
   keys: readonly Buffer[],
   { after, limit }: PageRequest,
 ): Promise<IssuancePage> {
   const now = new Date();
   const page: StoredIssuance[] = [];
   let from = Number(after);
-  let reach = first;
+  let reach: Reach = 'near';
   while (page.length < limit && from < Infinity) {
     const positions: number[] = [];
+    const partitions = new Set<number>();
     const wanted = limit - page.length;
     while (positions.length < wanted && from < Infinity) {
       const rest = wanted - positions.length;
       const found = await findPositions(reader, keys, { after: from, limit: rest, now }, reach);
       positions.push(...found.positions);
+      for (const each of found.partitions) partitions.add(each);
       from = found.upTo;
-      reach = next;
+      reach = found.goesOn ? 'onward' : 'anywhere';
     }
-    // Some of them may have expired today.
     if (positions.length === 0) break;
-    const { issuances, isCut } = await packedBy(reader, packIssuances.one, [positions, false]);
-    page.push(...issuances);
-    if (isCut) return { issuances: page, isCut };
+    const { issuances, isCut } = await issuancesAt(reader, positions, partitions);
+    // Some of them may have expired today.
+    for (const each of issuances) if (each.notAfter >= now) page.push(each);
+    if (isCut && page.length > 0) return { issuances: page, isCut };
+    if (isCut) from = Number(issuances.at(-1)?.position);
   }
   return { issuances: page, isCut: false };
 }
 
 /** The next issuances, whatever their names, expired ones too, in the order of discovery. */
 export async function pageOfAll(
-  reader: Pick<EntityManager, 'query'>,
+  reader: Pick<PageReader, 'query'>,
   { after, limit }: PageRequest,
 ): Promise<IssuancePage> {
-  return await packedBy(reader, behind, [after, limit]);
+  return await issuancesBehind(reader, after, limit);
 }
 
 /** Also one that has expired, while it is kept. */
-export async function issuanceAt(
-  reader: Pick<EntityManager, 'query'>,
-  position: string,
-): Promise<StoredIssuance | null> {
-  const { issuances } = await packedBy(reader, packIssuances.one, [[position], true]);
+export async function issuanceAt(reader: PageReader, position: string): Promise<StoredIssuance | null> {
+  const { issuances } = await issuancesAt(reader, [Number(position)], new Set());
   return issuances[0] ?? null;
-}
-
-const behind = 'SELECT ct_pack_stream($1, $2) AS packed';
-
-async function packedBy(
-  reader: Pick<EntityManager, 'query'>,
-  statement: string,
-  values: unknown[],
-): Promise<IssuancePage> {
-  const [row] = await reader.query<{ packed: Buffer | null }[]>(statement, values);
-  return unpackIssuances(row?.packed ?? null);
 }

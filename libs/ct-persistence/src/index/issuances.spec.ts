@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { anIssuance, CtDatabaseFixture, keyOf, keysOf } from '../testing/ct-database';
 import { issuanceBodies } from './issuance-bodies';
 import { issuanceAt, pageOfAll, pageOfKeys, type StoredIssuance } from './issuance-pages';
+import { readingAlone } from './page-reader';
 import { dropExpired, ensurePartitions } from './partitions';
 import { CrlIds } from '../revocations/crl-ids';
 import { crlsOf, IssuerIds, storeIssuances } from './store-issuances';
@@ -31,7 +32,7 @@ const store = async (issuances: readonly NewIssuance[], withIds = ids) => {
 };
 const first = { after: '0', limit: 100 };
 const named = async (name: string, page: Partial<typeof first> = {}) =>
-  (await pageOfKeys(ct.database.manager, [keyOf(name)], { ...first, ...page })).issuances;
+  (await pageOfKeys(readingAlone(ct.database.manager), [keyOf(name)], { ...first, ...page })).issuances;
 
 const bodiesOf = async (page: readonly (StoredIssuance | undefined)[]) => {
   const positions = page.flatMap((each) => (each === undefined ? [] : [each.position]));
@@ -114,7 +115,7 @@ describe('an issuance', () => {
     expect(await bodiesOf([after, ...others])).toContainEqual(ofItsOwn.body);
     // The precertificate takes nothing away again.
     expect(await store([precertificate])).toEqual({ discovered: 0, completed: 0 });
-    expect(await issuanceAt(ct.database.manager, String(before?.position))).toEqual(after);
+    expect(await issuanceAt(readingAlone(ct.database.manager), String(before?.position))).toEqual(after);
   });
 
   it('that has expired is on no page of a name', async () => {
@@ -136,10 +137,14 @@ describe('pages', () => {
     }
     const seen: string[] = [];
     for (;;) {
-      const { issuances: page } = await pageOfKeys(ct.database.manager, [keyOf('one'), keyOf('other')], {
-        after: seen.at(-1) ?? '0',
-        limit: 70,
-      });
+      const { issuances: page } = await pageOfKeys(
+        readingAlone(ct.database.manager),
+        [keyOf('one'), keyOf('other')],
+        {
+          after: seen.at(-1) ?? '0',
+          limit: 70,
+        },
+      );
       if (page.length === 0) break;
       seen.push(...page.map(({ position }) => position));
     }
@@ -153,7 +158,8 @@ it('a page with too many names is cut, behind one issuance at least', async () =
   const dnsNames = Array.from({ length: 12_000 }, () => `${randomBytes(30).toString('hex')}.example.com`);
   await store([1, 2, 3].map(() => anIssuance('long', { dnsNames })));
   const read = [
-    async (after: string) => await pageOfKeys(ct.database.manager, [keyOf('long')], { ...first, after }),
+    async (after: string) =>
+      await pageOfKeys(readingAlone(ct.database.manager), [keyOf('long')], { ...first, after }),
     async (after: string) => await pageOfAll(ct.database.manager, { ...first, after }),
   ];
   for (const page of read) {

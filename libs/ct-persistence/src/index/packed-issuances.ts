@@ -1,28 +1,45 @@
 import type { Revocation } from '../revocations/revocation-facts';
 import type { StoredIssuance } from './issuance-pages';
 
+/** What fresh lists say of the serial number. */
+const revocations = `ARRAY (
+  SELECT timestamptz_send(revoked_at) || int2send(reason) || timestamptz_send(checked_at)
+  FROM ct_revocation JOIN ct_crl ON ct_crl.id = ct_revocation.crl AND fresh_until > now()
+  WHERE ct_revocation.issuer = issuance.issuer AND ct_revocation.serial = issuance.serial)`;
+
+/**
+ * An issuance in one value, as twelve take longer to be told apart than to be found; `unpackIssuances` reads it.
+ *
+ * @param names NULL: there is no such value
+ */
+const packedIssuance = (names: string) => `
+  int8send(position) || tbs_sha256 || cert_sha256 || spki_sha256 || boolsend(precertificate)
+    || int4send(issuance.issuer) || int4send(coalesce(crl, 0)) || timestamptz_send(not_before)
+    || timestamptz_send(not_after) || timestamptz_send(discovered_at) || array_send(${revocations})
+    || int4send(octet_length(serial)) || serial || array_send(${names})`;
+
+/**
+ * Issuances of a FROM `issuance`, all in one value: as text, which is several times as quick to read as what the driver makes of
+ * octets.
+ *
+ * @param which a condition
+ * @param order none: they come as they are found
+ */
+export function packedIssuances(which: string, order: 'ORDER BY position' | '' = ''): string {
+  const names = `CASE WHEN ${which} THEN dns_names END`;
+  return `encode(string_agg(${packedIssuance(names)}, ''::bytea ${order}), 'base64')`;
+}
+
 const hashOctets = 32;
 /** 2000-01-01, from which timestamps of PostgreSQL count, ms. */
 const epochMs = 946_684_800_000;
 /** In the binary form of an array: how many dimensions; NULLs; type; and of the one dimension: how many, from which number on. */
 const arrayHead = { empty: 12, one: 20 };
 
-/** Issuances in the order of discovery. */
-export interface IssuancePage {
-  readonly issuances: readonly StoredIssuance[];
-  /** It has fewer than were asked for since they are too long: more may follow behind its last one. Never without one. */
-  readonly isCut: boolean;
-}
-
-/**
- * Reads what `ct_pack_issuances` and `ct_pack_stream` write: whether that is all, then issuance after issuance: position; SHA-256 of TBS, certificate, key;
- * whether it is a precertificate; issuer; revocation list or 0; three times; whether it is revoked, and if it is when, why, and when
- * that was last said; length of the serial, serial; names as an array of texts.
- */
-export function unpackIssuances(packed: Buffer | null): IssuancePage {
-  if (packed === null) return { issuances: [], isCut: false };
-  const reader = new PackedReader(packed);
-  const isCut = !reader.boolean();
+/** Reads what `packedIssuances` is. */
+export function unpackIssuances(packed: string | null): readonly StoredIssuance[] {
+  if (packed === null) return [];
+  const reader = new PackedReader(Buffer.from(packed, 'base64'));
   const issuances: StoredIssuance[] = [];
   while (!reader.isDone) {
     issuances.push({
@@ -36,12 +53,18 @@ export function unpackIssuances(packed: Buffer | null): IssuancePage {
       notBefore: reader.timestamp(),
       notAfter: reader.timestamp(),
       discoveredAt: reader.timestamp(),
-      revocation: reader.boolean() ? reader.revocation() : null,
+      revocation: earliest(reader.array((length) => reader.revocation(length))),
       serial: reader.octets(reader.integer()),
-      dnsNames: reader.texts(),
+      dnsNames: reader.array((length) => reader.text(length)),
     });
   }
-  return { issuances, isCut };
+  return issuances;
+}
+
+function earliest(revocations: readonly Revocation[]): Revocation | null {
+  let first: Revocation | null = null;
+  for (const each of revocations) if (first === null || each.revokedAt < first.revokedAt) first = each;
+  return first;
 }
 
 class PackedReader {
@@ -67,12 +90,6 @@ class PackedReader {
     return new Date(epochMs + upperMs * 2 ** 32 + restMs);
   }
 
-  revocation(): Revocation {
-    const revokedAt = this.timestamp();
-    this.at += 2;
-    return { revokedAt, reason: this.packed.readInt16BE(this.at - 2), checkedAt: this.timestamp() };
-  }
-
   integer(): number {
     this.at += 4;
     return this.packed.readInt32BE(this.at - 4);
@@ -87,21 +104,32 @@ class PackedReader {
     return this.packed.subarray(this.at - length, this.at);
   }
 
-  texts(): string[] {
+  /** @param read one element, of so many octets */
+  array<T>(read: (length: number) => T): T[] {
     const begin = this.at;
     const dimensions = this.integer();
-    if (dimensions === 0) {
-      this.at = begin + arrayHead.empty;
-      return [];
-    }
     this.at = begin + arrayHead.empty;
+    if (dimensions === 0) return [];
     const count = this.integer();
     this.at = begin + arrayHead.one;
-    return Array.from({ length: count }, () => {
-      const length = this.integer();
-      this.at += length;
-      return this.packed.toString('utf8', this.at - length, this.at);
-    });
+    const elements: T[] = [];
+    for (let nth = 0; nth < count; nth += 1) elements.push(read(this.integer()));
+    return elements;
+  }
+
+  text(length: number): string {
+    this.at += length;
+    return this.packed.toString('utf8', this.at - length, this.at);
+  }
+
+  revocation(length: number): Revocation {
+    const end = this.at + length;
+    const revokedAt = this.timestamp();
+    this.at += 2;
+    const reason = this.packed.readInt16BE(this.at - 2);
+    const checkedAt = this.timestamp();
+    this.at = end;
+    return { revokedAt, reason, checkedAt };
   }
 
   private unsigned(): number {

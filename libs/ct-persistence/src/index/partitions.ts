@@ -19,6 +19,11 @@ export function knownTable(notAfter: Date): string {
   return `ct_known_${monthName(notAfter)}`;
 }
 
+/** Of issuances, by the end of their positions. */
+export function issuanceTable(end: number): string {
+  return `ct_issuance_p${end}`;
+}
+
 /** Of those that expire in no month that has a table. */
 export const otherKnown = 'ct_known_other';
 
@@ -45,7 +50,7 @@ export async function ensurePartitions(
     // The number in a partition's name is its end, exclusive.
     for (let from = Number(made); from < Number(next) + ahead; from += each) {
       const end = from + each;
-      await attachNew(tx, 'ct_issuance', `ct_issuance_p${end}`, `FROM (${from}) TO (${end})`);
+      await attachNew(tx, 'ct_issuance', issuanceTable(end), `FROM (${from}) TO (${end})`);
       await attachNew(tx, 'ct_block', blockTable(end), `IN (${end})`);
       await tx.query(`INSERT INTO ct_partition (end_position) VALUES ($1)`, [end]);
     }

@@ -1,8 +1,10 @@
 import { indexKeys, queryKeys } from '@certwright/ct';
 import { anIssuance, CtDatabaseFixture } from '../testing/ct-database';
 import { pageOfKeys } from '../index/issuance-pages';
+import { readingAlone } from '../index/page-reader';
 import { IssuerIds, storeIssuances } from '../index/store-issuances';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
+import { CtPageStatements1795737600000 } from './1795737600000-ct-page-statements';
 
 jest.setTimeout(60_000);
 
@@ -13,7 +15,8 @@ afterAll(async () => await ct.close());
 const change = async (direction: 'up' | 'down') => {
   const runner = ct.database.createQueryRunner();
   await runner.startTransaction();
-  await new CtPostings1795651300000()[direction](runner);
+  const steps = [new CtPostings1795651300000(), new CtPageStatements1795737600000()];
+  for (const step of direction === 'up' ? steps : steps.reverse()) await step[direction](runner);
   await runner.commitTransaction();
   await runner.release();
 };
@@ -37,7 +40,10 @@ it('rows per name and blocks become each other, with all that was indexed and kn
   const positionsOf = async (domain: string) => {
     const query = { domain, includeSubdomains: true, matchWildcards: false };
     const keys = queryKeys(query).map((key) => Buffer.from(key, 'hex'));
-    const { issuances: page } = await pageOfKeys(ct.database.manager, keys, { after: '0', limit: 1_000 });
+    const { issuances: page } = await pageOfKeys(readingAlone(ct.database.manager), keys, {
+      after: '0',
+      limit: 1_000,
+    });
     return page.map(({ position }) => position);
   };
   await store();

@@ -1,79 +1,99 @@
-import type { EntityManager } from 'typeorm';
-import { firstLivingDay, keyNumber, shardOf } from './posting';
-import { findPostings } from '../batched-statements';
+import type { PageReader } from '../page-reader';
 import { BlockReader } from './block-reader';
+import {
+  type BlocksOfKey,
+  type KeyBehind,
+  postingsAnywhere,
+  type PostingsLookup,
+  postingsNear,
+  postingsOnward,
+} from './found-blocks';
+import { firstLivingDay, keyNumber } from './posting';
+import { type Home, isUndefinedTable, young } from './run-tables';
 
 /** What stands under some keys behind a position. */
 export interface FoundPositions {
   /** Ascending, each once. */
   readonly positions: readonly number[];
+  /** Of the positions, by their ends. */
+  readonly partitions: ReadonlySet<number>;
   /** Up to here nothing is missing; Infinity: there is nothing more. */
   readonly upTo: number;
-}
-
-/** How far one statement looks. */
-export interface Reach {
-  /** Runs at most that are looked into beside the first one behind the cursor. */
-  readonly runs: number;
-  /** Blocks at most of the first run that follow the first one of a key. */
-  readonly following: number;
+  /** What follows is in the run that was looked into, and not in others. */
+  readonly goesOn: boolean;
 }
 
 /**
- * One statement, and so one state of the runs. What is asked again from `upTo` on may find other runs, with the same postings.
+ * Where to look: `near`: from the first run behind the cursor on, as far as the runs are in one table, which is nearly always all
+ * there is; `onward`: further in the first run; `anywhere`: in all runs.
+ */
+export type Reach = 'near' | 'onward' | 'anywhere';
+
+/**
+ * One state of the runs. What is asked again from `upTo` on may find other runs, with the same postings.
  *
  * @param after positions behind this one
  * @param limit of positions that are of use
  */
 export async function findPositions(
-  reader: Pick<EntityManager, 'query'>,
+  reader: PageReader,
   keys: readonly Buffer[],
   { after, limit, now }: { after: number; limit: number; now: Date },
   reach: Reach,
 ): Promise<FoundPositions> {
   const numbers = keys.map((key) => keyNumber(key));
-  const [row] = await reader.query<{ packed: Buffer }[]>(findPostings.one, [
-    after,
-    numbers.map(shardOf),
-    numbers,
-    reach.runs,
-    reach.following,
-  ]);
-  const found = row?.packed ?? nothing;
+  const mostBlocks = mostBlocksOf(reach, after, keys.length);
+  const questions = numbers.map((key) => ({ after, key, mostBlocks }));
+  const found =
+    reach === 'anywhere'
+      ? await reader.look(postingsAnywhere, questions)
+      : await lookInHome(reader, reach === 'near' ? postingsNear : postingsOnward, after, questions);
   const positions = new KeyPositions(after, limit, firstLivingDay(now));
-  for (const { runEnd, nth, postings } of foundBlocks(found))
-    positions.read(`${runEnd} ${nth}`, new BlockReader(postings), numbers[nth - 1] ?? -1);
-  const lookedAtBefore = bigintAt(found, 0);
-  return positions.page(lookedAtBefore === 0 ? Infinity : lookedAtBefore - 1);
-}
-
-/** Everything was looked at. */
-const nothing = Buffer.alloc(8);
-
-interface FoundBlock {
-  /** Where its run ends, exclusive. */
-  readonly runEnd: number;
-  /** Of the key, from 1. */
-  readonly nth: number;
-  readonly postings: Buffer;
+  const partitions = new Set<number>();
+  for (const [nth, { blocks }] of found.entries())
+    for (const { runEnd, partition, postings } of blocks) {
+      partitions.add(partition);
+      positions.read(`${runEnd} ${nth}`, new BlockReader(postings), numbers[nth] ?? -1);
+    }
+  return { ...positions.page(Math.min(...found.map(({ notFrom }) => notFrom)) - 1), partitions };
 }
 
 /**
- * Reads what `ct_find_postings` returns: where the last run ends that was looked at, if there are others; then of each block where
- * its run ends, the number of its key, how many octets, octets.
+ * How many blocks are of use. Names with few certificates have no more than six in most cases; one that has filled a page before
+ * will fill this one from the first ones. What the server sends beyond 8 kB comes in pieces, each of which wakes the client: six
+ * blocks are less.
  */
-function* foundBlocks(found: Buffer): Generator<FoundBlock> {
-  for (let at = 8; at < found.length;) {
-    const begin = at + 16;
-    const runEnd = bigintAt(found, at);
-    at = begin + found.readInt32BE(begin - 4);
-    yield { runEnd, nth: found.readInt32BE(begin - 8), postings: found.subarray(begin, at) };
-  }
+function mostBlocksOf(reach: Reach, after: number, keys: number): number {
+  if (reach === 'onward') return 16;
+  if (reach === 'anywhere') return 32;
+  return Math.max(2, Math.floor((after === 0 ? 6 : 3) / keys));
 }
 
-/** Of 53 bits. */
-function bigintAt(octets: Buffer, at: number): number {
-  return octets.readInt32BE(at) * 2 ** 32 + octets.readUInt32BE(at + 4);
+/** Partitions settle and leave every few days: more often in one page is none of that. */
+const mostHomes = 5;
+
+async function lookInHome(
+  reader: PageReader,
+  postingsIn: (home: Home) => PostingsLookup,
+  after: number,
+  questions: readonly KeyBehind[],
+): Promise<readonly BlocksOfKey[]> {
+  let home = reader.settled.behind(after);
+  for (let asked = 0; asked < mostHomes; asked += 1) {
+    try {
+      const found = await reader.look(postingsIn(home), questions);
+      const elsewhere = found.find(({ notFrom }) => notFrom <= after + 1);
+      if (elsewhere === undefined) return found;
+      home = elsewhere.home;
+      reader.settled.learn(home);
+    } catch (error) {
+      if (home === young || !isUndefinedTable(error)) throw error;
+      // The partition has left; what follows is known to those who ask anew.
+      reader.settled.forget(home);
+      home = young;
+    }
+  }
+  throw new Error(`the first run behind ${after} was in none of ${mostHomes} places`);
 }
 
 /** Collects the positions of all keys from their blocks, which come in order. */
@@ -109,15 +129,18 @@ class KeyPositions {
     if (block.key === key && block.goesOn) this.unfinished.set(list, Math.max(this.after, block.position));
   }
 
-  page(seen: number): FoundPositions {
+  /** @param seen up to where was looked */
+  page(seen: number): Omit<FoundPositions, 'partitions'> {
     const { limit } = this;
-    const upTo = Math.min(seen, ...this.unfinished.values());
+    const readTo = Math.min(...this.unfinished.values());
+    const upTo = Math.min(seen, readTo);
     const positions = [...new Set(this.positions)].filter((position) => position <= upTo);
     positions.sort((one, other) => one - other);
     const last = positions[limit - 1];
     return {
       positions: positions.slice(0, limit),
       upTo: positions.length > limit && last !== undefined ? last : upTo,
+      goesOn: readTo <= seen,
     };
   }
 }

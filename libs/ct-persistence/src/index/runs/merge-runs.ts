@@ -94,7 +94,7 @@ async function allRuns(tx: EntityManager): Promise<Run[]> {
 }
 
 /** Blocks that are written at once, 1 MB. */
-const blocksAtATime = 512;
+const blocksAtATime = 1_024;
 
 async function replace(
   tx: EntityManager,

@@ -1,8 +1,8 @@
 /**
- * Octets of a block at most. A row has 60 octets beside it, and four rows fill a page of PostgreSQL (8,168 octets and a line
+ * Octets of a block at most. A row has 60 octets beside it, and eight rows fill a page of PostgreSQL (8,168 octets and a line
  * pointer of four each) without being moved out of line, which begins above 2,032 octets of row.
  */
-export const blockOctets = 1_972;
+export const blockOctets = 956;
 
 /**
  * A block of postings, in order of key and position, that can be read without anything beside it:

@@ -35,8 +35,8 @@ export class RunSource {
 }
 
 /** Blocks of all sources together that are fetched at once. */
-const blocksAtATime = 1_024;
-const mostOfOne = 64;
+const blocksAtATime = 2_048;
+const mostOfOne = 128;
 
 /** Fetches for all that have nothing left. */
 export async function fetchBlocks(tx: EntityManager, sources: readonly RunSource[]): Promise<void> {

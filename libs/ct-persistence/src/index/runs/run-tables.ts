@@ -1,3 +1,4 @@
+import { databaseErrorCode } from '@certwright/errors';
 import type { EntityManager } from 'typeorm';
 import { BinaryRows } from '../copy/binary-rows';
 import { copyIn } from '../copy/copy-in';
@@ -13,6 +14,11 @@ export const young: Home = 0;
 /** Table of the blocks of a home, which is used without asking for its parent: nobody waits there who makes partitions. */
 export function blockTable(home: Home): string {
   return home === young ? 'ct_block_young' : `ct_block_p${home}`;
+}
+
+/** Of a partition that has left. */
+export function isUndefinedTable(error: unknown): boolean {
+  return databaseErrorCode(error) === '42P01';
 }
 
 export interface NewRun {
@@ -51,7 +57,7 @@ export async function insertRun(tx: EntityManager, run: Omit<Run, 'id'>, given?:
 }
 
 /** Octets of most blocks and of what stands beside them. */
-const usualBlock = 2_048;
+const usualBlock = 1_024;
 
 export async function insertBlocks(
   tx: EntityManager,

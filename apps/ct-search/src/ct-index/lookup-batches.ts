@@ -1,0 +1,102 @@
+import type { Lookup } from '@certwright/ct-persistence';
+import { databaseErrorCode } from '@certwright/errors';
+import { canceled, timeUp } from './database-problem';
+
+/** @param timeoutMs looked at again once there is a connection; 0 and less: it is too late */
+export type Ask = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
+
+/** Requests at once at most: the server works at them one after the other, a fraction of a millisecond each. */
+const mostAtOnce = 16;
+
+/**
+ * How long those who wait let one statement go on before another connection takes them, ms. Where everything is in memory one is
+ * done sooner, and the fewer there are the more is asked together; where it waits for a disk, many wait beside each other.
+ */
+const usualPatienceMs = 10;
+
+interface Waiting<Question, Answer> {
+  readonly questions: readonly Question[];
+  readonly timeoutMs: () => number;
+  readonly answer: (answers: readonly Answer[]) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Questions of one kind: each at once while few are asked, together what waits. */
+export class LookupBatches<Question, Answer> {
+  private readonly waiting: Waiting<Question, Answer>[] = [];
+  private underWay = 0;
+  private lastSentMs = -Infinity;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param mostUnderWay connections that it uses at most */
+  constructor(
+    private readonly lookup: Lookup<Question, Answer>,
+    private readonly ask: Ask,
+    private readonly mostUnderWay: number,
+    private readonly patienceMs = usualPatienceMs,
+  ) {}
+
+  async look(questions: readonly Question[], timeoutMs: () => number): Promise<readonly Answer[]> {
+    return await new Promise((answer, fail) => {
+      this.waiting.push({ questions, timeoutMs, answer, fail });
+      this.sendNext();
+    });
+  }
+
+  private sendNext(): void {
+    if (this.underWay >= this.mostUnderWay || this.waiting.length === 0) return;
+    if (this.underWay > 0 && performance.now() < this.lastSentMs + this.patienceMs) return this.sendLater();
+    const batch = this.nextInTime();
+    if (batch.length === 0) return;
+    this.underWay += 1;
+    this.lastSentMs = performance.now();
+    void this.send(batch).finally(() => {
+      this.underWay -= 1;
+      this.sendNext();
+    });
+  }
+
+  private sendLater(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.sendNext();
+    }, this.patienceMs);
+  }
+
+  /** Nothing is asked for those whose time is up: where many wait it would take that of the others. */
+  private nextInTime(): readonly Waiting<Question, Answer>[] {
+    const batch: Waiting<Question, Answer>[] = [];
+    while (batch.length < mostAtOnce) {
+      const next = this.waiting.shift();
+      if (next === undefined) break;
+      if (next.timeoutMs() > 0) batch.push(next);
+      else next.fail(timeUp());
+    }
+    return batch;
+  }
+
+  private async send(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+    try {
+      await this.answer(batch);
+    } catch (error) {
+      // Together they may take longer than each may.
+      if (batch.length > 1 && databaseErrorCode(error) === canceled)
+        await Promise.all(batch.map(async (each) => await this.send([each])));
+      else for (const { fail } of batch) fail(error);
+    }
+  }
+
+  private async answer(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+    const timeoutMs = () => Math.max(...batch.map((each) => each.timeoutMs()));
+    const reader = {
+      query: async <T>(text: string, values: unknown[] = []) =>
+        (await this.ask(text, values, timeoutMs)) as T,
+    };
+    const asked = batch.flatMap(({ questions }) => questions);
+    const answers = await this.lookup.of(reader, asked);
+    if (answers.length !== asked.length)
+      throw new Error(`${answers.length} answers to ${asked.length} questions: whose they are is not known`);
+    let at = 0;
+    for (const { questions, answer } of batch) answer(answers.slice(at, (at += questions.length)));
+  }
+}

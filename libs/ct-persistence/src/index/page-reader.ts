@@ -1,0 +1,34 @@
+import type { EntityManager } from 'typeorm';
+import { SettledHomes } from './runs/settled-homes';
+
+/** Questions that the database may be asked many of at once: most of what a small one costs is its way. */
+export interface Lookup<Question, Answer> {
+  /** One statement. @returns the answers, in the order of the questions */
+  of(reader: Pick<EntityManager, 'query'>, questions: readonly Question[]): Promise<readonly Answer[]>;
+}
+
+/** What pages are read with. */
+export interface PageReader extends Pick<EntityManager, 'query'> {
+  /** In one statement, together with the questions of others or without them. @returns as `Lookup` */
+  look<Question, Answer>(
+    lookup: Lookup<Question, Answer>,
+    questions: readonly Question[],
+  ): Promise<readonly Answer[]>;
+  readonly settled: SettledHomes;
+}
+
+/** Without the questions of others. */
+export function readingAlone(reader: Pick<EntityManager, 'query'>): PageReader {
+  return {
+    query: async (text: string, values?: unknown[]) => await reader.query(text, values),
+    look: async (lookup, questions) => await lookup.of(reader, questions),
+    settled: new SettledHomes(),
+  };
+}
+
+/**
+ * Settings of connections that pages are read with: a statement is sent with all that it needs, so that a plan made once serves
+ * every page; each part of it is a look into an index, whatever the tables held when the plan was made; nothing is written.
+ */
+export const pageSession =
+  '-c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
