@@ -26,6 +26,7 @@ export async function start(
   const readers = new IndexReaders({
     url: config.CT_DATABASE_URL,
     poolSize: config.CT_DATABASE_POOL_SIZE,
+    isSharded: config.CT_DATABASE_SHARDED,
     log,
   });
   running.opened('ct database', async () => await readers.close());

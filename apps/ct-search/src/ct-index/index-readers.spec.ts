@@ -9,7 +9,7 @@ let database: TestDatabase;
 let readers: IndexReaders;
 beforeEach(async () => {
   database = await testDatabase();
-  readers = new IndexReaders({ url: database.url, poolSize: 1, log: createLogger('spec', 'silent') });
+  readers = new IndexReaders({ url: database.url, poolSize: 1, isSharded: false, log: createLogger('spec', 'silent') });
 });
 afterEach(async () => {
   await readers.close();
@@ -36,7 +36,7 @@ it('lets all statements of a request together take no longer, the wait for a con
     return await Promise.resolve([(nowMs += 60)]);
   };
   const pool = { ask: query, look: async () => await Promise.reject(new Error('not asked')) };
-  const reader = new IndexReader(pool, 150, new SettledHomes(), () => nowMs);
+  const reader = new IndexReader(pool, 150, new SettledHomes(), false, () => nowMs);
   expect([await reader.query('one'), await reader.query('two')]).toEqual([[70], [140]]);
   expect(timeouts).toEqual([140 + 75, 70]);
   await expect(reader.query('three')).rejects.toMatchObject({ code: 'timeout' });

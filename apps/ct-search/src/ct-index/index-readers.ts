@@ -3,13 +3,15 @@ import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwr
 import type { Logger } from '@certwright/service';
 import { Pool, type QueryConfig } from 'pg';
 import { databaseProblem, timeUp } from './database-problem';
-import { type Ask, LookupBatches } from './lookup-batches';
+import { type Ask, type BatchLimits, LookupBatches } from './lookup-batches';
 
 export interface IndexDatabase {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
   /** Connections at most, for each time limit. */
   readonly poolSize: number;
+  /** Its tables are spread over several servers. */
+  readonly isSharded: boolean;
   readonly log: Logger;
 }
 
@@ -33,15 +35,11 @@ export interface Asker {
 /** Connections with one statement timeout, and those who wait for them. */
 class IndexPool {
   private readonly batches = new Map<unknown, unknown>();
-  private readonly mostUnderWay: number;
 
-  /** @param size connections at most */
   constructor(
     private readonly pool: Pick<Pool, 'connect' | 'end'>,
-    size: number,
-  ) {
-    this.mostUnderWay = Math.max(1, Math.floor(size * shareOfBatches));
-  }
+    private readonly limits: BatchLimits,
+  ) {}
 
   async look<Question, Answer>(
     lookup: Lookup<Question, Answer>,
@@ -76,7 +74,7 @@ class IndexPool {
   private batchesOf<Question, Answer>(lookup: Lookup<Question, Answer>): LookupBatches<Question, Answer> {
     let batches = this.batches.get(lookup) as LookupBatches<Question, Answer> | undefined;
     if (batches === undefined) {
-      batches = new LookupBatches(lookup, this.ask, this.mostUnderWay);
+      batches = new LookupBatches(lookup, this.ask, this.limits);
       this.batches.set(lookup, batches);
     }
     return batches;
@@ -93,6 +91,7 @@ export class IndexReader implements PageReader {
     private readonly pool: Pick<IndexPool, 'ask' | 'look'>,
     timeLimitMs: number,
     readonly settled: SettledHomes = new SettledHomes(),
+    readonly isSharded = false,
     private readonly nowMs: () => number = () => performance.now(),
   ) {
     this.endsAtMs = nowMs() + timeLimitMs;
@@ -147,7 +146,7 @@ export class IndexReaders {
       pool = this.openPool(timeLimitMs);
       this.pools.set(name, pool);
     }
-    return new IndexReader(pool, timeLimitMs, this.settled);
+    return new IndexReader(pool, timeLimitMs, this.settled, this.database.isSharded);
   }
 
   async close(): Promise<void> {
@@ -156,7 +155,7 @@ export class IndexReaders {
   }
 
   private openPool(timeLimitMs: number): IndexPool {
-    const { url, poolSize, log } = this.database;
+    const { url, poolSize, isSharded, log } = this.database;
     const pool = new Pool({
       connectionString: url,
       application_name: 'ct-search',
@@ -169,7 +168,8 @@ export class IndexReaders {
     });
     // Without a listener the loss of a connection that nobody uses would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a connection to the ct database is lost'));
-    return new IndexPool(pool, poolSize);
+    const mostUnderWay = Math.max(1, Math.floor(poolSize * shareOfBatches));
+    return new IndexPool(pool, isSharded ? { mostUnderWay: poolSize, mostAtOnce: 1 } : { mostUnderWay });
   }
 }
 

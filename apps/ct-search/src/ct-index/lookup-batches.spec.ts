@@ -21,8 +21,7 @@ const opened = (mostUnderWay = 1, patienceMs = 0) =>
     echo,
     async (_text, questions, timeoutMs) =>
       await new Promise((answer, fail) => asked.push({ questions, timeoutMs: timeoutMs(), answer, fail })),
-    mostUnderWay,
-    patienceMs,
+    { mostUnderWay, patienceMs },
   );
 /** Until everything that could go on has. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));

@@ -5,12 +5,21 @@ import { canceled, timeUp } from './database-problem';
 /** @param timeoutMs looked at again once there is a connection; 0 and less: it is too late */
 export type Ask = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
 
-/** Requests at once at most: the server works at them one after the other, a fraction of a millisecond each. */
-const mostAtOnce = 16;
+export interface BatchLimits {
+  /** Connections. */
+  readonly mostUnderWay: number;
+  /** Requests in one statement. */
+  readonly mostAtOnce?: number;
+  /** How long those who wait let one statement go on before another connection takes them, ms. */
+  readonly patienceMs?: number;
+}
+
+/** The server works at them one after the other, a fraction of a millisecond each. */
+const usuallyAtOnce = 16;
 
 /**
- * How long those who wait let one statement go on before another connection takes them, ms. Where everything is in memory one is
- * done sooner, and the fewer there are the more is asked together; where it waits for a disk, many wait beside each other.
+ * Where everything is in memory a statement is done sooner, and the fewer there are the more is asked together; where it waits for a
+ * disk, many wait beside each other.
  */
 const usualPatienceMs = 10;
 
@@ -28,13 +37,20 @@ export class LookupBatches<Question, Answer> {
   private lastSentMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param mostUnderWay connections that it uses at most */
+  private readonly mostUnderWay: number;
+  private readonly mostAtOnce: number;
+  private readonly patienceMs: number;
+
   constructor(
     private readonly lookup: Lookup<Question, Answer>,
     private readonly ask: Ask,
-    private readonly mostUnderWay: number,
-    private readonly patienceMs = usualPatienceMs,
-  ) {}
+    limits: BatchLimits,
+  ) {
+    this.mostUnderWay = limits.mostUnderWay;
+    this.mostAtOnce = limits.mostAtOnce ?? usuallyAtOnce;
+    // What cannot be asked together has nothing to wait for.
+    this.patienceMs = this.mostAtOnce === 1 ? 0 : (limits.patienceMs ?? usualPatienceMs);
+  }
 
   async look(questions: readonly Question[], timeoutMs: () => number): Promise<readonly Answer[]> {
     return await new Promise((answer, fail) => {
@@ -66,7 +82,7 @@ export class LookupBatches<Question, Answer> {
   /** Nothing is asked for those whose time is up: where many wait it would take that of the others. */
   private nextInTime(): readonly Waiting<Question, Answer>[] {
     const batch: Waiting<Question, Answer>[] = [];
-    while (batch.length < mostAtOnce) {
+    while (batch.length < this.mostAtOnce) {
       const next = this.waiting.shift();
       if (next === undefined) break;
       if (next.timeoutMs() > 0) batch.push(next);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { EntityManager } from 'typeorm';
 import { anIssuance, CtDatabaseFixture, keyOf, keysOf } from '../testing/ct-database';
 import { issuanceBodies } from './issuance-bodies';
 import { issuanceAt, pageOfAll, pageOfKeys, type StoredIssuance } from './issuance-pages';
@@ -178,11 +179,14 @@ describe('eight writers beside four pollers, and two mergers that never rest', (
     const perWriter = 10;
     const perBatch = 20;
     const wanted = 8 * perWriter * perBatch;
-    const poll = async () => {
+    const names = ['one', 'other'];
+    const poll = async (_: unknown, nth: number) => {
+      const reader = readingAlone(ct.database.manager, nth % 2 === 1);
       const seen: string[] = [];
       while (seen.length < wanted) {
-        const page = await named('example.com', { after: seen.at(-1) ?? '0' });
-        seen.push(...page.map(({ position }) => position));
+        const after = seen.at(-1) ?? '0';
+        const page = await pageOfKeys(reader, names.map(keyOf), { ...first, after });
+        seen.push(...page.issuances.map(({ position }) => position));
       }
       return seen;
     };
@@ -190,7 +194,9 @@ describe('eight writers beside four pollers, and two mergers that never rest', (
       const own = new IssuerIds();
       for (let batch = 0; batch < perWriter; batch += 1)
         await store(
-          Array.from({ length: perBatch }, () => anIssuance('example.com')),
+          Array.from({ length: perBatch }, (_, nth) =>
+            anIssuance('example.com', { nameKeys: keysOf(names[nth % 2] ?? '') }),
+          ),
           own,
         );
     };
@@ -215,6 +221,28 @@ describe('eight writers beside four pollers, and two mergers that never rest', (
   });
 });
 
+it('keys that are looked up one by one are told nothing behind what another one does not know yet', async () => {
+  await store([anIssuance('one'), anIssuance('other')]);
+  let statements = 0;
+  const between = async () => {
+    statements += 1;
+    if (statements === 3) await store([anIssuance('one'), anIssuance('other')]);
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const query = async (sql: string, values?: unknown[]) => {
+    const asked = last.then(async () => {
+      await between();
+      return await ct.database.query<unknown>(sql, values);
+    });
+    last = asked;
+    return await asked;
+  };
+  const reader = readingAlone({ query } as EntityManager, true);
+  // The end, then one, then what is new, then the other.
+  const { issuances } = await pageOfKeys(reader, [keyOf('one'), keyOf('other')], first);
+  expect(issuances.map(({ position }) => position)).toEqual(['1', '2', '3', '4']);
+});
+
 describe('partitions', () => {
   it('are made before they are needed, once, by any number of processes', async () => {
     await Promise.all(
@@ -231,7 +259,24 @@ describe('partitions', () => {
     await store(Array.from({ length: 99 }, () => anIssuance('old', { notAfter: soon })));
     await store(Array.from({ length: 120 }, () => anIssuance('new')));
     const later = new Date(soon.getTime() + 1_000);
-    expect(await dropExpired(ct.database, later)).toEqual(['ct_issuance_p100', 'ct_block_p100']);
+    while ((await mergeRuns(ct.database, 'large', new Date())) !== null);
+    const keys = ['old', 'new'].map(keyOf);
+    const page = { ...first, limit: 300 };
+    // One has met it before, one meets it while it leaves.
+    const before = readingAlone(ct.database.manager);
+    expect((await pageOfKeys(before, keys, page)).issuances).toHaveLength(219);
+    expect(before.settled.behind(0)).toBe(100);
+    let dropped: readonly string[] = [];
+    const query = async (sql: string, values?: unknown[]) => {
+      const answer = await ct.database.query<unknown>(sql, values);
+      if (sql.includes('ct_block_p100')) dropped = await dropExpired(ct.database, later);
+      return answer;
+    };
+    const meanwhile = readingAlone({ query } as EntityManager);
+    expect((await pageOfKeys(meanwhile, keys, page)).issuances).toHaveLength(120);
+    expect(dropped).toEqual(['ct_issuance_p100', 'ct_block_p100']);
+    expect((await pageOfKeys(before, keys, page)).issuances).toHaveLength(120);
+    expect(before.settled.behind(0)).not.toBe(100);
     expect(await dropExpired(ct.database, later)).toEqual([]);
     expect(await named('new', { limit: 200 })).toHaveLength(120);
   });

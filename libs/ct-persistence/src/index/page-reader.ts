@@ -15,14 +15,17 @@ export interface PageReader extends Pick<EntityManager, 'query'> {
     questions: readonly Question[],
   ): Promise<readonly Answer[]>;
   readonly settled: SettledHomes;
+  /** Tables are spread over several servers: who looks for a key does so in a statement that names its shard. */
+  readonly isSharded: boolean;
 }
 
 /** Without the questions of others. */
-export function readingAlone(reader: Pick<EntityManager, 'query'>): PageReader {
+export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = false): PageReader {
   return {
     query: async (text: string, values?: unknown[]) => await reader.query(text, values),
     look: async (lookup, questions) => await lookup.of(reader, questions),
     settled: new SettledHomes(),
+    isSharded,
   };
 }
 

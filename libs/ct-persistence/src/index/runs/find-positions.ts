@@ -44,10 +44,9 @@ export async function findPositions(
   const numbers = keys.map((key) => keyNumber(key));
   const mostBlocks = mostBlocksOf(reach, after, keys.length);
   const questions = numbers.map((key) => ({ after, key, mostBlocks }));
-  const found =
-    reach === 'anywhere'
-      ? await reader.look(postingsAnywhere, questions)
-      : await lookInHome(reader, reach === 'near' ? postingsNear : postingsOnward, after, questions);
+  const found = reader.isSharded
+    ? await lookOneByOne(reader, reach, questions)
+    : await look(reader, reach, questions);
   const positions = new KeyPositions(after, limit, firstLivingDay(now));
   const partitions = new Set<number>();
   for (const [nth, { blocks }] of found.entries())
@@ -69,15 +68,43 @@ function mostBlocksOf(reach: Reach, after: number, keys: number): number {
   return Math.max(2, Math.floor((after === 0 ? 6 : 3) / keys));
 }
 
+async function look(
+  reader: PageReader,
+  reach: Reach,
+  questions: readonly KeyBehind[],
+): Promise<readonly BlocksOfKey[]> {
+  if (reach === 'anywhere') return await reader.look(postingsAnywhere, questions);
+  return await lookInHome(reader, reach === 'near' ? postingsNear : postingsOnward, questions);
+}
+
+/**
+ * Statements of their own may see different states of the runs: what ends after the first one would be known of one key, and not of
+ * another one.
+ */
+async function lookOneByOne(
+  reader: PageReader,
+  reach: Reach,
+  questions: readonly KeyBehind[],
+): Promise<readonly BlocksOfKey[]> {
+  const [only, ...others] = questions;
+  if (only !== undefined && others.length === 0) return await look(reader, reach, [only]);
+  const [row] = await reader.query<{ end: string | null }[]>('SELECT max(to_position) AS end FROM ct_run');
+  const end = Number(row?.end ?? 0);
+  const after = only?.after ?? 0;
+  if (end <= after + 1) return [];
+  const found = await Promise.all(questions.map(async (each) => await look(reader, reach, [each])));
+  return found.flat().map((each) => ({ ...each, notFrom: Math.min(each.notFrom, end) }));
+}
+
 /** Partitions settle and leave every few days: more often in one page is none of that. */
 const mostHomes = 5;
 
 async function lookInHome(
   reader: PageReader,
   postingsIn: (home: Home) => PostingsLookup,
-  after: number,
   questions: readonly KeyBehind[],
 ): Promise<readonly BlocksOfKey[]> {
+  const after = questions[0]?.after ?? 0;
   let home = reader.settled.behind(after);
   for (let asked = 0; asked < mostHomes; asked += 1) {
     try {
