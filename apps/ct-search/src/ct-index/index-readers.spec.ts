@@ -9,7 +9,12 @@ let database: TestDatabase;
 let readers: IndexReaders;
 beforeEach(async () => {
   database = await testDatabase();
-  readers = new IndexReaders({ url: database.url, poolSize: 1, isSharded: false, log: createLogger('spec', 'silent') });
+  readers = new IndexReaders({
+    url: database.url,
+    poolSize: 1,
+    isSharded: false,
+    log: createLogger('spec', 'silent'),
+  });
 });
 afterEach(async () => {
   await readers.close();
