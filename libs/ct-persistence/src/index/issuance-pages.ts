@@ -42,7 +42,7 @@ export async function pageOfKeys(
   const now = new Date();
   const page: StoredIssuance[] = [];
   let from = Number(after);
-  let reach: Reach = 'near';
+  let reach: Reach = { where: 'near', looked: 0 };
   while (page.length < limit && from < Infinity) {
     const positions: number[] = [];
     const partitions = new Set<number>();
@@ -53,7 +53,7 @@ export async function pageOfKeys(
       positions.push(...found.positions);
       for (const each of found.partitions) partitions.add(each);
       from = found.upTo;
-      reach = found.goesOn ? 'onward' : 'anywhere';
+      reach = { where: found.goesOn ? 'onward' : 'anywhere', looked: reach.looked + 1 };
     }
     if (positions.length === 0) break;
     const { issuances, isCut } = await issuancesAt(reader, positions, partitions);

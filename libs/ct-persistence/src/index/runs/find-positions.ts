@@ -27,7 +27,11 @@ export interface FoundPositions {
  * Where to look: `near`: from the first run behind the cursor on, as far as the runs are in one table, which is nearly always all
  * there is; `onward`: further in the first run; `anywhere`: in all runs.
  */
-export type Reach = 'near' | 'onward' | 'anywhere';
+export interface Reach {
+  readonly where: 'near' | 'onward' | 'anywhere';
+  /** How often was looked for the page before. */
+  readonly looked: number;
+}
 
 /**
  * One state of the runs. What is asked again from `upTo` on may find other runs, with the same postings.
@@ -62,10 +66,10 @@ export async function findPositions(
  * will fill this one from the first ones. What the server sends beyond 8 kB comes in pieces, each of which wakes the client: six
  * blocks are less.
  */
-function mostBlocksOf(reach: Reach, after: number, keys: number): number {
-  if (reach === 'onward') return 16;
-  if (reach === 'anywhere') return 32;
-  return Math.max(2, Math.floor((after === 0 ? 6 : 3) / keys));
+function mostBlocksOf({ where, looked }: Reach, after: number, keys: number): number {
+  if (where === 'near') return Math.max(2, Math.floor((after === 0 ? 6 : 3) / keys));
+  // A key may go on and on with what has expired.
+  return where === 'onward' ? Math.min(16, 2 ** looked) : 32;
 }
 
 async function look(
@@ -73,8 +77,8 @@ async function look(
   reach: Reach,
   questions: readonly KeyBehind[],
 ): Promise<readonly BlocksOfKey[]> {
-  if (reach === 'anywhere') return await reader.look(postingsAnywhere, questions);
-  return await lookInHome(reader, reach === 'near' ? postingsNear : postingsOnward, questions);
+  if (reach.where === 'anywhere') return await reader.look(postingsAnywhere, questions);
+  return await lookInHome(reader, reach.where === 'near' ? postingsNear : postingsOnward, questions);
 }
 
 /**
