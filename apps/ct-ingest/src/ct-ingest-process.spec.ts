@@ -93,7 +93,8 @@ async function expectWhole(issuances: number): Promise<void> {
 async function found(domain: string, includeSubdomains: boolean): Promise<readonly StoredIssuance[]> {
   const keys = queryKeys({ domain, includeSubdomains, matchWildcards: false });
   const octets = keys.map((key) => Buffer.from(key, 'hex'));
-  return (await pageOfKeys(readingAlone(ingest.database.manager), octets, { after: '0', limit: 10_000 })).issuances;
+  return (await pageOfKeys(readingAlone(ingest.database.manager), octets, { after: '0', limit: 10_000 }))
+    .issuances;
 }
 
 const arrived = async () =>
