@@ -113,10 +113,10 @@ async function lookInHome(
   for (let asked = 0; asked < mostHomes; asked += 1) {
     try {
       const found = await reader.look(postingsIn(home), questions);
+      for (const each of found) reader.settled.learn(each.home);
       const elsewhere = found.find(({ notFrom }) => notFrom <= after + 1);
       if (elsewhere === undefined) return found;
       home = elsewhere.home;
-      reader.settled.learn(home);
     } catch (error) {
       if (home === young || !isUndefinedTable(error)) throw error;
       // The partition has left; what follows is known to those who ask anew.

@@ -24,8 +24,9 @@ function rowStatement(found: string): RowStatement {
 /** Whether the filter of a block lets the key through; posting-block.ts. */
 const mayHave = `get_bit(postings, 16 + asked.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
 
-const blocks = `
-  string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea) AS blocks`;
+/** @param order of those of one run */
+const blocks = (order = '') => `
+  string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea ${order}) AS blocks`;
 
 /** Runs behind the cursor, in their order. */
 const runsBehind = `
@@ -42,31 +43,32 @@ export function nearStatement(home: Home): RowStatement {
   return rowStatement(`
     SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
       least(min(from_position) FILTER (WHERE home <> ${home}), CASE WHEN count(*) = most_blocks THEN max(to_position) END) AS not_from,
-      ${blocks}
+      ${blocks()}
     FROM (
       SELECT home, partition, from_position, to_position, postings
       FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `home = ${home}`)}) AS block ON true
-      WHERE home <> ${home} OR ${mayHave} LIMIT most_blocks) AS block`);
+      WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
 }
 
 /** The same in runs of all homes. */
 export const anywhereStatement = rowStatement(`
-  SELECT 0 AS home, CASE WHEN count(*) = most_blocks THEN max(to_position) END AS not_from, ${blocks}
+  SELECT 0 AS home, CASE WHEN count(*) = most_blocks THEN max(to_position) END AS not_from, ${blocks()}
   FROM (
     SELECT partition, to_position, postings
     FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockAt('ct_block', 'ct_block.home = behind.home')}) AS block
-    WHERE ${mayHave} LIMIT most_blocks) AS block`);
+    WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
 
 /** In the first run behind the cursor: the block there, and those that follow with the same key. */
 export function onwardStatement(home: Home): RowStatement {
   const table = blockTable(home);
   return rowStatement(`
     SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
-      CASE WHEN min(home) = ${home} THEN min(to_position) ELSE min(from_position) END AS not_from, ${blocks}
+      CASE WHEN min(home) = ${home} THEN min(to_position) ELSE min(from_position) END AS not_from,
+      ${blocks('ORDER BY follows')}
     FROM (${runsBehind} LIMIT 1) AS behind LEFT JOIN LATERAL (
-      (${blockAt(table, `behind.home = ${home}`)})
+      SELECT 0 AS follows, postings FROM (${blockAt(table, `behind.home = ${home}`)}) AS block
       UNION ALL
-      (SELECT postings FROM ${table}
+      (SELECT first_position AS follows, postings FROM ${table}
        WHERE behind.home = ${home} AND run = behind.id AND shard = asked.shard AND first_key = asked.key
          AND first_position > asked.after + 1
        ORDER BY first_position LIMIT most_blocks)) AS block ON true`);
