@@ -1,4 +1,5 @@
 import { sha256Hex } from './sha256';
+import { TreeKeys } from './tree-keys';
 
 /**
  * What an issuance is found by. A key is the hexadecimal form of eight octets of the SHA-256 over a name in
@@ -28,6 +29,8 @@ export function indexKeys(names: readonly string[]): string[] {
   return names.length === 1 ? keys : [...new Set(keys)];
 }
 
+const ancestors = new TreeKeys(treeKey);
+
 function addKeys(name: string, keys: string[]): void {
   let dot = name.indexOf('.');
   if (dot < 0) return;
@@ -35,7 +38,7 @@ function addKeys(name: string, keys: string[]): void {
   keys.push(digest.slice(0, keyDigits));
   if (!isWildcard(name)) keys.push(digest.slice(keyDigits, 2 * keyDigits));
   for (let next; (next = name.indexOf('.', dot + 1)) >= 0; dot = next)
-    keys.push(treeKey(name.slice(dot + 1)));
+    keys.push(ancestors.of(name, dot + 1));
 }
 
 /** Every issuance that matches the query is stored under at least one of these. */
