@@ -37,8 +37,7 @@ function addKeys(name: string, keys: string[]): void {
   const digest = sha256Hex(name);
   keys.push(digest.slice(0, keyDigits));
   if (!isWildcard(name)) keys.push(digest.slice(keyDigits, 2 * keyDigits));
-  for (let next; (next = name.indexOf('.', dot + 1)) >= 0; dot = next)
-    keys.push(ancestors.of(name, dot + 1));
+  for (let next; (next = name.indexOf('.', dot + 1)) >= 0; dot = next) keys.push(ancestors.of(name, dot + 1));
 }
 
 /** Every issuance that matches the query is stored under at least one of these. */
