@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
 import { answerChannel, listKey, mostQueued, questionKey, readAnswer } from './envelope';
+import { whenReady } from './when-ready';
 
 export interface AskingOptions {
   /** Shown by `CLIENT LIST`. */
@@ -57,10 +58,11 @@ export class AskedQuestions {
 
   /** The question goes out once its answer can be heard; a process that has just started waits for that. */
   async #send(id: string, envelope: object, withinMs: number): Promise<void> {
-    await this.#subscribed.promise;
+    const { client } = this.#asking;
+    await Promise.all([this.#subscribed.promise, whenReady(client, withinMs)]);
     if (!this.#waiting.has(id)) return;
     const list = listKey(this.queue);
-    await this.#asking.client
+    await client
       .multi()
       .set(questionKey(this.queue, id), JSON.stringify(envelope), 'PX', withinMs)
       .rpush(list, id)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { eventually, freePort, testRedis, type TestRedis } from '@certwright/testing';
 import { Redis } from 'ioredis';
 import type { RedisLog } from '../redis-connection';
@@ -119,6 +120,25 @@ describe('a question', () => {
 });
 
 describe('connections', () => {
+  it('that ask may come after those that listen: a question is asked once both are there', async () => {
+    const { hostname, port } = new URL(redis.url);
+    let connections = 0;
+    const proxy = createServer((near) => {
+      const far = connect(Number(port), hostname, () => {
+        const join = () => void near.pipe(far).pipe(near);
+        // The first one, which asks.
+        if ((connections += 1) === 1) setTimeout(join, 500);
+        else join();
+      });
+      for (const end of [near, far]) end.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    undo.push(async () => await new Promise((resolve) => proxy.close(resolve)));
+    taker((_pattern, data) => Promise.resolve(data));
+    const url = redis.url.replace(`:${port}`, `:${(proxy.address() as AddressInfo).port}`);
+    expect(await asker(url).ask('echo', 1, 20_000)).toBe(1);
+  });
+
   it('that are cut come back, on both sides', async () => {
     taker((_pattern, data) => Promise.resolve(data));
     const asking = asker();

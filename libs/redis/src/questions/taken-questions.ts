@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
 import { type AnswerEnvelope, listKey, type QuestionEnvelope, questionKey, readQuestion } from './envelope';
+import { whenReady } from './when-ready';
 
 /** `undefined`: no answer is sent. */
 export type AnswerQuestion = (pattern: string, data: unknown) => Promise<unknown>;
@@ -108,7 +107,7 @@ export class TakenQuestions {
 
   async #answer(id: string, answer: AnswerQuestion): Promise<void> {
     const { client } = this.#answering;
-    // It was taken over the other connection, which may have been there first: at the start, and after both were cut.
+    // It was taken over the other connection.
     await whenReady(client, readyWithinMs);
     const text = await client.getdel(questionKey(this.queue, id));
     // Nobody waits any more.
@@ -121,12 +120,6 @@ export class TakenQuestions {
     await whenReady(client, readyWithinMs);
     await client.publish(question.answerTo, JSON.stringify(envelope));
   }
-}
-
-/** @throws Error when it is not ready in time */
-async function whenReady(client: Redis, withinMs: number): Promise<void> {
-  if (client.status === 'ready') return;
-  await once(client, 'ready', { signal: AbortSignal.timeout(withinMs) });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
