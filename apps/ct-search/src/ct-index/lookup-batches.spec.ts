@@ -123,6 +123,29 @@ it('asks each alone where together they took too long', async () => {
   expect(asked).toHaveLength(4);
 });
 
+it('asks each alone, too, where one may take the time of the others', async () => {
+  const batches = opened();
+  const shortly = () => 100;
+  const answers = [1, 2, 3].map(async (question) => await batches.look([question], shortly));
+  asked[0]?.answer(['first']);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(asked.slice(1).map(({ questions }) => questions)).toEqual([[2, 3], [2], [3]]);
+  asked[2]?.answer(['second']);
+  expect(await answers[1]).toEqual(['second']);
+  // What the two together come to is nothing to either any more.
+  asked[1]?.fail(new Error('away'));
+  await settle();
+  asked[3]?.answer(['third']);
+  expect(await answers[2]).toEqual(['third']);
+});
+
+it('uses what connections it may for those who wait behind one that takes long', async () => {
+  const batches = opened(3, 20);
+  for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(asked.map(({ questions }) => questions.length)).toEqual([1, 16, 16]);
+});
+
 it('tells all of an outage, and goes on', async () => {
   const batches = opened();
   const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));

@@ -23,6 +23,9 @@ const usuallyAtOnce = 16;
  */
 const usualPatienceMs = 10;
 
+/** Of the time that the one with the least of it has, what a statement of several may take. */
+const shareTogether = 0.3;
+
 interface Waiting<Question, Answer> {
   readonly questions: readonly Question[];
   readonly timeoutMs: () => number;
@@ -70,6 +73,8 @@ export class LookupBatches<Question, Answer> {
       this.underWay -= 1;
       this.sendNext();
     });
+    // Those who are left, now or when this one has taken long.
+    this.sendNext();
   }
 
   private sendLater(): void {
@@ -91,14 +96,19 @@ export class LookupBatches<Question, Answer> {
     return batch;
   }
 
+  /** Nobody waits longer than that for somebody else's answer: each is asked alone while there is time. */
   private async send(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+    let alone: Promise<unknown> | undefined;
+    const askAlone = () => (alone ??= Promise.all(batch.map(async (each) => await this.send([each]))));
+    const timer = batch.length > 1 ? setTimeout(askAlone, shareTogether * leastOf(batch)) : undefined;
     try {
       await this.answer(batch);
     } catch (error) {
-      // Together they may take longer than each may.
-      if (batch.length > 1 && databaseErrorCode(error) === canceled)
-        await Promise.all(batch.map(async (each) => await this.send([each])));
-      else for (const { fail } of batch) fail(error);
+      if (batch.length > 1 && databaseErrorCode(error) === canceled) void askAlone();
+      if (alone === undefined) for (const { fail } of batch) fail(error);
+    } finally {
+      clearTimeout(timer);
+      await alone;
     }
   }
 
@@ -115,4 +125,9 @@ export class LookupBatches<Question, Answer> {
     let at = 0;
     for (const { questions, answer } of batch) answer(answers.slice(at, (at += questions.length)));
   }
+}
+
+/** Time left, ms. */
+function leastOf(batch: readonly { readonly timeoutMs: () => number }[]): number {
+  return Math.min(...batch.map(({ timeoutMs }) => timeoutMs()));
 }

@@ -11,14 +11,18 @@ export interface IssuancePage {
   readonly isCut: boolean;
 }
 
-/** Octets of names on a page, as they are stored: no real page has as many, and an entry of a log may have 16 MB of them. */
-const mostNameOctets = 1_048_576;
+/**
+ * Octets of names on a page, as they are stored and as they are: no real page has as many, and an entry of a log may have 16 MB of
+ * them, which may take a hundredth of that to store.
+ */
+const mostNameOctets = { stored: 1_048_576, sent: 4_194_304 };
 
-/** Issuances on a page that is looked up, at most. */
-const mostOnPage = 100;
+/** Octets of the names of one that is looked up together with others. Only what was compressed is read to know its length. */
+const short = 10_240;
+const isShort = `CASE WHEN pg_column_size(dns_names) > ${short} THEN false
+  WHEN pg_column_compression(dns_names) IS NULL THEN true ELSE octet_length(array_send(dns_names)) <= ${short} END`;
 
-/** So many as long as that do not exceed it. */
-const packed = packedIssuances(`pg_column_size(dns_names) <= ${Math.floor(mostNameOctets / mostOnPage)}`);
+const packed = packedIssuances(isShort);
 
 /** In one partition, or in all of them, whose bounds tell a general plan which ones it needs: positions come in order. */
 const inPartition = (table: string) => `FROM ${table} AS issuance WHERE position = ANY ($1::bigint[])`;
@@ -106,8 +110,10 @@ async function cutPage(
 ): Promise<IssuancePage> {
   const [row] = await reader.query<{ packed: string | null; isCut: boolean | null }[]>(
     `SELECT ${packedIssuances('fits', 'ORDER BY position')} AS packed, NOT bool_and(fits) AS "isCut" FROM (
-       SELECT *, sum(pg_column_size(dns_names)) OVER (ORDER BY position) - pg_column_size(dns_names) <= ${mostNameOctets} AS fits
-       FROM (SELECT * ${from}) AS one) AS issuance`,
+       SELECT *, stored_fits AND sum(sent) OVER (ORDER BY position) - sent <= ${mostNameOctets.sent} AS fits FROM (
+         SELECT *, CASE WHEN stored_fits THEN octet_length(array_send(dns_names)) END AS sent FROM (
+           SELECT *, sum(stored) OVER (ORDER BY position) - stored <= ${mostNameOctets.stored} AS stored_fits FROM (
+             SELECT *, pg_column_size(dns_names) AS stored ${from}) AS one) AS one) AS one) AS issuance`,
     values,
   );
   return { issuances: unpackIssuances(row?.packed ?? null), isCut: row?.isCut === true };

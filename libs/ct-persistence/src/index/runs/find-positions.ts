@@ -100,8 +100,8 @@ async function lookOneByOne(
   return found.flat().map((each) => ({ ...each, notFrom: Math.min(each.notFrom, end) }));
 }
 
-/** Partitions settle and leave every few days: more often in one page is none of that. */
-const mostHomes = 5;
+/** Partitions settle and leave every few days: so many in one page are none of that. */
+const mostHomes = 20;
 
 async function lookInHome(
   reader: PageReader,

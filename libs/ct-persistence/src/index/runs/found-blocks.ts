@@ -56,7 +56,8 @@ type Answers = readonly { readonly packed: string }[];
 
 function lookupBy({ one, many }: RowStatement): PostingsLookup {
   const ask = async (reader: Pick<EntityManager, 'query'>, rows: readonly (readonly number[])[]) => {
-    const [first = []] = rows;
+    const [first] = rows;
+    if (first === undefined) return [];
     if (rows.length === 1) return await reader.query<Answers>(one, [...first]);
     const columns = first.map((_, column) => rows.map((row) => row[column]));
     return await reader.query<Answers>(many, columns);
