@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { launch, run, untilReady } from './child.mjs';
+import { launch, run, stopChild, untilReady } from './child.mjs';
 import { freePort, LOOPBACK } from './ports.mjs';
 import { POSTGRES_MAJOR, postgresBinaries } from './postgres-binaries.mjs';
 import { isGone, processesIn, readPid, send, stopProcess } from './process.mjs';
@@ -159,6 +159,8 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
     const probe = () => isReady(data, child.pid);
     await untilReady(probe, { child, what: 'PostgreSQL', withinMs: READY_WITHIN_MS, signal });
   } catch (error) {
+    // One that has just begun does not work in its folder yet, by which the others are found.
+    await stopChild(child, { signal: 'SIGKILL' });
     await killServer(folder);
     throw error;
   }

@@ -49,6 +49,16 @@ it('keeps its data and its password over a stop, and leaves no process', async (
   expect(await query(second, 'SELECT value FROM kept')).toEqual([{ value: 1 }]);
 });
 
+it('leaves nothing behind when it is stopped before it has begun', async () => {
+  const first = await start();
+  await first.stop();
+  const pidFile = path.join(folder, 'postgres.pid');
+  for (let round = 0; round < 5; round += 1)
+    await expect(start({ pidFile, signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  expect([running(), existsSync(pidFile)]).toEqual([[], false]);
+});
+
 it('recovers what was committed before kill -9', async () => {
   const first = await start({ durable: true });
   await query(first, 'CREATE TABLE committed AS SELECT 1 AS value');
