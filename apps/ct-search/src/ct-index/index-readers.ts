@@ -175,7 +175,7 @@ export class IndexReaders {
 
 const names = new Map<string, string>();
 
-/** A statement's name is a digest of its text; the texts are constants of the code, so their number is bounded. */
+/** A statement's name is a digest of its text; the texts are constants of the code, three of them for each partition. */
 function nameOf(text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;

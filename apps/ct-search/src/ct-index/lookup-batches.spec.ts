@@ -15,7 +15,11 @@ interface Asked {
 }
 
 let asked: Asked[];
-beforeEach(() => (asked = []));
+beforeEach(() => {
+  asked = [];
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+});
+afterEach(() => void jest.useRealTimers());
 const opened = (mostUnderWay = 1, patienceMs = 0) =>
   new LookupBatches(
     echo,
@@ -65,7 +69,8 @@ it('uses another connection once a statement takes long', async () => {
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   await settle();
   expect(asked.map(({ questions }) => questions)).toEqual([[1]]);
-  await new Promise((resolve) => setTimeout(resolve, 70));
+  jest.advanceTimersByTime(70);
+  await settle();
   expect(asked.map(({ questions }) => questions)).toEqual([[1], [2, 3]]);
   const later = batches.look([4], soon);
   asked[1]?.answer(['second', 'third']);
@@ -100,8 +105,12 @@ it('gives nobody what may be the answer of somebody else', async () => {
   asked[0]?.answer(['first']);
   await settle();
   asked[1]?.answer(['of one of them']);
+  await settle();
+  expect(asked.slice(2).map(({ questions }) => questions)).toEqual([[2], [3]]);
+  asked[2]?.answer(['second']);
+  asked[3]?.answer([]);
   const results = await answers;
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+  expect(results).toMatchObject([{ value: ['first'] }, { value: ['second'] }, { status: 'rejected' }]);
 });
 
 it('asks each alone where together they took too long', async () => {
@@ -128,7 +137,9 @@ it('asks each alone, too, where one may take the time of the others', async () =
   const shortly = () => 100;
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], shortly));
   asked[0]?.answer(['first']);
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await settle();
+  jest.advanceTimersByTime(60);
+  await settle();
   expect(asked.slice(1).map(({ questions }) => questions)).toEqual([[2, 3], [2], [3]]);
   asked[2]?.answer(['second']);
   expect(await answers[1]).toEqual(['second']);
@@ -142,16 +153,18 @@ it('asks each alone, too, where one may take the time of the others', async () =
 it('uses what connections it may for those who wait behind one that takes long', async () => {
   const batches = opened(3, 20);
   for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  jest.advanceTimersByTime(200);
+  await settle();
   expect(asked.map(({ questions }) => questions.length)).toEqual([1, 16, 16]);
 });
 
 it('tells all of an outage, and goes on', async () => {
   const batches = opened();
   const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
-  asked[0]?.fail(new Error('away'));
+  const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });
+  asked[0]?.fail(away);
   await settle();
-  asked[1]?.fail(new Error('away'));
+  asked[1]?.fail(away);
   const results = await answers;
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   const later = batches.look([4], soon);

@@ -1,6 +1,5 @@
 import type { Lookup } from '@certwright/ct-persistence';
-import { databaseErrorCode } from '@certwright/errors';
-import { canceled, timeUp } from './database-problem';
+import { databaseProblem, timeUp } from './database-problem';
 
 /** @param timeoutMs looked at again once there is a connection; 0 and less: it is too late */
 export type Ask = (text: string, values: unknown[], timeoutMs: () => number) => Promise<unknown[]>;
@@ -104,7 +103,8 @@ export class LookupBatches<Question, Answer> {
     try {
       await this.answer(batch);
     } catch (error) {
-      if (batch.length > 1 && databaseErrorCode(error) === canceled) void askAlone();
+      // What one of them has brought about is nothing to the others.
+      if (batch.length > 1 && databaseProblem(error)?.code !== 'service_outage') void askAlone();
       if (alone === undefined) for (const { fail } of batch) fail(error);
     } finally {
       clearTimeout(timer);

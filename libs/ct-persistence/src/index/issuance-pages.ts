@@ -1,7 +1,7 @@
 import type { Revocation } from '../revocations/revocation-facts';
 import { type IssuancePage, issuancesAt, issuancesBehind } from './issuances-at';
 import type { PageReader } from './page-reader';
-import { findPositions, type Reach } from './runs/find-positions';
+import { endOfRuns, findPositions, type Reach } from './runs/find-positions';
 
 export interface StoredIssuance {
   readonly position: string;
@@ -40,16 +40,17 @@ export async function pageOfKeys(
   { after, limit }: PageRequest,
 ): Promise<IssuancePage> {
   const now = new Date();
+  const end = await endOfRuns(reader, keys);
   const page: StoredIssuance[] = [];
   let from = Number(after);
   let reach: Reach = { where: 'near', looked: 0 };
-  while (page.length < limit && from < Infinity) {
+  while (page.length < limit && from < end - 1) {
     const positions: number[] = [];
     const partitions = new Set<number>();
     const wanted = limit - page.length;
-    while (positions.length < wanted && from < Infinity) {
+    while (positions.length < wanted && from < end - 1) {
       const rest = wanted - positions.length;
-      const found = await findPositions(reader, keys, { after: from, limit: rest, now }, reach);
+      const found = await findPositions(reader, keys, { after: from, limit: rest, now, end }, reach);
       positions.push(...found.positions);
       for (const each of found.partitions) partitions.add(each);
       from = found.upTo;

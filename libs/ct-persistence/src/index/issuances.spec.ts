@@ -174,6 +174,19 @@ it('a page with too many names is cut, behind one issuance at least', async () =
   }
 });
 
+it('so is one with names that take a hundredth of their length to store', async () => {
+  const tail = 'x'.repeat(60);
+  const dnsNames = Array.from({ length: 30_000 }, (_, nth) => `${nth}.${tail}.${tail}.${tail}.com`);
+  await store([1, 2].map(() => anIssuance('long', { dnsNames })));
+  const [{ stored }] = await ct.database.query(
+    'SELECT max(pg_column_size(dns_names)) AS stored FROM ct_issuance',
+  );
+  expect(stored).toBeLessThan(400_000);
+  const { issuances, isCut } = await pageOfKeys(readingAlone(ct.database.manager), [keyOf('long')], first);
+  expect([issuances.map(({ position }) => position), isCut]).toEqual([['1'], true]);
+  expect(issuances[0]?.dnsNames).toEqual(dnsNames);
+});
+
 describe('eight writers beside four pollers, and two mergers that never rest', () => {
   it('each poller sees each issuance exactly once', async () => {
     const perWriter = 10;
@@ -240,7 +253,9 @@ it('keys that are looked up one by one are told nothing behind what another one 
   const reader = readingAlone({ query } as EntityManager, true);
   // The end, then one, then what is new, then the other.
   const { issuances } = await pageOfKeys(reader, [keyOf('one'), keyOf('other')], first);
-  expect(issuances.map(({ position }) => position)).toEqual(['1', '2', '3', '4']);
+  expect(issuances.map(({ position }) => position)).toEqual(['1', '2']);
+  const next = await pageOfKeys(reader, [keyOf('one'), keyOf('other')], { ...first, after: '2' });
+  expect(next.issuances.map(({ position }) => position)).toEqual(['3', '4']);
 });
 
 describe('partitions', () => {

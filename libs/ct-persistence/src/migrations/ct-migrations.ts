@@ -2,7 +2,6 @@ import { Ct1795564800000 } from './1795564800000-ct';
 import { CtFollowing1795565400000 } from './1795565400000-ct-following';
 import { CtRevocation1795651200000 } from './1795651200000-ct-revocation';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
-import { CtPageStatements1795737600000 } from './1795737600000-ct-page-statements';
 
 /** Every migration of the `ct` database, oldest first. */
 export const ctMigrations = [
@@ -10,5 +9,4 @@ export const ctMigrations = [
   CtFollowing1795565400000,
   CtRevocation1795651200000,
   CtPostings1795651300000,
-  CtPageStatements1795737600000,
 ];

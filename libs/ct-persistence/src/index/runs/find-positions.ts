@@ -38,11 +38,12 @@ export interface Reach {
  *
  * @param after positions behind this one
  * @param limit of positions that are of use
+ * @param end `endOfRuns` from before
  */
 export async function findPositions(
   reader: PageReader,
   keys: readonly Buffer[],
-  { after, limit, now }: { after: number; limit: number; now: Date },
+  { after, limit, now, end }: { after: number; limit: number; now: Date; end: number },
   reach: Reach,
 ): Promise<FoundPositions> {
   const numbers = keys.map((key) => keyNumber(key));
@@ -58,7 +59,8 @@ export async function findPositions(
       partitions.add(partition);
       positions.read(`${runEnd} ${nth}`, new BlockReader(postings), numbers[nth] ?? -1);
     }
-  return { ...positions.page(Math.min(...found.map(({ notFrom }) => notFrom)) - 1), partitions };
+  const notFrom = Math.min(end, ...found.map((each) => each.notFrom));
+  return { ...positions.page(notFrom - 1), partitions };
 }
 
 /**
@@ -82,22 +84,22 @@ async function look(
 }
 
 /**
- * Statements of their own may see different states of the runs: what ends after the first one would be known of one key, and not of
- * another one.
+ * Where what is told of several keys ends, exclusive. On a distributed index each is looked for in a statement of its own, which may see
+ * another state of the runs: what ended later would be known of one key, and not of another one.
  */
+export async function endOfRuns(reader: PageReader, keys: readonly Buffer[]): Promise<number> {
+  if (!reader.isSharded || keys.length <= 1) return Infinity;
+  const [row] = await reader.query<{ end: string | null }[]>('SELECT max(to_position) AS end FROM ct_run');
+  return Number(row?.end ?? 0);
+}
+
 async function lookOneByOne(
   reader: PageReader,
   reach: Reach,
   questions: readonly KeyBehind[],
 ): Promise<readonly BlocksOfKey[]> {
-  const [only, ...others] = questions;
-  if (only !== undefined && others.length === 0) return await look(reader, reach, [only]);
-  const [row] = await reader.query<{ end: string | null }[]>('SELECT max(to_position) AS end FROM ct_run');
-  const end = Number(row?.end ?? 0);
-  const after = only?.after ?? 0;
-  if (end <= after + 1) return [];
   const found = await Promise.all(questions.map(async (each) => await look(reader, reach, [each])));
-  return found.flat().map((each) => ({ ...each, notFrom: Math.min(each.notFrom, end) }));
+  return found.flat();
 }
 
 /** Partitions settle and leave every few days: so many in one page are none of that. */

@@ -46,7 +46,7 @@ export function nearStatement(home: Home): RowStatement {
       ${blocks()}
     FROM (
       SELECT home, partition, from_position, to_position, postings
-      FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `home = ${home}`)}) AS block ON true
+      FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `behind.home = ${home}`)}) AS block ON true
       WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
 }
 
