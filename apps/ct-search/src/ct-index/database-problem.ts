@@ -1,7 +1,7 @@
 import { databaseErrorCode, databaseOutage, Problem } from '@certwright/errors';
 
 /** The server's word for a statement whose time is up (query_canceled). */
-export const canceled = '57014';
+const canceled = '57014';
 
 /** What an error of the database means for the caller; undefined: it is a fault of ours. */
 export function databaseProblem(error: unknown): Problem | undefined {

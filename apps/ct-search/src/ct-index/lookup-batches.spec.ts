@@ -150,6 +150,32 @@ it('asks each alone, too, where one may take the time of the others', async () =
   expect(await answers[2]).toEqual(['third']);
 });
 
+it('does not ask alone, while it waits for a connection, for what was answered together', async () => {
+  const connections: (() => void)[] = [];
+  const sent: unknown[][] = [];
+  const batches = new LookupBatches(
+    echo,
+    async (_text, questions, timeoutMs) => {
+      // Together two are asked at once, alone they wait for a connection.
+      if (sent.length > 1) await new Promise<void>((resolve) => connections.push(resolve));
+      if (timeoutMs() <= 0) throw new Error('too late');
+      sent.push(questions);
+      return await new Promise((answer) => setTimeout(answer, 50, questions));
+    },
+    { mostUnderWay: 1 },
+  );
+  const answers = [1, 2, 3].map(async (question) => await batches.look([question], () => 100));
+  for (let ms = 0; ms < 200; ms += 10) {
+    jest.advanceTimersByTime(10);
+    await settle();
+  }
+  expect(connections).toHaveLength(2);
+  for (const free of connections) free();
+  await settle();
+  expect(await Promise.all(answers)).toEqual([[1], [2], [3]]);
+  expect(sent).toEqual([[1], [2, 3]]);
+});
+
 it('uses what connections it may for those who wait behind one that takes long', async () => {
   const batches = opened(3, 20);
   for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);

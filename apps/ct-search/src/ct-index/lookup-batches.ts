@@ -55,10 +55,16 @@ export class LookupBatches<Question, Answer> {
   }
 
   async look(questions: readonly Question[], timeoutMs: () => number): Promise<readonly Answer[]> {
-    return await new Promise((answer, fail) => {
-      this.waiting.push({ questions, timeoutMs, answer, fail });
-      this.sendNext();
-    });
+    let isOver = false;
+    try {
+      return await new Promise((answer, fail) => {
+        // Once it is answered, nothing that has yet to be sent is sent for it.
+        this.waiting.push({ questions, timeoutMs: () => (isOver ? 0 : timeoutMs()), answer, fail });
+        this.sendNext();
+      });
+    } finally {
+      isOver = true;
+    }
   }
 
   private sendNext(): void {
