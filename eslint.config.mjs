@@ -54,6 +54,14 @@ const depConstraints = [
   { sourceTag: 'reach:redis', onlyDependOnLibsWithTags: ['reach:none', 'reach:redis', 'reach:testing'] },
 ];
 
+const testingOnly = { name: '@certwright/testing', message: 'Only specs import testing.' };
+const poolsOfPostgres = {
+  name: 'pg',
+  importNames: ['default', 'Client', 'Pool', 'native'],
+  allowTypeImports: true,
+  message: 'Use DatabasePool of @certwright/postgres: the loss of its connections ends no process.',
+};
+
 export default tseslint.config(
   { ignores: ['dist/**', 'node_modules/**', 'coverage/**', '.certwright/**', '.nx/**'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -148,9 +156,14 @@ export default tseslint.config(
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
-        { paths: [{ name: '@certwright/testing', message: 'Only specs import testing.' }] },
+        { paths: [testingOnly, poolsOfPostgres] },
       ],
     },
+  },
+  {
+    files: ['libs/postgres/src/**/*.ts'],
+    ignores: ['**/*.spec.ts'],
+    rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: [testingOnly] }] },
   },
   prettier,
 );

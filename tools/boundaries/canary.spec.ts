@@ -5,7 +5,7 @@ const root = path.join(__dirname, '../..');
 const boundary = '@nx/enforce-module-boundaries';
 const environment = 'no-restricted-properties';
 const imports = 'no-restricted-imports';
-const testingOnly = '@typescript-eslint/no-restricted-imports';
+const restricted = '@typescript-eslint/no-restricted-imports';
 const syntax = 'no-restricted-syntax';
 
 interface Case {
@@ -114,7 +114,13 @@ const refused: readonly Case[] = [
     what: 'product code importing testing',
     filePath: 'apps/orders-v3/src/canary.ts',
     text: uses('@certwright/testing'),
-    rule: testingOnly,
+    rule: restricted,
+  },
+  {
+    what: 'a pool whose lost connections end the process',
+    filePath: 'apps/ct-search/src/canary.ts',
+    text: `import { Pool } from 'pg';\nconsole.log(Pool);\n`,
+    rule: restricted,
   },
   {
     what: 'reading the environment outside config.ts',

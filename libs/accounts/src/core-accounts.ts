@@ -1,4 +1,4 @@
-import { Pool } from 'pg';
+import { DatabasePool } from '@certwright/postgres';
 import type { SearchKey } from './search-key';
 
 export interface CoreAccountsOptions {
@@ -25,12 +25,12 @@ export class CoreAway extends Error {
  * be there when the process starts, and may go and come back.
  */
 export class CoreAccounts {
-  readonly #pool: Pool;
+  readonly #pool: DatabasePool;
   readonly #timeoutMs: number;
 
   constructor({ url, applicationName, poolSize, statementTimeoutMs }: CoreAccountsOptions) {
     this.#timeoutMs = statementTimeoutMs;
-    this.#pool = new Pool({
+    this.#pool = new DatabasePool({
       connectionString: url,
       application_name: applicationName,
       max: poolSize,
@@ -40,8 +40,6 @@ export class CoreAccounts {
       query_timeout: 1.5 * statementTimeoutMs,
       keepAlive: true,
     });
-    // A connection that ends while it rests is replaced when one is needed; without a listener it would end the process.
-    this.#pool.on('error', () => undefined);
   }
 
   /**

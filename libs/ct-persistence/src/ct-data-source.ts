@@ -1,3 +1,4 @@
+import { databaseDriver } from '@certwright/postgres';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { ctEntities } from './ct-entities';
 import { ctMigrations } from './migrations/ct-migrations';
@@ -20,6 +21,7 @@ const connectTimeoutMs = 5_000;
 export function ctDataSourceOptions(database: CtDatabase): DataSourceOptions {
   return {
     type: 'postgres',
+    driver: databaseDriver,
     url: database.url,
     applicationName: database.applicationName,
     poolSize: database.poolSize,

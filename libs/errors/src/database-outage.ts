@@ -40,7 +40,11 @@ const outageMessages = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
   'Client has encountered a connection error',
+  'Client was closed and is not queryable',
   'Query read timeout',
+  // TypeORM releases the runner of a transaction when its connection is lost between two statements.
+  'Query runner already released',
+  'provided by a query runner was already released',
 ];
 
 /** Seconds after which a caller may try again. */

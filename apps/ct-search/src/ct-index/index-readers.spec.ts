@@ -1,6 +1,6 @@
 import { SettledHomes } from '@certwright/ct-persistence';
 import { createLogger } from '@certwright/service';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
 import { IndexReader, IndexReaders } from './index-readers';
 
 jest.setTimeout(30_000);
@@ -87,5 +87,32 @@ it('gives up on a server that does not answer any more, and goes on with another
     await expect(within(400).query('SELECT 1 AS one')).resolves.toEqual([{ one: 1 }]);
   } finally {
     process.kill(pid, 'SIGCONT');
+  }
+});
+
+it('survives the loss of the connection under a statement, and goes on with another one', async () => {
+  const url = new URL(database.url);
+  const link = await severableLink({ host: url.hostname, port: Number(url.port) });
+  url.host = `127.0.0.1:${link.port}`;
+  const log = createLogger('spec', 'silent');
+  const cuttable = new IndexReaders({ url: url.href, poolSize: 1, isSharded: false, log });
+  const reader = cuttable.within({ kind: 'spec', timeLimitMs: 20_000 });
+  try {
+    const outcome = expect(reader.query('SELECT pg_sleep(60)')).rejects.toMatchObject({
+      code: 'service_outage',
+    });
+    await eventually(async () => {
+      const asleep = await database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+      );
+      expect(asleep).toHaveLength(1);
+    });
+    link.cut();
+    await outcome;
+    link.mend();
+    expect(await reader.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  } finally {
+    await cuttable.close();
+    await link.close();
   }
 });

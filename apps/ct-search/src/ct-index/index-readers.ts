@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-persistence';
+import { DatabasePool } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
-import { Pool, type QueryConfig } from 'pg';
+import type { QueryConfig } from 'pg';
 import { databaseProblem, timeUp } from './database-problem';
 import { type Ask, type BatchLimits, LookupBatches } from './lookup-batches';
 
@@ -37,7 +38,7 @@ class IndexPool {
   private readonly batches = new Map<unknown, unknown>();
 
   constructor(
-    private readonly pool: Pick<Pool, 'connect' | 'end'>,
+    private readonly pool: Pick<DatabasePool, 'connect' | 'end'>,
     private readonly limits: BatchLimits,
   ) {}
 
@@ -156,7 +157,7 @@ export class IndexReaders {
 
   private openPool(timeLimitMs: number): IndexPool {
     const { url, poolSize, isSharded, log } = this.database;
-    const pool = new Pool({
+    const pool = new DatabasePool({
       connectionString: url,
       application_name: 'ct-search',
       max: poolSize,
@@ -166,7 +167,6 @@ export class IndexReaders {
       statement_timeout: timeLimitMs,
       options: pageSession,
     });
-    // Without a listener the loss of a connection that nobody uses would end the process.
     pool.on('error', (error) => log.warn({ err: error }, 'a connection to the ct database is lost'));
     const mostUnderWay = Math.max(1, Math.floor(poolSize * shareOfBatches));
     return new IndexPool(pool, isSharded ? { mostUnderWay: poolSize, mostAtOnce: 1 } : { mostUnderWay });

@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { CoreDatabaseFixture } from '../testing/core-database';
 import { coreDataSource } from '../core-data-source';
 import { databaseOutage } from '@certwright/errors';
@@ -32,6 +33,21 @@ describe('databaseOutage', () => {
   it('is a service_outage when the server ends the connection', async () => {
     const error = await errorOf(
       async () => await core.database.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+    );
+    expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
+  });
+
+  it('is a service_outage when a transaction loses its connection between two statements', async () => {
+    const error = await errorOf(
+      async () =>
+        await core.transactions.run(async (tx) => {
+          const client = (await tx.queryRunner?.connect()) as Client;
+          const [{ pid }] = await tx.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+          const lost = new Promise((resolve) => client.once('end', resolve));
+          await core.database.query('SELECT pg_terminate_backend($1)', [pid]);
+          await lost;
+          await tx.query('SELECT 1');
+        }),
     );
     expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
   });

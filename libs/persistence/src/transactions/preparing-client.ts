@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
-import * as pg from 'pg';
+import { DatabaseClient, databaseDriver, DatabasePool } from '@certwright/postgres';
+import type * as pg from 'pg';
 
 type Callback = (error: Error, result: pg.QueryResult) => void;
 
@@ -8,7 +9,7 @@ type Callback = (error: Error, result: pg.QueryResult) => void;
  * Prepares every statement that has parameters, once per connection: PostgreSQL then neither parses nor plans it again,
  * which for our short statements is most of their cost. The texts are constants of the code, so their number is bounded.
  */
-class PreparingClient extends pg.Client {
+class PreparingClient extends DatabaseClient {
   /** Without an answer for so long, ms, the server is gone, whatever TCP still believes. */
   private readonly patienceMs: number;
   private patience: NodeJS.Timeout | undefined;
@@ -64,11 +65,11 @@ function nameOf(text: string): string {
   return name;
 }
 
-class PreparingPool extends pg.Pool {
+class PreparingPool extends DatabasePool {
   constructor(config: pg.PoolConfig) {
-    super({ ...config, Client: PreparingClient } as pg.PoolConfig);
+    super(config, PreparingClient);
   }
 }
 
 /** What TypeORM takes for the package `pg`. */
-export const preparingDriver = { ...pg, Client: PreparingClient, Pool: PreparingPool };
+export const preparingDriver = { ...databaseDriver, Client: PreparingClient, Pool: PreparingPool };

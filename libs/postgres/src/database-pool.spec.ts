@@ -1,0 +1,70 @@
+import { eventually, type SeverableLink, severableLink, testDatabase } from '@certwright/testing';
+import { DatabasePool } from './database-pool';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let link: SeverableLink;
+let pool: DatabasePool;
+
+beforeEach(async () => {
+  database = await testDatabase();
+  const url = new URL(database.url);
+  link = await severableLink({ host: url.hostname, port: Number(url.port) });
+  url.host = `127.0.0.1:${link.port}`;
+  pool = new DatabasePool({ connectionString: url.href, max: 1 });
+});
+afterEach(async () => {
+  await pool.end();
+  await link.close();
+  await database.dispose();
+});
+
+const one = async () => (await pool.query<{ one: number }>('SELECT 1 AS one')).rows;
+
+/** Ends the session from the server's side, as an immediate shutdown does. */
+async function terminate(): Promise<void> {
+  await database.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}
+
+describe.each([
+  ['the server ends it', async () => await terminate()],
+  ['its network connection is cut', async () => await Promise.resolve(link.cut())],
+])('a connection that is lost when %s', (_how, lose) => {
+  it('rejects the statement under way', async () => {
+    const client = await pool.connect();
+    const slept = client.query('SELECT pg_sleep(60)').catch((error: unknown) => error);
+    await eventually(async () => {
+      const asleep = await database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+      );
+      expect(asleep).toHaveLength(1);
+    });
+    await lose();
+    expect(await slept).toBeInstanceOf(Error);
+    client.release(true);
+    link.mend();
+    expect(await one()).toEqual([{ one: 1 }]);
+  });
+
+  it('rejects the next statement of whoever has checked it out', async () => {
+    const client = await pool.connect();
+    const ended = new Promise((resolve) => client.once('end', resolve));
+    await lose();
+    await ended;
+    await expect(client.query('SELECT 1')).rejects.toThrow();
+    client.release(true);
+    link.mend();
+    expect(await one()).toEqual([{ one: 1 }]);
+  });
+
+  it('is replaced when it was idle', async () => {
+    await one();
+    const gone = new Promise((resolve) => pool.once('remove', resolve));
+    await lose();
+    await gone;
+    link.mend();
+    expect(await one()).toEqual([{ one: 1 }]);
+  });
+});

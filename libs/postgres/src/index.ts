@@ -1,0 +1,1 @@
+export { DatabaseClient, DatabasePool, databaseDriver } from './database-pool';
