@@ -154,10 +154,7 @@ export default tseslint.config(
     files: ['**/*.ts'],
     ignores: ['libs/testing/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
     rules: {
-      '@typescript-eslint/no-restricted-imports': [
-        'error',
-        { paths: [testingOnly, poolsOfPostgres] },
-      ],
+      '@typescript-eslint/no-restricted-imports': ['error', { paths: [testingOnly, poolsOfPostgres] }],
     },
   },
   {
