@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { lowestNodeCheck } from './lowest-node.mjs';
 
 const require = createRequire(import.meta.url);
 export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -34,7 +35,9 @@ export function bundleOptions(entryPoints, outdir) {
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    target: 'node20',
+    // Syntax that an older Node.js parses, so that the check of its version runs and says what is wrong.
+    target: 'node18',
+    banner: { js: lowestNodeCheck(path.basename(outdir)) },
     packages: 'external',
     // Workspace aliases look like packages; they are ours and belong inside the bundle.
     plugins: [workspaceAliases(), decoratorMetadata],

