@@ -1,13 +1,10 @@
 // @ts-check
 // The whole system on one machine: stores, migrations, peers, apps, in this order; and back again in the opposite one.
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { run } from '../embedded/child.mjs';
 import { LOOPBACK } from '../embedded/ports.mjs';
 import { clearPostgres } from '../embedded/postgres.mjs';
 import { clearRedis } from '../embedded/redis.mjs';
-import { apps, bundleFolder, gatewayFolder } from './apps.mjs';
+import { apps } from './apps.mjs';
 import {
   caAccountKeysFile,
   dnsUpdateKey,
@@ -20,21 +17,13 @@ import {
   writeState,
 } from './home.mjs';
 import { keepRunning } from './keep-running.mjs';
+import { bundleAll, makeGatewayKeys, migrate } from './programs.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
 import { appService, assignPorts, postgresService, redisService } from './services.mjs';
 import { announcement, describe } from './start-state.mjs';
 import { stopRequest } from './stop-request.mjs';
-import { installPackages, nodeBinary, workspaceRoot } from './workspace.mjs';
+import { installPackages, nodeBinary } from './workspace.mjs';
 
-/** Programs that run once and end. */
-const TOOLS = {
-  migrate: 'tools/migrate/main.ts',
-  admin: 'tools/admin/main.ts',
-  gatewayKeys: 'tools/gateway-keys/main.ts',
-};
-/** A migration may have to rewrite a table of a sandbox that has been used for long. */
-const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
-const GATEWAY_KEYS_TIMEOUT_MS = 60_000;
 /** Beside the core database, on the embedded server. */
 const CT_DATABASE = 'certwright_ct';
 const SIGNAL_DELIVERY_MS = 100;
@@ -92,7 +81,8 @@ async function startAll(signal, undo) {
   const taken = new Set();
 
   const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
-  await migrate(node, stores, signal);
+  const isOurs = stores.embedded.includes('postgres') && !process.env.CT_DATABASE_URL;
+  await migrate(node, stores, { create: isOurs, signal });
   await makeGatewayKeys(node, signal);
 
   const port = await assignPorts(apps, taken);
@@ -161,41 +151,6 @@ async function startTogether(services, signal, undo) {
     stops.push(await keepRunning(service, { report: say, signal: stop }));
   });
   await together(signal, tasks);
-}
-
-async function bundleAll() {
-  // Only here: esbuild and swc exist once the packages are installed.
-  const { bundle } = await import('../build/bundle.mjs');
-  const sources = [...apps.map(({ source }) => source), ...Object.values(TOOLS)];
-  await Promise.all(sources.map((source) => bundle({ main: source }, bundleFolder(source))));
-  // Its helper process would stay for as long as we do.
-  await createRequire(import.meta.url)('esbuild').stop();
-}
-
-/**
- * @param {string} node
- * @param {{ databaseUrl: string, ctDatabaseUrl: string, embedded: readonly string[] }} stores
- * @param {AbortSignal} signal
- */
-async function migrate(node, { databaseUrl, ctDatabaseUrl, embedded }, signal) {
-  const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
-  const env = { ...process.env, DATABASE_URL: databaseUrl, CT_DATABASE_URL: ctDatabaseUrl };
-  const isOurs = embedded.includes('postgres') && !process.env.CT_DATABASE_URL;
-  const create = isOurs ? ['--create'] : [];
-  await run(node, ['--enable-source-maps', program, ...create], {
-    env,
-    signal,
-    timeoutMs: MIGRATIONS_TIMEOUT_MS,
-  });
-}
-
-/**
- * @param {string} node
- * @param {AbortSignal} signal
- */
-async function makeGatewayKeys(node, signal) {
-  const program = path.join(workspaceRoot, bundleFolder(TOOLS.gatewayKeys), 'main.js');
-  await run(node, [program, gatewayFolder(home)], { signal, timeoutMs: GATEWAY_KEYS_TIMEOUT_MS });
 }
 
 /**

@@ -1,0 +1,48 @@
+// @ts-check
+// The programs of the system: how all are built, and those that run once before the processes start.
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { run } from '../embedded/child.mjs';
+import { apps, bundleFolder, gatewayFolder } from './apps.mjs';
+import { home } from './home.mjs';
+import { workspaceRoot } from './workspace.mjs';
+
+/** Programs that run once and end. */
+const TOOLS = {
+  migrate: 'tools/migrate/main.ts',
+  admin: 'tools/admin/main.ts',
+  gatewayKeys: 'tools/gateway-keys/main.ts',
+};
+/** A migration may have to rewrite a table of a sandbox that has been used for long. */
+const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
+const GATEWAY_KEYS_TIMEOUT_MS = 60_000;
+
+export async function bundleAll() {
+  // Only here: esbuild and swc exist once the packages are installed.
+  const { bundle } = await import('../build/bundle.mjs');
+  const sources = [...apps.map(({ source }) => source), ...Object.values(TOOLS)];
+  await Promise.all(sources.map((source) => bundle({ main: source }, bundleFolder(source))));
+  // Its helper process would stay for as long as we do.
+  await createRequire(import.meta.url)('esbuild').stop();
+}
+
+/**
+ * @param {string} node
+ * @param {{ databaseUrl: string, ctDatabaseUrl: string }} stores
+ * @param {{ create: boolean, signal: AbortSignal }} how create: databases that do not exist are created
+ */
+export async function migrate(node, { databaseUrl, ctDatabaseUrl }, { create, signal }) {
+  const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
+  const env = { ...process.env, DATABASE_URL: databaseUrl, CT_DATABASE_URL: ctDatabaseUrl };
+  const args = ['--enable-source-maps', program, ...(create ? ['--create'] : [])];
+  await run(node, args, { env, signal, timeoutMs: MIGRATIONS_TIMEOUT_MS });
+}
+
+/**
+ * @param {string} node
+ * @param {AbortSignal} signal
+ */
+export async function makeGatewayKeys(node, signal) {
+  const program = path.join(workspaceRoot, bundleFolder(TOOLS.gatewayKeys), 'main.js');
+  await run(node, [program, gatewayFolder(home)], { signal, timeoutMs: GATEWAY_KEYS_TIMEOUT_MS });
+}
