@@ -35,3 +35,41 @@ it('answers 503 with when to come back while the ct database is away, and goes o
     await link?.close();
   }
 });
+
+it('stays ready for anonymous queries while the core database is away, and answers 503 to queries with a key', async () => {
+  let link: SeverableLink | undefined;
+  const search = await RunningSearch.start(async (databaseUrl) => {
+    const url = new URL(databaseUrl);
+    link = await severableLink({ host: url.hostname, port: Number(url.port) });
+    url.host = `127.0.0.1:${link.port}`;
+    return { DATABASE_URL: url.href };
+  });
+  try {
+    await search.store(anIssuance('example.com'));
+    const headers = await search.key();
+    const running = { ready: true, state: 'running' };
+    expect(await search.readiness.report()).toEqual({
+      ...running,
+      checks: { 'ct database': 'ok', 'core database': 'ok' },
+    });
+    link?.cut();
+    expect(await search.readiness.report()).toEqual({
+      ...running,
+      checks: { 'ct database': 'ok', 'core database': 'failed' },
+      degraded: ['core database'],
+    });
+    expect((await search.get('/readyz')).status).toBe(200);
+    expect((await search.get(query)).json).toHaveLength(1);
+    const refused = await search.get(query, headers);
+    expect([refused.status, refused.json.code]).toEqual([503, 'service_outage']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    link?.mend();
+    await eventually(async () => expect((await search.get(query, headers)).status).toBe(200), {
+      withinMs: 10_000,
+    });
+    expect(await search.readiness.report()).not.toHaveProperty('degraded');
+  } finally {
+    await search.stop();
+    await link?.close();
+  }
+});

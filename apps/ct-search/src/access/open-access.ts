@@ -30,7 +30,8 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     statementTimeoutMs: config.KEY_TIMEOUT,
   });
   running.opened('core database', () => accounts.close());
-  readiness.add('core database', () => accounts.check());
+  // Queries without a key need nothing of it; those with one are answered 503 meanwhile.
+  readiness.add('core database', () => accounts.check(), { isRequired: false });
   const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
   running.opened('redis', () => redis.close());
   const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());

@@ -53,6 +53,15 @@ describe('the operations server', () => {
     });
   });
 
+  it('GET /readyz answers 200 and names what failed when the process does part of its work without', async () => {
+    databaseIsAway = false;
+    readiness.add('redis', () => Promise.reject(new Error('ECONNREFUSED')), { isRequired: false });
+    expect(await get('/readyz')).toMatchObject({
+      status: 200,
+      body: '{"ready":true,"state":"running","degraded":["redis"],"checks":{"database":"ok","redis":"failed"}}',
+    });
+  });
+
   it('GET /metrics shows the process, requests by route pattern, and what the application adds', async () => {
     metrics.observeRequest({ method: 'GET', route: '/orders/:name', status: 200, seconds: 0.02 });
     metrics.observeRequest({ method: 'BREW', route: undefined, status: 404, seconds: 0.001 });

@@ -5,6 +5,13 @@ export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: 'starting' | 'running' | 'stopping';
   readonly checks: Readonly<Record<string, 'ok' | 'failed' | 'timeout'>>;
+  /** What has failed although the process is ready: it does part of its work without. Left out when there is none. */
+  readonly degraded?: readonly string[];
+}
+
+export interface CheckOptions {
+  /** False: a process does part of its work without it, and stays ready. Default: true. */
+  readonly isRequired?: boolean;
 }
 
 export interface ReadinessOptions {
@@ -20,7 +27,7 @@ export interface ReadinessOptions {
 
 /** Whether this process should get requests now. Not whether it lives: a process whose database is away is alive. */
 export class Readiness {
-  readonly #checks = new Map<string, ReadinessCheck>();
+  readonly #checks = new Map<string, { readonly check: ReadinessCheck; readonly isRequired: boolean }>();
   readonly #options: Required<ReadinessOptions>;
   #state: ReadinessReport['state'] = 'starting';
   #last: { readonly report: Promise<ReadinessReport>; readonly untilMs: number } | undefined;
@@ -35,8 +42,8 @@ export class Readiness {
     };
   }
 
-  add(name: string, check: ReadinessCheck): void {
-    this.#checks.set(name, check);
+  add(name: string, check: ReadinessCheck, { isRequired = true }: CheckOptions = {}): void {
+    this.#checks.set(name, { check, isRequired });
     this.#last = undefined;
   }
 
@@ -61,10 +68,13 @@ export class Readiness {
   async #runChecks(): Promise<ReadinessReport> {
     const state = this.#state;
     const results = await Promise.all(
-      [...this.#checks].map(async ([name, check]) => [name, await this.#run(name, check)] as const),
+      [...this.#checks].map(async ([name, { check }]) => [name, await this.#run(name, check)] as const),
     );
-    const ready = state === 'running' && results.every(([, result]) => result === 'ok');
-    return { ready, state, checks: Object.fromEntries(results) };
+    const failed = results.flatMap(([name, result]) => (result === 'ok' ? [] : [name]));
+    const isRequired = (name: string) => this.#checks.get(name)?.isRequired ?? true;
+    const ready = state === 'running' && !failed.some(isRequired);
+    const checks = Object.fromEntries(results);
+    return ready && failed.length > 0 ? { ready, state, degraded: failed, checks } : { ready, state, checks };
   }
 
   async #run(name: string, check: ReadinessCheck): Promise<'ok' | 'failed' | 'timeout'> {
