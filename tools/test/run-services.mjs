@@ -71,8 +71,9 @@ export async function startServices(folder) {
 /**
  * Ends whatever still runs for this run, in whichever group it is, and removes its files. Not from within the run itself.
  * @param {string} folder
+ * @param {{ keepFiles?: boolean }} [how]
  */
-export async function clearRun(folder) {
+export async function clearRun(folder, { keepFiles = false } = {}) {
   // Again until nobody is found: one of them may have started another while we looked.
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
     const offspring = processesToldOf('CERTWRIGHT_TEST_RUN', folder);
@@ -82,6 +83,7 @@ export async function clearRun(folder) {
     await endAll(servers, 'SIGQUIT');
     if (offspring.length + servers.length === 0) break;
   }
+  if (keepFiles) return;
   // A killed initdb's own children may still be writing.
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

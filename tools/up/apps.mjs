@@ -5,7 +5,7 @@ import path from 'node:path';
 import { LOOPBACK } from '../embedded/ports.mjs';
 
 /** The zone to which customers would delegate approvals; in the sandbox the demo DNS answers for it. */
-const APPROVAL_ZONE = 'approval.example.net';
+export const APPROVAL_ZONE = 'approval.example.net';
 /** The sandbox's world is this machine: its web servers and webhook receivers are allowed to be on loopback. */
 const ALLOWED_NETWORKS = '127.0.0.0/8,::1/128';
 /** Sender of every mail, as callers are told too. */

@@ -1,0 +1,103 @@
+// @ts-check
+// What befalls PostgreSQL and Redis. Each fault resolves when it is over: a restarted server takes connections again.
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { commandLine, isGone, processesIn, send } from '../embedded/process.mjs';
+import { places } from '../up/home.mjs';
+
+const STOP_WITHIN_MS = 60_000;
+
+/**
+ * @typedef {import('./platform.mjs').Stores} Stores
+ * @typedef {{ name: string, strike: (stores: Stores, downMs: number, random: () => number) => Promise<void> }} Fault
+ */
+
+/** The server ends and is started again. @type {readonly Fault[]} */
+export const postgresRestarts = [
+  .../** @type {const} */ (['SIGQUIT', 'SIGKILL', 'SIGINT']).map((signal) => ({
+    name: `postmaster ${signal}`,
+    strike: async (/** @type {Stores} */ stores, /** @type {number} */ downMs) => {
+      const { pid } = stores.postgres().child;
+      send(pid, signal);
+      await gone(pid);
+      await delay(downMs);
+      await stores.restartPostgres();
+    },
+  })),
+  {
+    name: 'every process of PostgreSQL SIGKILL',
+    strike: async (stores, downMs) => {
+      await stores.postgres().kill();
+      await delay(downMs);
+      await stores.restartPostgres();
+    },
+  },
+];
+
+/** The server stays, or recovers by itself. @type {readonly Fault[]} */
+export const postgresDisturbances = [
+  {
+    name: 'one backend SIGKILL',
+    strike: async (_stores, _downMs, random) => {
+      const backends = clientBackends();
+      const victim = backends[Math.floor(random() * backends.length)];
+      if (victim !== undefined) send(victim, 'SIGKILL');
+    },
+  },
+  {
+    name: 'every backend SIGTERM',
+    strike: async () => clientBackends().forEach((pid) => send(pid, 'SIGTERM')),
+  },
+  {
+    name: 'every process of PostgreSQL SIGSTOP',
+    strike: async (_stores, downMs) => await freeze(everyPostgres(), downMs),
+  },
+  {
+    name: 'every backend SIGSTOP',
+    strike: async (_stores, downMs) => await freeze(clientBackends(), downMs),
+  },
+];
+
+/** @type {readonly Fault[]} */
+export const redisRestarts = /** @type {const} */ (['SIGKILL', 'SIGTERM', 'SIGQUIT']).map((signal) => ({
+  name: `Redis ${signal}`,
+  strike: async (stores, downMs) => {
+    const { pid } = stores.redis().child;
+    send(pid, signal);
+    await gone(pid);
+    await delay(downMs);
+    await stores.restartRedis();
+  },
+}));
+
+/** @type {readonly Fault[]} */
+export const redisDisturbances = [
+  {
+    name: 'Redis SIGSTOP',
+    strike: async (stores, downMs) => await freeze([stores.redis().child.pid], downMs),
+  },
+];
+
+/** @param {number} pid */
+async function gone(pid) {
+  if (!(await isGone(pid, STOP_WITHIN_MS))) throw new Error(`process ${pid} does not end`);
+}
+
+/**
+ * @param {readonly number[]} pids
+ * @param {number} ms
+ */
+async function freeze(pids, ms) {
+  for (const pid of pids) send(pid, 'SIGSTOP');
+  await delay(ms);
+  for (const pid of pids) send(pid, 'SIGCONT');
+}
+
+function everyPostgres() {
+  return processesIn(path.join(places.postgres, 'data'), 'postgres');
+}
+
+/** Their titles name the client's address: "postgres: certwright certwright 127.0.0.1(51234) idle". */
+function clientBackends() {
+  return everyPostgres().filter((pid) => / 127\.0\.0\.1\(\d+\)/.test(commandLine(pid)));
+}

@@ -1,0 +1,138 @@
+// @ts-check
+// Every process that `npm start` runs, without its supervisor: a process that ends stays ended. PostgreSQL and Redis are
+// the run's own.
+import path from 'node:path';
+import { httpProbe } from '../embedded/child.mjs';
+import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
+import { startPostgres } from '../embedded/postgres.mjs';
+import { redisBinary } from '../embedded/redis-binaries.mjs';
+import { startRedis } from '../embedded/redis.mjs';
+import { apps } from '../up/apps.mjs';
+import { caAccountKeysFile, dnsUpdateKey, home, places, sealingKeysFile } from '../up/home.mjs';
+import { bundleAll, makeGatewayKeys, migrate } from '../up/programs.mjs';
+import { sandboxAccount } from '../up/sandbox-account.mjs';
+import { appService } from '../up/services.mjs';
+import { workspaceRoot } from '../up/workspace.mjs';
+import { until } from './until.mjs';
+
+const CT_DATABASE = 'certwright_ct';
+/** Away from the ports of `npm start`, and from those that the kernel gives to clients. */
+const PORTS = { first: 10_000, range: 15_000 };
+/** Crash recovery, reconnecting, and a machine that does other things as well. */
+const READY_WITHIN_MS = 120_000;
+
+/** No limit stands in the way of the load. Processes take what they know. */
+const UNLIMITED = {
+  READS_PER_S: '100000',
+  WRITES_PER_S: '100000',
+  REQUESTS_PER_S: '100000',
+  ANONYMOUS_PER_S: '100000',
+  ANONYMOUS_PER_MIN: '1000000',
+  ANONYMOUS_SINGLE_PER_HOUR: '10000000',
+  ANONYMOUS_SUBDOMAINS_PER_HOUR: '10000000',
+  INSTALLATION_TESTS_PER_MIN: '100000',
+};
+
+/**
+ * @typedef {object} Stores
+ * @property {() => import('../embedded/postgres.mjs').Postgres} postgres the server that runs now
+ * @property {() => import('../embedded/redis.mjs').Redis} redis
+ * @property {() => Promise<void>} restartPostgres at the same port, with the same data
+ * @property {() => Promise<void>} restartRedis at the same port, empty
+ *
+ * @typedef {object} Platform
+ * @property {Stores} stores
+ * @property {(app: string, port: string) => string} url of an app's HTTP port
+ * @property {(app: string, port: string) => number} port
+ * @property {{ account_id: string, api_key: string }} account
+ * @property {import('../up/apps.mjs').DnsUpdateKey} dnsUpdateKey
+ * @property {() => string[]} ended what has ended, and how
+ * @property {() => Promise<void>} untilReady
+ */
+
+/**
+ * @param {{ node: string, signal: AbortSignal, say: (line: string) => void }} how node: runs the processes
+ * @returns {Promise<Platform>}
+ */
+export async function startPlatform({ node, signal, say }) {
+  say('building');
+  await bundleAll();
+  say('starting PostgreSQL, Redis and every process');
+  const stores = await startStores(signal);
+  const databaseUrl = stores.postgres().url();
+  const ctDatabaseUrl = stores.postgres().url(CT_DATABASE);
+  await migrate(node, { databaseUrl, ctDatabaseUrl }, { create: true, signal });
+  await makeGatewayKeys(node, signal);
+  Object.assign(process.env, UNLIMITED);
+  const port = await ports();
+  const key = dnsUpdateKey();
+  const deployment = {
+    ...{ home, databaseUrl, ctDatabaseUrl, redisUrl: stores.redis().url },
+    ...{ sealingKeysFile: sealingKeysFile(), caAccountKeysFile: caAccountKeysFile(), dnsUpdateKey: key },
+    logLevel: 'info',
+    port,
+  };
+  const start = async (/** @type {import('../up/apps.mjs').App} */ app) => {
+    const { child } = await appService(app, deployment, node).start(signal);
+    return { app, child };
+  };
+  const peers = await Promise.all(apps.filter(({ peer }) => peer).map(start));
+  const others = await Promise.all(apps.filter(({ peer }) => !peer).map(start));
+  const processes = [...peers, ...others];
+  /** @type {string[]} */
+  const ended = [];
+  for (const { app, child } of processes) void child.ended.then((how) => ended.push(`${app.name} (${how})`));
+  const url = (/** @type {string} */ app, /** @type {string} */ name) =>
+    `http://${LOOPBACK}:${port(app, name)}`;
+  const ordersApi = url('orders-v3', 'http');
+  const account = await sandboxAccount({ known: undefined, ordersApi, node, databaseUrl, signal });
+  const untilReady = async () => {
+    const waits = apps.map(async ({ name, health }) => {
+      const probe = httpProbe(`${url(name, health.port)}${health.path}`);
+      await until(async () => ended.length > 0 || (await probe()), {
+        what: `${name} to be ready`,
+        withinMs: READY_WITHIN_MS,
+      });
+    });
+    await Promise.all(waits);
+  };
+  return { stores, url, port, account, dnsUpdateKey: key, ended: () => [...ended], untilReady };
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @returns {Promise<Stores>}
+ */
+async function startStores(signal) {
+  const ports = { postgres: await freePort(), redis: await freePort() };
+  const cache = path.join(workspaceRoot, '.certwright/redis-binaries');
+  const binary = await redisBinary({ cache, signal });
+  const postgres = () =>
+    startPostgres({ workspaceRoot, folder: places.postgres, port: ports.postgres, signal });
+  const redis = () => startRedis({ binary, folder: places.redis, port: ports.redis, signal });
+  const running = { postgres: await postgres(), redis: await redis() };
+  return {
+    postgres: () => running.postgres,
+    redis: () => running.redis,
+    restartPostgres: async () => void (running.postgres = await postgres()),
+    restartRedis: async () => void (running.redis = await redis()),
+  };
+}
+
+/** @returns {Promise<(app: string, port: string) => number>} */
+async function ports() {
+  const taken = new Set();
+  /** @type {Map<string, number>} */
+  const given = new Map();
+  const first = PORTS.first + Math.floor(Math.random() * PORTS.range);
+  for (const app of apps) {
+    for (const [name, { udp }] of Object.entries(app.ports)) {
+      given.set(`${app.name} ${name}`, await preferredPort(first, { udp, taken }));
+    }
+  }
+  return (app, name) => {
+    const port = given.get(`${app} ${name}`);
+    if (port === undefined) throw new Error(`The app ${app} has no port "${name}".`);
+    return port;
+  };
+}

@@ -1,0 +1,87 @@
+// @ts-check
+import { setTimeout as delay } from 'node:timers/promises';
+import { run } from '../embedded/child.mjs';
+import { Customer } from './customer.mjs';
+import { postgresDisturbances, postgresRestarts, redisDisturbances, redisRestarts } from './inject.mjs';
+import { startLoad } from './load.mjs';
+import { startPlatform } from './platform.mjs';
+
+/** A fault begins at any moment within this time, ms, and lasts up to that long. */
+const WITHIN_MS = 1_500;
+const LONGEST_MS = 3_000;
+
+/**
+ * @param {{ count: number, seed: number, node: string, signal: AbortSignal, say: (line: string) => void }} how
+ * @throws {Error} when a process has ended, or does not work although PostgreSQL and Redis do
+ */
+export async function rounds({ count, seed, node, signal, say }) {
+  const { stdout } = await run(node, ['--version']);
+  say(`${count} rounds, seed ${seed}, processes on Node.js ${stdout.trim()}`);
+  const random = randomFrom(seed);
+  const platform = await startPlatform({ node, signal, say });
+  const customer = new Customer(platform);
+  try {
+    await customer.setUp();
+    say(`before: ${await customer.checkWork()}`);
+    for (let round = 1; round <= count; round += 1) {
+      signal.throwIfAborted();
+      const load = startLoad(customer);
+      const postgres = strikes(platform, random, postgresDisturbances, postgresRestarts);
+      const redis = strikes(platform, random, redisDisturbances, redisRestarts);
+      say(`round ${round}: ${[...postgres.names, ...redis.names].join(', ')}`);
+      await Promise.all([postgres.run(), redis.run()]);
+      const begun = Date.now();
+      await platform.untilReady();
+      const ready = ((Date.now() - begun) / 1000).toFixed(1);
+      await load.stop();
+      say(load.counts());
+      requireAlive(platform);
+      say(`  ready after ${ready} s; then ${await customer.checkWork()}`);
+      requireAlive(platform);
+      if (load.faults().length > 0)
+        throw new Error(`answered as faults of ours:\n${load.faults().join('\n')}`);
+    }
+    say(`No process has ended.`);
+  } finally {
+    customer.close();
+  }
+}
+
+/** @param {import('./platform.mjs').Platform} platform */
+function requireAlive({ ended }) {
+  if (ended().length > 0) throw new Error(`ended: ${ended().join(', ')}`);
+}
+
+/**
+ * One disturbance and one restart of a store, each at a moment of its own.
+ * @param {import('./platform.mjs').Platform} platform
+ * @param {() => number} random
+ * @param {...readonly import('./inject.mjs').Fault[]} kinds
+ */
+function strikes({ stores }, random, ...kinds) {
+  const chosen = kinds.map((faults) => ({
+    fault: /** @type {import('./inject.mjs').Fault} */ (faults[Math.floor(random() * faults.length)]),
+    afterMs: random() * WITHIN_MS,
+    downMs: random() * LONGEST_MS,
+  }));
+  return {
+    names: chosen.map(({ fault, downMs }) => `${fault.name} (${(downMs / 1000).toFixed(1)} s)`),
+    run: async () => {
+      for (const { fault, afterMs, downMs } of chosen) {
+        await delay(afterMs);
+        await fault.strike(stores, downMs, random);
+      }
+    },
+  };
+}
+
+/** mulberry32: the same faults for the same seed. @param {number} seed */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
