@@ -14,8 +14,8 @@ export function databaseErrorCode(error: unknown): string | undefined {
   return typeof own === 'string' ? own : undefined;
 }
 
-/** The database is away, changing its primary, or too busy: nothing is wrong with the request. */
-const outageCodes: ReadonlySet<string> = new Set([
+/** The database cannot be reached, or is changing its primary. */
+const unreachableCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ETIMEDOUT',
@@ -25,18 +25,22 @@ const outageCodes: ReadonlySet<string> = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
+  '25006', // read_only_sql_transaction: a standby answered during a fail-over
+]);
+
+/** The database is too busy. */
+const busyCodes: ReadonlySet<string> = new Set([
   '57014', // query_canceled: the statement's time was up
   '53300', // too_many_connections
   '53100', // disk_full
   '53200', // out_of_memory
-  '25006', // read_only_sql_transaction: a standby answered during a fail-over
   '25P03', // idle_in_transaction_session_timeout
   '40001', // also a standby that gave way to what the primary did
   '40P01',
 ]);
 
 /** What the driver says of a connection that is gone, and has no code for. */
-const outageMessages = [
+const unreachableMessages = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
   'Client has encountered a connection error',
@@ -50,14 +54,17 @@ const outageMessages = [
 /** Seconds after which a caller may try again. */
 const outageRetryAfterS = 5;
 
-/** Tells an outage of the database from a fault of ours; undefined for the latter. */
-export function databaseOutage(error: unknown): Problem | undefined {
+/** Whether an error says that the database cannot be reached at this moment: the same statement may succeed when it is back. */
+export function isDatabaseUnreachable(error: unknown): boolean {
   const code = databaseErrorCode(error);
+  if (code !== undefined && (unreachableCodes.has(code) || code.startsWith('08'))) return true;
   const message = error instanceof Error ? error.message : '';
-  const isAway =
-    (code !== undefined && (outageCodes.has(code) || code.startsWith('08'))) ||
-    outageMessages.some((text) => message.includes(text));
-  if (!isAway) return undefined;
+  return unreachableMessages.some((text) => message.includes(text));
+}
+
+/** Tells an outage of the database, which is unreachable or too busy, from a fault of ours; undefined for the latter. */
+export function databaseOutage(error: unknown): Problem | undefined {
+  if (!isDatabaseUnreachable(error) && !busyCodes.has(databaseErrorCode(error) ?? '')) return undefined;
   return new Problem('service_outage', 'The service is temporarily unavailable. Please try again.', {
     retryAfterS: outageRetryAfterS,
   });

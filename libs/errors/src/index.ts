@@ -1,3 +1,3 @@
-export { databaseErrorCode, databaseOutage } from './database-outage';
+export { databaseErrorCode, databaseOutage, isDatabaseUnreachable } from './database-outage';
 export { type FieldFault, Problem, type ProblemDetails } from './problem';
 export { type FieldFaultCode, fieldFaultCodes, type ProblemCode, problemCodes } from './problem-codes';

@@ -7,6 +7,7 @@ import {
   type LeasedIntegrations,
   type RecordKey,
 } from '@certwright/persistence';
+import { releaseAfterOutage } from '@certwright/service';
 import { GatewaySession, leaseMs, NotAsked } from '../integrations/gateway-session';
 
 export interface HostingPorts {
@@ -104,10 +105,13 @@ export class HostedRecords {
       await integrations.release(held.lease);
       return result;
     } catch (error) {
-      // Not given back after what was not foreseen: the lease runs out by itself, and until then nothing spins.
-      if (!(error instanceof IntegrationLeaseLost)) throw error;
-      events.leaseLost(integrationId, error);
-      return null;
+      if (error instanceof IntegrationLeaseLost) {
+        events.leaseLost(integrationId, error);
+        return null;
+      }
+      // After anything else that was not foreseen the lease runs out by itself: until then nothing spins.
+      void releaseAfterOutage(error, async () => await integrations.release(held.lease), { forMs: leaseMs });
+      throw error;
     }
   }
 

@@ -1,7 +1,9 @@
 import { GatewayFault } from '@certwright/gateway-client';
+import { eventually } from '@certwright/testing';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Keeping } from '../testing/keeping';
 import { openIssuance, opensslCsr, type OpenedIssuance } from '../testing/opened-issuance';
+import { severableDatabase } from '../testing/severable-database';
 
 const name = 'www.example.com';
 const fqdn = `_acme-challenge.${name}`;
@@ -264,6 +266,26 @@ describe('an integration', () => {
       problem: 'The DNS gateway did not answer in time.',
     });
     expect(state?.['due_s']).toBeGreaterThan(50);
+  });
+
+  it('is given back after an outage of the database that ended its turn', async () => {
+    await wanted();
+    const severable = await severableDatabase(keeping.issuing.databaseUrl);
+    const { gateway } = keeping;
+    const adding = jest.spyOn(gateway, 'addRecord').mockImplementationOnce(async () => {
+      severable.link.cut();
+      return await Promise.reject(new GatewayFault('unreachable', 'Away.'));
+    });
+    try {
+      await expect(keep(severable.source)).rejects.toThrow();
+      severable.link.mend();
+      await eventually(async () => expect(await stateOf(integration)).toMatchObject({ leased_until: null }));
+    } finally {
+      adding.mockRestore();
+      await severable.close();
+    }
+    await keep();
+    expect(await found()).toEqual(await standsAs());
   });
 
   it('is kept by one worker at a time', async () => {

@@ -8,6 +8,7 @@ import {
   type LeasedRecords,
   nextZonesAt,
 } from '@certwright/persistence';
+import { releaseAfterOutage } from '@certwright/service';
 import { sideBySide } from '../approvals/side-by-side';
 import { GatewaySession, leaseMs } from './gateway-session';
 import { KeepRecord, type RecordPorts } from './keep-record';
@@ -46,12 +47,14 @@ export class KeepIntegration {
       const { deletedAt, zonesDueAt } = held.integration;
       if (deletedAt === null && zonesDueAt.getTime() <= held.now.getTime()) await this.listZones(walk);
       await this.keepRecords(walk, startedMs + runMs);
+      await this.ports.integrations.release(held.lease);
     } catch (error) {
-      if (!(error instanceof IntegrationLeaseLost)) throw error;
-      return this.ports.events.leaseLost(held.integration, error);
+      if (error instanceof IntegrationLeaseLost) return this.ports.events.leaseLost(held.integration, error);
+      // After anything else that was not foreseen the lease runs out by itself: until then nothing spins.
+      const release = async () => await this.ports.integrations.release(held.lease);
+      void releaseAfterOutage(error, release, { forMs: leaseMs, signal: this.ports.stopping });
+      throw error;
     }
-    // Not after what was not foreseen: the lease runs out by itself, and until then nothing spins.
-    await this.ports.integrations.release(held.lease);
   }
 
   private async keepRecords({ lease, session, clock }: Walk, endsMs: number): Promise<void> {

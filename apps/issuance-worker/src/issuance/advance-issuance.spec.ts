@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { ApprovalRecords, Attachments, LeasedIssuances, Transactions } from '@certwright/persistence';
+import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import type { ApprovalAnswer, Approver } from '../approvals/approver';
 import { PublishApprovals } from '../approvals/publish-approvals';
@@ -12,6 +13,7 @@ import { openIssuance, type OpenedIssuance, opensslCsr, type Repositories } from
 import { AdvanceIssuance } from './advance-issuance';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Issuing } from '../testing/issuing';
+import { severableDatabase } from '../testing/severable-database';
 import { soleIssuer } from '../testing/sole-issuer';
 
 const dnsNames = ['a.example.com', 'b.example.com'];
@@ -47,11 +49,15 @@ let nextCertificateId = 1;
 
 const nobodyRevokes = async () => await Promise.reject(new Error('nothing is revoked here'));
 
-function worker(source: DataSource, authority: CertificateAuthority = ca): AdvanceIssuance {
+function worker(
+  source: DataSource,
+  authority: CertificateAuthority = ca,
+  approvedBy: Approver = approver,
+): AdvanceIssuance {
   return new AdvanceIssuance({
     leasedIssuances: new LeasedIssuances(source),
     attachments: new Attachments(new Transactions(source)),
-    approvers: [approver],
+    approvers: [approvedBy],
     publishing: new PublishApprovals(new ApprovalRecords(source, new Transactions(source)), 'unused', false),
     approvalReuseMs: 86_400_000,
     issuers: soleIssuer(authority),
@@ -230,6 +236,32 @@ describe('a worker that is frozen past its lease', () => {
     expect(await issuanceState(opened)).toMatchObject({ state: 'issued', failures: 0 });
     expect(stumbles).toEqual([]);
   });
+});
+
+it('is given back after an outage of the database that ended its walk', async () => {
+  const severable = await severableDatabase(issuing.databaseUrl);
+  try {
+    const opened = await openIssuance(repositories, dnsNames, csr);
+    const during: Approver = {
+      ...approver,
+      check: async () => {
+        severable.link.cut();
+        return await Promise.resolve({ approved: true });
+      },
+    };
+    await worker(severable.source, ca, during).run(opened.issuanceId);
+    expect(stumbles).toHaveLength(1);
+    severable.link.mend();
+    await eventually(async () => {
+      const [row] = await database.query<[object]>(
+        `SELECT state, due_at <= now() AS due, leased_until, failures FROM issuance WHERE id = $1`,
+        [opened.issuanceId],
+      );
+      expect(row).toEqual({ state: 'open', due: true, leased_until: null, failures: 0 });
+    });
+  } finally {
+    await severable.close();
+  }
 });
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {

@@ -7,14 +7,11 @@ import type { PublishApprovals } from '../approvals/publish-approvals';
 import type { Issuers } from '../certificate-authorities/authorities-in-order';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 import { certificateRequest, type RequestedWork } from './certificate-request';
-import { HeldLease } from './held-lease';
+import { HeldLease, leaseMs } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
 import type { IssuanceEvents } from './issuance-events';
 import { type StoredWork, ToldProgress } from './told-progress';
 import { WalkEnds } from './walk-ends';
-
-/** Longer than a round of DNS look-ups; a CA that takes longer holds the lease for as long, so that it is lost by accident only. */
-const leaseMs = 15_000;
 
 export interface AdvancePorts {
   readonly leasedIssuances: LeasedIssuances;

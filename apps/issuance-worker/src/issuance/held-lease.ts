@@ -1,5 +1,8 @@
 import type { Lease, LeasedIssuances } from '@certwright/persistence';
 
+/** Longer than a round of DNS look-ups; a CA that takes longer holds the lease for as long, so that it is lost by accident only. */
+export const leaseMs = 15_000;
+
 /** The lease of a walk, and how long it lasts by our own monotonic clock: it stands still for nobody, a frozen process neither. */
 export class HeldLease {
   private endsMs: number;

@@ -1,6 +1,8 @@
 import { databaseOutage } from '@certwright/errors';
 import { type IssuanceError, nextAttempt } from '@certwright/issuance';
 import { type IssuanceProgress, LeaseLost } from '@certwright/persistence';
+import { releaseAfterOutage } from '@certwright/service';
+import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';
 import type { StoredWork, ToldProgress } from './told-progress';
 
@@ -46,8 +48,11 @@ export class WalkEnds {
   async stumbled(work: StoredWork, error: unknown, now: Date): Promise<void> {
     if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
     this.events.stumbled(work.issuance, error);
-    // The database was away: no fault of the CA, and nothing could be stored. The lease runs out and the sweep goes on.
-    if (databaseOutage(error) !== undefined) return;
+    // The database was away: no fault of the CA, and nothing could be stored. The sweep goes on.
+    if (databaseOutage(error) !== undefined) {
+      void releaseAfterOutage(error, async () => await this.end(work, {}), { forMs: leaseMs });
+      return;
+    }
     const lastError: IssuanceError = {
       code: 'ca_unavailable',
       message:

@@ -9,6 +9,7 @@ import { LogSubmissions } from '@certwright/persistence';
 import { type Child, eventually, freePort, startChild } from '@certwright/testing';
 import { Issuing } from '../testing/issuing';
 import { opensslCsr } from '../testing/opened-issuance';
+import { severableDatabase } from '../testing/severable-database';
 import { type SubmittingPorts, submitToLog } from './submit-to-log';
 
 const workspaceRoot = path.join(__dirname, '../../../..');
@@ -111,6 +112,29 @@ const rows = async () =>
 const endLeases = async () => await issuing.database.query(`UPDATE log_submission SET due_at = now()`);
 
 describe('a round of submissions', () => {
+  it('gives back what it took when the database went away under it', async () => {
+    await issue();
+    const severable = await severableDatabase(issuing.databaseUrl);
+    try {
+      const real = new LogSubmissions(severable.source);
+      const lost: SubmittingPorts['submissions'] = Object.create(real, {
+        logged: {
+          value: async (...args: Parameters<LogSubmissions['logged']>) => {
+            severable.link.cut();
+            await real.logged(...args);
+          },
+        },
+      }) as LogSubmissions;
+      await expect(round({ submissions: lost })()).rejects.toThrow();
+      severable.link.mend();
+      await eventually(async () => expect(await rows()).toMatchObject([{ attempts: 0, due: true }]));
+    } finally {
+      await severable.close();
+    }
+    expect(await round()()).toBe(1_000);
+    expect(await rows()).toMatchObject([{ logged: true }]);
+  });
+
   it('shows a new certificate with its chain to the log, and never again', async () => {
     const certificateId = await issue();
     const next = round();

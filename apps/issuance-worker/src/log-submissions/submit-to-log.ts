@@ -5,6 +5,7 @@ import {
   type OutboundFaultKind,
 } from '@certwright/outbound';
 import type { DueSubmission, LogSubmissions } from '@certwright/persistence';
+import { releaseAfterOutage } from '@certwright/service';
 import { logRestMs, refusedDelayMs } from './back-off';
 import { judgeAnswer, type Submitted } from './judge-answer';
 import type { SubmissionEvents } from './submission-events';
@@ -60,7 +61,12 @@ export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promi
   return async () => {
     const chosen = await submissions.choose(logUrls, mostChosen);
     const due = await submissions.lease(logUrl, mostSubmitted, leaseMs);
-    const { unavailable, failed } = await submitAll(ports, logUrl, due);
+    const { unavailable, failed } = await submitAll(ports, logUrl, due).catch((error: unknown) => {
+      const taken = due.map(({ certificateId }) => certificateId);
+      const release = async () => await submissions.release(logUrl, taken);
+      void releaseAfterOutage(error, release, { forMs: leaseMs });
+      throw error;
+    });
     if (unavailable !== null) {
       failures += 1;
       const rest = logRestMs(failures, unavailable.retryAfterMs);
