@@ -46,8 +46,10 @@ export async function installPackages({ signal } = {}) {
   if (isInstalled()) return;
   console.log('Installing the packages of package-lock.json (npm ci) …');
   signal?.throwIfAborted();
+  // Without warnings: packages that need a newer Node.js than npm's own run on the one that is installed with them.
+  const npmCi = ['ci', '--loglevel=error'];
   const env = { ...process.env, PATH: pathWithoutPackages() };
-  const child = spawn('npm', ['ci'], {
+  const child = spawn('npm', npmCi, {
     cwd: workspaceRoot,
     env,
     detached: true,
