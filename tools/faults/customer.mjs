@@ -78,37 +78,37 @@ export class Customer {
     await this.#created(this.certs(`/${this.installed}/buy`), { form: { invoice_note: 'faults' } });
   }
 
-  /** @throws {Error} when something does not move */
+  /**
+   * @returns {Promise<string>} how long each took
+   * @throws {Error} when something does not move
+   */
   async checkWork() {
     const begun = Date.now();
-    const took = () => ((Date.now() - begun) / 1000).toFixed(1);
+    const is = async (/** @type {string} */ what, /** @type {() => Promise<unknown> | unknown} */ probe) => {
+      await until(probe, { what, withinMs: WORK_WITHIN_MS });
+      return `${what} ${((Date.now() - begun) / 1000).toFixed(1)} s`;
+    };
     const name = this.newName();
-    const download = await until(async () => (await this.order(name)).current_cert_download, {
-      what: 'orders-v3 to take an order',
-      withinMs: WORK_WITHIN_MS,
-    });
-    const ordered = took();
-    await until(async () => (await this.send(download, { key: false })).status === 200, {
-      what: `the certificate for ${name} (issuance-worker, dns-gateway)`,
-      withinMs: WORK_WITHIN_MS,
-    });
-    const issued = took();
-    await Promise.all([
-      this.#isSo('the webhook of the order (notifier)', () => this.#webhooks.includes(name)),
-      this.#isSo('the certificate in the search (ct-ingest, ct-search)', async () =>
-        JSON.parse((await this.search(name)).text).some(() => true),
-      ),
-      this.#isSo(
-        'a test of an installation (certs-v2, prober)',
-        async () => (await this.testInstallation()).status === 200,
-      ),
-      this.#isSo('approval-responder to answer HTTP', async () => (await this.askResponder()).status === 404),
-      this.#isSo('approval-responder to answer DNS', async () => (await this.askDns()) !== SERVFAIL),
+    let download = '';
+    const ordered = await is(
+      'order',
+      async () => (download = (await this.order(name)).current_cert_download),
+    );
+    const issued = await is(
+      'certificate',
+      async () => (await this.send(download, { key: false })).status === 200,
+    );
+    const rest = await Promise.all([
+      is('webhook', () => this.#webhooks.includes(name)),
+      is('in the search', async () => JSON.parse((await this.search(name)).text).some(() => true)),
+      is('test of an installation', async () => (await this.testInstallation()).status === 200),
+      is('approval over HTTP', async () => (await this.askResponder()).status === 404),
+      is('approval over DNS', async () => (await this.askDns()) !== SERVFAIL),
     ]);
-    return `ordered after ${ordered} s, issued after ${issued} s, everything after ${took()} s`;
+    return [ordered, issued, ...rest].join(', ');
   }
 
-  /** @param {string} name @returns {Promise<{ current_cert_download?: string }>} */
+  /** @param {string} name @returns {Promise<{ current_cert_download: string }>} */
   async order(name) {
     const json = { dns_names: [name], csr: certificationRequest(name) };
     const { status, text } = await this.send(this.orders('/orders'), { json });
@@ -169,14 +169,6 @@ export class Customer {
   close() {
     this.#receiver.closeAllConnections();
     this.#receiver.close();
-  }
-
-  /**
-   * @param {string} what
-   * @param {() => Promise<unknown> | unknown} probe
-   */
-  async #isSo(what, probe) {
-    await until(probe, { what, withinMs: WORK_WITHIN_MS });
   }
 
   /**

@@ -36,7 +36,7 @@ export async function rounds({ count, seed, node, signal, say }) {
       await load.stop();
       say(load.counts());
       requireAlive(platform);
-      say(`  ready after ${ready} s; then ${await customer.checkWork()}`);
+      say(`  ready after ${ready} s; then: ${await customer.checkWork()}`);
       requireAlive(platform);
       if (load.faults().length > 0)
         throw new Error(`answered as faults of ours:\n${load.faults().join('\n')}`);
