@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { CertificateAuthorityEntity } from './certificate-authority.entity';
+import { type CaOutage, CertificateAuthorityEntity } from './certificate-authority.entity';
 
 /** An operator's change of a CA is seen by every process after this time at the latest. */
 const keptMs = 5_000;
@@ -9,7 +9,7 @@ const lackingMs = 250;
 
 /** What an operator decides about a CA; what is left out gets its default. */
 export type CertificateAuthorityChange = Partial<
-  Omit<CertificateAuthorityEntity, 'name' | 'downUntil' | 'problem' | 'createdAt'>
+  Omit<CertificateAuthorityEntity, 'name' | 'downSince' | 'downUntil' | 'downFor' | 'problem' | 'createdAt'>
 >;
 
 export type NewCertificateAuthority = CertificateAuthorityChange &
@@ -63,23 +63,52 @@ export class CertificateAuthorities {
     return affected === 1;
   }
 
-  /** The next CA of a product is asked until then. @param problem why, in words for an operator */
-  async markDown(name: string, until: Date, problem: string): Promise<void> {
+  /**
+   * The CA gets no request before the next probe. When it is down already, `downSince` stays, and the later probe holds.
+   *
+   * @param scope null: as it was
+   * @param probeInMs from now, by the database's clock
+   */
+  async markDown(
+    name: string,
+    { scope, problem }: Pick<CaOutage, 'problem'> & { readonly scope: CaOutage['scope'] | null },
+    probeInMs: number,
+  ): Promise<void> {
     await this.database.query(
-      `UPDATE certificate_authority SET down_until = greatest(down_until, $2), problem = $3 WHERE name = $1`,
-      [name, until, problem],
+      `UPDATE certificate_authority SET
+         down_since = coalesce(down_since, clock_timestamp()),
+         down_until = greatest(down_until, clock_timestamp() + $2 * interval '1 millisecond'),
+         down_for = coalesce($3, down_for, 'everything'), problem = $4
+       WHERE name = $1`,
+      [name, probeInMs, scope, problem],
     );
     this.kept = null;
   }
 
-  /** It answers again. */
-  async markUp(name: string): Promise<void> {
-    if ((await this.byName()).get(name)?.downUntil === null) return;
-    await this.database.query(
-      `UPDATE certificate_authority SET down_until = NULL, problem = NULL WHERE name = $1`,
+  /** It responds again. @returns false when it was not down */
+  async markUp(name: string): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL
+       WHERE name = $1 AND (down_since IS NOT NULL OR down_until IS NOT NULL)`,
       [name],
     );
     this.kept = null;
+    return changed > 0;
+  }
+
+  /**
+   * The right to send one request to a CA that is down: of all processes, one gets it per interval.
+   *
+   * @param probeInMs until the next one
+   */
+  async claimProbe(name: string, probeInMs: number): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE certificate_authority SET down_until = clock_timestamp() + $2 * interval '1 millisecond'
+       WHERE name = $1 AND down_since IS NOT NULL AND down_until <= clock_timestamp()`,
+      [name, probeInMs],
+    );
+    this.kept = null;
+    return changed > 0;
   }
 
   private repository() {
