@@ -177,10 +177,11 @@ async function refuseToMove(
   throw new Error(`There is an account at ${directoryUrl} already: add another authority instead.`);
 }
 
-function stateOf({ enabled, downUntil, problem }: CertificateAuthorityEntity): string {
+function stateOf({ enabled, downSince, downUntil, problem }: CertificateAuthorityEntity): string {
   if (!enabled) return 'disabled';
-  if (downUntil === null || downUntil.getTime() <= Date.now()) return 'enabled';
-  return `down until ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
+  if (downSince === null || downUntil === null) return 'enabled';
+  const since = `down since ${downSince.toISOString()}`;
+  return `${since}, next probe ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
 }
 
 /** @throws Error when it does not exist */

@@ -90,15 +90,21 @@ describe('a change of key', () => {
   });
 });
 
-it('a CA is down since the first fault until it is up again, and the later probe counts', async () => {
+it('a CA is down since the first fault until it is up again, and its next probe stays', async () => {
   const authorities = new CertificateAuthorities(core.database);
   const outage = { scope: 'new_orders', problem: 'No answer.' } as const;
-  await authorities.markDown('one', outage, 120_000);
+  expect(await authorities.markDown('one', outage, { probeInMs: 60_000 })).toBe(true);
   const first = (await authorities.byName()).get('one');
-  await authorities.markDown('one', { scope: null, problem: 'Still none.' }, 60_000);
+  const still = { scope: null, problem: 'Still none.' } as const;
+  expect(await authorities.markDown('one', still, { probeInMs: 90_000 })).toBe(false);
   const { downSince, downUntil } = first ?? {};
+  expect(downSince).toBeInstanceOf(Date);
   const expected = { downSince, downUntil, downFor: 'new_orders', problem: 'Still none.' };
   expect((await authorities.byName()).get('one')).toMatchObject(expected);
+  // The CA itself asks for more patience.
+  await authorities.markDown('one', still, { probeInMs: 0, notBeforeMs: 120_000 });
+  const later = (await authorities.byName()).get('one');
+  expect(later?.downUntil?.getTime()).toBeGreaterThan((downUntil ?? new Date()).getTime());
   expect(await authorities.markUp('one')).toBe(true);
   const up = { downSince: null, downUntil: null, downFor: null, problem: null };
   expect((await authorities.byName()).get('one')).toMatchObject(up);
@@ -108,7 +114,7 @@ it('a CA is down since the first fault until it is up again, and the later probe
 it('one probe of a CA that is down is claimed per interval', async () => {
   const [one, other] = [core.database, core.database].map((database) => new CertificateAuthorities(database));
   expect(await one?.claimProbe('one', 60_000)).toBe(false);
-  await one?.markDown('one', { scope: null, problem: 'No answer.' }, 0);
+  await one?.markDown('one', { scope: null, problem: 'No answer.' }, { probeInMs: 0 });
   const claims = await Promise.all([one, other].map(async (each) => await each?.claimProbe('one', 60_000)));
   expect(claims.sort()).toEqual([false, true]);
   await one?.markUp('one');

@@ -64,25 +64,30 @@ export class CertificateAuthorities {
   }
 
   /**
-   * The CA gets no request before the next probe. When it is down already, `downSince` stays, and the later probe holds.
+   * The CA gets no request before the next probe. When it is down already, `downSince` and the next probe stay.
    *
    * @param scope null: as it was
    * @param probeInMs from now, by the database's clock
+   * @param notBeforeMs as the CA asks for: the next probe is not before, down already or not
+   * @returns false when it was down already
    */
   async markDown(
     name: string,
     { scope, problem }: Pick<CaOutage, 'problem'> & { readonly scope: CaOutage['scope'] | null },
-    probeInMs: number,
-  ): Promise<void> {
-    await this.database.query(
-      `UPDATE certificate_authority SET
-         down_since = coalesce(down_since, clock_timestamp()),
-         down_until = greatest(down_until, clock_timestamp() + $2 * interval '1 millisecond'),
-         down_for = coalesce($3, down_for, 'everything'), problem = $4
-       WHERE name = $1`,
-      [name, probeInMs, scope, problem],
+    { probeInMs, notBeforeMs = 0 }: { readonly probeInMs: number; readonly notBeforeMs?: number },
+  ): Promise<boolean> {
+    const [rows] = await this.database.query<[{ is_news: boolean }[], number]>(
+      `UPDATE certificate_authority AS authority SET
+         down_since = coalesce(before.down_since, clock_timestamp()),
+         down_until = greatest(authority.down_until, clock_timestamp() + interval '1 millisecond' * greatest(
+           CASE WHEN before.down_since IS NULL THEN $2::float8 ELSE 0 END, $5::float8)),
+         down_for = coalesce($3, authority.down_for, 'everything'), problem = $4
+       FROM (SELECT name, down_since FROM certificate_authority WHERE name = $1 FOR NO KEY UPDATE) AS before
+       WHERE authority.name = before.name RETURNING before.down_since IS NULL AS is_news`,
+      [name, probeInMs, scope, problem, notBeforeMs],
     );
     this.kept = null;
+    return rows[0]?.is_news === true;
   }
 
   /** It responds again. @returns false when it was not down */

@@ -113,19 +113,18 @@ export class AuthorityHealth {
     { message: problem, retryAt }: Pick<AcmeFault, 'message' | 'retryAt'>,
     now: Date,
   ): Promise<void> {
-    const { probeMs, mostRetryAfterMs } = this.pace;
-    const isNews = (await this.downNow(authority)) === null;
-    const askedMs = retryAt === null ? 0 : Math.min(retryAt.getTime() - now.getTime(), mostRetryAfterMs);
-    // The next probe of one that is down already was set when this one was claimed.
-    await this.stored.markDown(authority, { scope, problem }, Math.max(isNews ? probeMs : 0, askedMs));
-    if (isNews) this.events.down(authority, { problem });
+    const { probeMs: probeInMs, mostRetryAfterMs } = this.pace;
+    const notBeforeMs = retryAt === null ? 0 : Math.min(retryAt.getTime() - now.getTime(), mostRetryAfterMs);
+    if (await this.stored.markDown(authority, { scope, problem }, { probeInMs, notBeforeMs }))
+      this.events.down(authority, { problem });
   }
 
   /** The CA makes no account for us. */
   async withoutAccount(authority: string, problem: string): Promise<DownAuthority | null> {
     const outage: CaOutage = { scope: 'new_orders', problem };
-    await this.stored.markDown(authority, outage, this.pace.withoutAccountMs);
-    this.events.down(authority, outage);
+    const { withoutAccountMs: notBeforeMs, probeMs: probeInMs } = this.pace;
+    if (await this.stored.markDown(authority, outage, { probeInMs, notBeforeMs }))
+      this.events.down(authority, outage);
     return await this.downNow(authority);
   }
 

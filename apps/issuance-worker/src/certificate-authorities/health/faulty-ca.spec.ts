@@ -87,8 +87,8 @@ async function work(all: readonly OpenedIssuance[], isOver: () => boolean = () =
 const statesOf = async (all: readonly OpenedIssuance[]) =>
   await Promise.all(
     all.map(async ({ issuanceId }) => {
-      const { state, failures } = await acme.state(issuanceId);
-      return { state, failures };
+      const { state, failures, last_error: error } = await acme.state(issuanceId);
+      return state === 'failed' ? { state, failures, error } : { state, failures };
     }),
   );
 
