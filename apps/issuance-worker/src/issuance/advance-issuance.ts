@@ -177,7 +177,8 @@ export class AdvanceIssuance {
         return { ...next, refusals: [...walk.refusals, collected.refusal] };
       }
       case 'issued': {
-        const faults = certificateFaults(collected.issued, walk.terms, now);
+        // The exchange took time, and the CA may have issued amid it.
+        const faults = certificateFaults(collected.issued, walk.terms, walk.clock());
         return { ...walk, issued: collected.issued, faults };
       }
     }
