@@ -18,7 +18,7 @@ import {
 import { decodePem } from '@certwright/pki';
 import { SealingKeys } from '@certwright/sealing';
 import type { DataSource } from 'typeorm';
-import { type AcmeExchange, defaultRepeats } from '../acme';
+import { type AcmeExchange, defaultRepeats, type RepeatOptions } from '../acme';
 import {
   type PebbleOptions,
   type PebbleRelease,
@@ -89,16 +89,21 @@ export class AcmeIssuing {
     private readonly looks: Looks,
     private readonly pace: HealthPace,
     answerMs: number,
+    private readonly repeats: RepeatOptions,
   ) {
     const observerOf = (authority: string) => (exchange: AcmeExchange) =>
       this.health?.observe(authority, exchange);
     const now = () => new Date();
-    this.servers = new AcmeServers('certwright-spec', observerOf, answerMs, now, briefRepeats);
+    this.servers = new AcmeServers('certwright-spec', observerOf, answerMs, now, repeats);
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
 
   /** @param answerMs how long a CA may be silent in one answer */
-  static async open({ pace = healthPace, answerMs = 10_000 } = {}): Promise<AcmeIssuing> {
+  static async open({
+    pace = healthPace,
+    answerMs = 10_000,
+    repeats = briefRepeats,
+  } = {}): Promise<AcmeIssuing> {
     const issuing = await Issuing.open();
     // Every way may have approved a name before a CA is asked.
     await issuing.database.query(`UPDATE product SET email_approval = true WHERE name = 'free_ca'`);
@@ -112,6 +117,7 @@ export class AcmeIssuing {
       looks,
       pace,
       answerMs,
+      repeats,
     );
   }
 
@@ -233,7 +239,7 @@ export class AcmeIssuing {
       accounts: this.accounts(source, stored),
       health: this.health,
       mostSlow: 8,
-      repeats: briefRepeats,
+      repeats: this.repeats,
       buckets,
       preflight: async (question) => await preflight(question, { lookUp, buckets }),
       ...also,

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LeasedIssuances } from '@certwright/persistence';
 import { installedPebbles } from '../../acme/testing/pebble';
-import { sideBySide } from '../../approvals/side-by-side';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { CuttingProxy, type Fate, seeded } from '../../testing/cutting-proxy';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
@@ -67,21 +66,36 @@ async function work(all: readonly OpenedIssuance[], isOver: () => boolean = () =
   const worker = acme.worker();
   const watch = acme.watch(worker);
   const leased = new LeasedIssuances(acme.database);
-  const open = new Set(all.map(({ issuanceId }) => issuanceId));
+  const ids = new Set(all.map(({ issuanceId }) => issuanceId));
+  const running = new Map<string, Promise<void>>();
   const startedMs = performance.now();
-  while (open.size > 0 && !isOver()) {
-    if (performance.now() - startedMs > 90_000) throw new Error(`${open.size} are still open`);
+  while (!isOver() && (await openOf(ids)) > 0) {
+    if (performance.now() - startedMs > 150_000) throw new Error('some are still open');
     await watch.round();
-    const due = (await leased.due(256)).filter(({ id }) => open.has(id));
-    await sideBySide(16, due, async ({ id }) => await worker.run(id));
-    for (const id of open) if ((await acme.state(id)).state !== 'open') open.delete(id);
+    for (const { id } of await leased.due(256)) {
+      if (running.size >= 16 || running.has(id) || !ids.has(id)) continue;
+      running.set(
+        id,
+        worker.run(id).finally(() => running.delete(id)),
+      );
+    }
     // Only what waits for the CA to validate or to issue is brought forward.
     await acme.database.query(
-      `UPDATE issuance SET due_at = now() WHERE state = 'open' AND failures = 0 AND last_error IS NULL`,
+      `UPDATE issuance SET due_at = now()
+       WHERE state = 'open' AND failures = 0 AND last_error IS NULL AND leased_until IS NULL`,
     );
     await delay(10);
   }
+  await Promise.all(running.values());
   await watch.settled();
+}
+
+async function openOf(ids: ReadonlySet<string>): Promise<number> {
+  const [{ count }] = await acme.database.query<[{ count: number }]>(
+    `SELECT count(*)::int AS count FROM issuance WHERE state = 'open' AND id = ANY ($1)`,
+    [[...ids]],
+  );
+  return count;
 }
 
 const statesOf = async (all: readonly OpenedIssuance[]) =>
