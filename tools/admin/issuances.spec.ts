@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   coreDataSource,
   Delegations,
@@ -62,7 +63,7 @@ async function failed(accountId = '1000000000001'): Promise<{ planId: string; id
     const key = { keyType: 'ecdsa' as const, csr: Buffer.of(1), spkiSha256: Buffer.alloc(32, 1) };
     const terms = { product: 'free_ca', dnsNames, approverEmails: {}, approvalWays: null, ...key };
     const termsId = await new Plans().setTerms(tx, planId, terms);
-    await new Delegations(database).ensure(tx, accountId, dnsNames, () => 'f'.repeat(32));
+    await new Delegations(database).ensure(tx, accountId, dnsNames, () => randomBytes(16).toString('hex'));
     const issuances = new Issuances(database, new Outbox(database));
     const opening = { planId, accountId, revision: 1, termsId, dnsNames, settlingMs: 0 };
     return { planId, id: await issuances.open(tx, opening) };

@@ -58,7 +58,7 @@ describe('a CA that says something else than it does', () => {
 
   it('and gives one order out to two issuances issues by it for the first alone', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lie(finalize, overloaded);
+    server.lie(finalize, overloaded).lie(read, overloaded);
     const [first, second] = [await order(), await order()];
     expect(await run(first)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
     const [{ order_url: url } = { order_url: null }] = await acme.orders(first);
@@ -80,7 +80,7 @@ describe('a CA that says something else than it does', () => {
 
   it('and shows an order of other names under the URL of ours is not told to issue', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lieOnce(finalize, overloaded);
+    server.lieOnce(finalize, overloaded).lie(read, overloaded);
     const opened = await order();
     await run(opened);
     server.lie(

@@ -86,10 +86,12 @@ export class OrderWalk {
     }
   }
 
-  /** The first request to a CA that is down is its trial: one, and not repeated. */
+  /** The first request to a CA that is down is its trial: one, and not repeated. Another CA stands in for newOrder. */
   private mayRepeat(): boolean {
+    const { operation } = this.doing;
     const isTrial = trialAt(this.request.trial, this.session.authority.name) !== null;
-    return changing.has(this.doing.operation) && (!isTrial || this.hasPassed);
+    const goesElsewhere = operation === 'newOrder' && this.request.product.authorities.length > 1;
+    return changing.has(operation) && !goesElsewhere && (!isTrial || this.hasPassed);
   }
 
   private async toTheEnd(endsMs: number): Promise<WalkEnd> {
