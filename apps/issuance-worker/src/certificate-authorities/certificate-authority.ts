@@ -51,8 +51,7 @@ export interface Refusal {
 
 export type Submitted =
   /** `trial`: what follows is to find out whether the CA is up again. */
-  | { readonly kind: 'submitted'; readonly reference: string; readonly trial?: Trial }
-  | Refused;
+  { readonly kind: 'submitted'; readonly reference: string; readonly trial?: Trial } | Refused;
 
 /** Nobody was asked, or whoever was asked refused. */
 export interface Refused {

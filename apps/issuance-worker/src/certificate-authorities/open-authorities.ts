@@ -83,7 +83,7 @@ export function openAuthorities(
     persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
     accounts: sessions,
     health,
-    mostSlow: Math.ceil(config.JOB_CONCURRENCY / 2),
+    mostSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
     repeats: defaultRepeats,
     buckets,
     preflight: async (question) => await preflight(question, { lookUp, buckets, onVerdict }),
@@ -113,7 +113,8 @@ export function openAuthorities(
       const waiting = context.get(WaitingIssuances);
       const onError = (authority: string, error: unknown) =>
         log.warn({ authority, err: error }, 'probe of a CA came to nothing; it is repeated');
-      return new WatchAuthorities({ health, waiting, authorities: stored, servers, attempt, onError }).round;
+      const ask: WatchPorts['ask'] = async (authority) => await servers.of(authority).probe();
+      return new WatchAuthorities({ health, waiting, authorities: stored, ask, attempt, onError }).round;
     },
   };
 }

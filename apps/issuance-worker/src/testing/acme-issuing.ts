@@ -238,7 +238,7 @@ export class AcmeIssuing {
       persistent: null,
       accounts: this.accounts(source, stored),
       health: this.health,
-      mostSlow: 8,
+      mostSlow: 12,
       repeats: this.repeats,
       buckets,
       preflight: async (question) => await preflight(question, { lookUp, buckets }),
@@ -282,7 +282,7 @@ export class AcmeIssuing {
       health: this.health,
       waiting: new WaitingIssuances(this.database),
       authorities: new CertificateAuthorities(this.database),
-      servers: this.servers,
+      ask: async (authority) => await this.servers.of(authority).probe(),
       attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
       onError: (_, error) => this.stumbles.push(error),
     });

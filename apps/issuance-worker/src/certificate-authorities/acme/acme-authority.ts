@@ -16,12 +16,7 @@ import type {
   RevocationOrder,
   Submitted,
 } from '../certificate-authority';
-import {
-  AuthorityDown,
-  type AuthorityHealth,
-  type DownAuthority,
-  isDown,
-} from '../health/authority-health';
+import { AuthorityDown, type AuthorityHealth, type DownAuthority, isDown } from '../health/authority-health';
 import { SlowWalks } from '../health/slow-walks';
 import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
@@ -130,7 +125,7 @@ export class AcmeAuthority {
     const session = await this.ports.accounts.byId(stored.caAccountId);
     const { authority } = session;
     if (isHeldBack(authority, stored, request)) return await this.faults.heldBack(authority, stored, request);
-    if (this.slow.areTooMany(authority.name)) return behindSlow(request.clock());
+    if (request.trial === null && this.slow.areTooMany(authority.name)) return behindSlow(request.clock());
     const walk = new OrderWalk(this.ports, session, stored, request);
     try {
       return await this.slow.beside(

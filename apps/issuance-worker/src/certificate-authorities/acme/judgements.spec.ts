@@ -29,12 +29,7 @@ const facts = (also: Partial<FaultFacts> = {}): FaultFacts => ({
 
 describe('a fault in an exchange about an order', () => {
   it.each<[string, AcmeFault, Partial<FaultFacts>, object]>([
-    [
-      'nothing is known of it yet',
-      lost,
-      { stage: 'wanted' },
-      { kind: 'stalled', leaves: true },
-    ],
+    ['nothing is known of it yet', lost, { stage: 'wanted' }, { kind: 'stalled', leaves: true }],
     [
       'a quota, before there is an order',
       limited(429),
@@ -49,7 +44,12 @@ describe('a fault in an exchange about an order', () => {
     ],
     ['a quota, later', limited(429), { stage: 'finalized' }, { kind: 'wait', until: later }],
     ['no answer about an open order', lost, {}, { kind: 'stalled', leaves: false }],
-    ['no answer about an open order, again', lost, { stalledBefore: true }, { kind: 'stalled', leaves: true }],
+    [
+      'no answer about an open order, again',
+      lost,
+      { stalledBefore: true },
+      { kind: 'stalled', leaves: true },
+    ],
     [
       'no answer again, with nobody else to ask',
       lost,
@@ -154,7 +154,11 @@ describe('refusals of all CAs of a product', () => {
       no('rate_limited', { until: soon }),
       no('caa_forbids'),
     ];
-    expect(joinRefusals(limits)).toMatchObject({ error: { code: 'rate_limited' }, until: soon, waitsFor: [] });
+    expect(joinRefusals(limits)).toMatchObject({
+      error: { code: 'rate_limited' },
+      until: soon,
+      waitsFor: [],
+    });
   });
 
   it('wait for a CA that is down, or for a limit that frees before its next probe is over', () => {

@@ -59,7 +59,11 @@ export class OrderFaults {
   }
 
   /** The CA is down, and the order gets no request: it leaves where nothing is spent by that, or waits. @throws LeaseLost */
-  async heldBack(down: DownAuthority, stored: AcmeOrderEntity, request: CertificateRequest): Promise<Collected> {
+  async heldBack(
+    down: DownAuthority,
+    stored: AcmeOrderEntity,
+    request: CertificateRequest,
+  ): Promise<Collected> {
     const refusal = this.ports.health.refusal(down, request.clock());
     const stage = stageOf(stored);
     const leaves = stage === 'wanted' || (stage === 'open' && request.product.authorities.length > 1);

@@ -1,6 +1,9 @@
-import type { CertificateAuthorities, WaitingIssuances } from '@certwright/persistence';
+import type {
+  CertificateAuthorities,
+  CertificateAuthorityEntity,
+  WaitingIssuances,
+} from '@certwright/persistence';
 import { AcmeFault } from '../../acme';
-import type { AcmeServers } from '../acme/acme-servers';
 import type { AuthorityHealth } from './authority-health';
 import type { Trial } from './trial';
 
@@ -8,7 +11,8 @@ export interface WatchPorts {
   readonly health: AuthorityHealth;
   readonly waiting: Pick<WaitingIssuances, 'claimProbes' | 'takeOldest' | 'release'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
-  readonly servers: Pick<AcmeServers, 'of'>;
+  /** One cheap request. @throws AcmeFault */
+  readonly ask: (authority: CertificateAuthorityEntity) => Promise<void>;
   /** Advances an issuance, and with it asks a CA that is down. */
   readonly attempt: (issuanceId: string, trial: Trial) => Promise<void>;
   readonly onError: (authority: string, error: unknown) => void;
@@ -17,7 +21,7 @@ export interface WatchPorts {
 /** A second from the moment at which a CA is up to that at which what waits is due. */
 const restMs = 1_000;
 
-/** Issuances in a row that need nothing of the CA after all, such as canceled ones, ms. */
+/** Issuances in a row that need nothing of the CA after all, such as canceled ones. */
 const mostTrials = 10;
 
 /**
@@ -51,11 +55,11 @@ export class WatchAuthorities {
   }
 
   private async probe(name: string): Promise<void> {
-    const { authorities, servers, health, waiting, attempt } = this.ports;
+    const { authorities, ask, health, waiting, attempt } = this.ports;
     const authority = (await authorities.byName([name])).get(name);
     if (authority === undefined) return;
     try {
-      await servers.of(authority).probe();
+      await ask(authority);
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
       return await health.stillDown(name, error, new Date());
