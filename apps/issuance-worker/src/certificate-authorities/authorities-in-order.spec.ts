@@ -87,6 +87,37 @@ describe('a product with two CAs, of which the first', () => {
   });
 });
 
+describe('a product with two CAs, of which the first is down', () => {
+  beforeAll(() => void failing.push({ faults: 1, lastingMs: 0 }));
+  afterAll(() => void failing.pop());
+  const dueForProbe = async (name: string) =>
+    await acme.database.query(`UPDATE certificate_authority SET down_until = now() WHERE name = $1`, [name]);
+  const issuedElsewhere = async (dnsName: string) => {
+    const opened = await order(dnsName);
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    return opened;
+  };
+
+  itWithPebble('asks it once per interval, and first again once it is up', async () => {
+    const name = await first();
+    lying.lie('/newOrder', says(500, 'serverInternal'));
+    await issuedElsewhere('one.example.com');
+    const asked = lying.asked('/newOrder');
+    await issuedElsewhere('two.example.com');
+    expect(lying.asked('/newOrder')).toBe(asked);
+    await dueForProbe(name);
+    await issuedElsewhere('three.example.com');
+    await issuedElsewhere('four.example.com');
+    expect(lying.asked('/newOrder')).toBe(asked + 1);
+    lying.tellTheTruth();
+    await dueForProbe(name);
+    const opened = await order('five.example.com');
+    await acme.worker().run(opened.issuanceId);
+    expect(await acme.orders(opened)).toMatchObject([{ authority: name }]);
+    expect(await downOf(name)).toEqual({ down_s: null, problem: null });
+  });
+});
+
 describe('a product with one CA', () => {
   const alone = async (also: Partial<StoredAuthority> = {}) => {
     const name = await first(also);
