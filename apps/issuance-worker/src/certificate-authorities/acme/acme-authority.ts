@@ -211,7 +211,13 @@ export class AcmeAuthority {
       : await health.withoutAccount(name, fault.message);
     if (down !== null) return { kind: 'refused', ...health.refusal(down, now) };
     const error = { code: 'ca_unavailable', message: wordsOfFault(name, fault) } as const;
-    return { kind: 'refused', error, until: fault.retryAt, final: false, unavailable: 'stalled' };
+    return {
+      kind: 'refused',
+      error,
+      until: health.notBefore(fault.retryAt, now),
+      final: false,
+      unavailable: 'stalled',
+    };
   }
 
   /** Sent only where the CA knows renewal information, and by the account that ordered what is replaced (RFC 9773, section 5). */

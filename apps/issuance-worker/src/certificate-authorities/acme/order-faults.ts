@@ -84,7 +84,10 @@ export class OrderFaults {
     trial?.failed();
     const now = request.clock();
     const down = await health.stalled(name, fault, now, trial !== null);
-    const refusal = down === null ? stalledRefusal(session, fault) : health.refusal(down, now);
+    const refusal =
+      down === null
+        ? stalledRefusal(session, fault, health.notBefore(fault.retryAt, now))
+        : health.refusal(down, now);
     const { error, until } = refusal;
     if (!leaves)
       return down === null || until === null
@@ -159,12 +162,12 @@ export class OrderFaults {
   }
 }
 
-function stalledRefusal(session: AcmeSession, fault: AcmeFault): Refusal {
+function stalledRefusal(session: AcmeSession, fault: AcmeFault, until: Date | null): Refusal {
   const error = errorOf('ca_unavailable', session, fault);
   return {
     authority: session.authority.name,
     error,
-    until: fault.retryAt,
+    until,
     final: false,
     unavailable: 'stalled',
   };

@@ -113,8 +113,8 @@ export class AuthorityHealth {
     { message: problem, retryAt }: Pick<AcmeFault, 'message' | 'retryAt'>,
     now: Date,
   ): Promise<void> {
-    const { probeMs: probeInMs, mostRetryAfterMs } = this.pace;
-    const notBeforeMs = retryAt === null ? 0 : Math.min(retryAt.getTime() - now.getTime(), mostRetryAfterMs);
+    const { probeMs: probeInMs } = this.pace;
+    const notBeforeMs = (this.notBefore(retryAt, now) ?? now).getTime() - now.getTime();
     if (await this.stored.markDown(authority, { scope, problem }, { probeInMs, notBeforeMs }))
       this.events.down(authority, { problem });
   }
@@ -144,6 +144,12 @@ export class AuthorityHealth {
   async downNow(name: string): Promise<DownAuthority | null> {
     const authority = (await this.stored.byName([name])).get(name);
     return authority !== undefined && isDown(authority) ? authority : null;
+  }
+
+  /** What a CA asks for by Retry-After, as far as it is honoured; null: nothing. */
+  notBefore(retryAt: Date | null, now: Date): Date | null {
+    const most = now.getTime() + this.pace.mostRetryAfterMs;
+    return retryAt === null ? null : new Date(Math.min(retryAt.getTime(), most));
   }
 
   /** Until the next probe is over, what waits for the CA is not looked at. */
