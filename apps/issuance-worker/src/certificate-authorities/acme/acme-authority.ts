@@ -208,7 +208,7 @@ export class AcmeAuthority {
     trial?.failed();
     const down = isPassing(fault)
       ? await health.stalled(name, fault, now, trial !== null)
-      : await health.withoutAccount(name, fault.message);
+      : await health.withoutAccount(name, wordsOfFault(name, fault));
     if (down !== null) return { kind: 'refused', ...health.refusal(down, now) };
     const error = { code: 'ca_unavailable', message: wordsOfFault(name, fault) } as const;
     return {
