@@ -63,11 +63,11 @@ describe('a product with two CAs, of which the first', () => {
     const opened = await order('down.example.com');
     expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
     expect(await acme.orders(opened)).toMatchObject([{ authority: 'second', state: 'issued' }]);
-    expect((await downOf(name)).down_s).toBeGreaterThan(30);
+    expect((await downOf(name)).down_s).toBeGreaterThan(15);
   });
 
   itWithPebble.each<[string, Lie, number | null]>([
-    ['has a fault of its own', says(500, 'serverInternal'), 60],
+    ['has a fault of its own', says(500, 'serverInternal'), 30],
     ['is overloaded', says(503, 'serverInternal', { 'retry-after': '300' }), 300],
     ['has reached a limit', says(429, 'rateLimited', { 'retry-after': '3600' }), null],
     ['is forbidden by CAA', says(403, 'caa'), null],

@@ -113,7 +113,7 @@ export class AuthorityHealth {
     { message: problem, retryAt }: Pick<AcmeFault, 'message' | 'retryAt'>,
     now: Date,
   ): Promise<void> {
-    const { probeMs: probeInMs } = this.pace;
+    const { firstProbeMs: probeInMs } = this.pace;
     const notBeforeMs = (this.notBefore(retryAt, now) ?? now).getTime() - now.getTime();
     if (await this.stored.markDown(authority, { scope, problem }, { probeInMs, notBeforeMs }))
       this.events.down(authority, { problem });
@@ -122,7 +122,7 @@ export class AuthorityHealth {
   /** The CA makes no account for us. */
   async withoutAccount(authority: string, problem: string): Promise<DownAuthority | null> {
     const outage: CaOutage = { scope: 'new_orders', problem };
-    const { withoutAccountMs: notBeforeMs, probeMs: probeInMs } = this.pace;
+    const { withoutAccountMs: notBeforeMs, firstProbeMs: probeInMs } = this.pace;
     if (await this.stored.markDown(authority, outage, { probeInMs, notBeforeMs }))
       this.events.down(authority, outage);
     return await this.downNow(authority);

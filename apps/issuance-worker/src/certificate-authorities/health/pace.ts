@@ -1,6 +1,8 @@
 /** How fast faults of a CA are noticed, and how often one that is down is asked. */
 export interface HealthPace {
-  /** Between two requests to a CA that is down, ms. */
+  /** From the moment at which a CA is marked down to the first probe: most outages are short, ms. */
+  readonly firstProbeMs: number;
+  /** Between two probes of a CA that is down, ms. */
   readonly probeMs: number;
   /** The longest Retry-After of a CA that is honoured, ms. */
   readonly mostRetryAfterMs: number;
@@ -18,6 +20,7 @@ export interface HealthPace {
  * makes few faults, each of ten seconds.
  */
 export const healthPace: HealthPace = {
+  firstProbeMs: 30_000,
   probeMs: 60_000,
   mostRetryAfterMs: 5 * 60_000,
   graceMs: 5_000,
