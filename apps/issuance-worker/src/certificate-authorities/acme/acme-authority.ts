@@ -125,7 +125,7 @@ export class AcmeAuthority {
     const session = await this.ports.accounts.byId(stored.caAccountId);
     const { authority } = session;
     if (isHeldBack(authority, stored, request)) return await this.faults.heldBack(authority, stored, request);
-    if (request.trial === null && this.slow.areTooMany(authority.name)) return behindSlow(request.clock());
+    if (request.trial === null && this.isCrowded(authority.name)) return behindSlow(request.clock());
     const walk = new OrderWalk(this.ports, session, stored, request);
     try {
       return await this.slow.beside(
@@ -137,6 +137,12 @@ export class AcmeAuthority {
       if (!(error instanceof AcmeFault)) throw error;
       return await this.faults.settle(error, walk, { session, stored, request });
     }
+  }
+
+  /** Whether another attempt would only take a place from orders of other CAs. */
+  private isCrowded(authority: string): boolean {
+    const { slow, ports } = this;
+    return slow.areTooMany(authority) || (slow.isBusy(authority) && ports.health.isSuspect(authority));
   }
 
   /**

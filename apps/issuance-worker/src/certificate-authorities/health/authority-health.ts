@@ -190,6 +190,15 @@ export class AuthorityHealth {
     }
   }
 
+  /** Many faults in a row, if not for long enough yet: one attempt at a time finds out what becomes of it. */
+  isSuspect(authority: string): boolean {
+    const [{ faults: most } = { faults: Infinity }] = this.pace.failing;
+    const nowMs = this.nowMs();
+    return [...(this.streaks.get(authority)?.values() ?? [])].some(({ faults, lastMs }) => {
+      return faults >= most && nowMs - lastMs <= staleAfterMs;
+    });
+  }
+
   private isFailing({ faults, sinceMs }: Streak, nowMs: number): boolean {
     return this.pace.failing.some((bound) => {
       return faults >= bound.faults && nowMs - sinceMs >= bound.lastingMs;

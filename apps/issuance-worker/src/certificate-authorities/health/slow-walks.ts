@@ -22,6 +22,11 @@ export class SlowWalks {
     return [...(this.walks.get(authority) ?? [])].filter(isSlow).length >= this.most;
   }
 
+  /** Whether any attempt is under way there. */
+  isBusy(authority: string): boolean {
+    return (this.walks.get(authority)?.size ?? 0) > 0;
+  }
+
   /** Counts the walk while `work` runs. */
   async beside<T>(authority: string, walk: Walking, work: () => Promise<T>): Promise<T> {
     const walks = this.walks.get(authority) ?? new Set<Walking>();
