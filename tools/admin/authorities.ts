@@ -3,6 +3,7 @@ import {
   CertificateAuthorities,
   type CertificateAuthorityChange,
   CertificateAuthorityEntity,
+  WaitingIssuances,
 } from '@certwright/persistence';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -29,6 +30,7 @@ export function authorityCommands(withDatabase: WithDatabase): Command {
           const authorities = new CertificateAuthorities(database);
           if (!(await authorities.change(name, { enabled }))) throw missing(name);
           if (enabled) await authorities.markUp(name);
+          await new WaitingIssuances(database).reconsider();
           console.log(`authority ${name}: ${verb}d`);
         });
       });

@@ -95,6 +95,16 @@ describe('issuances that wait for a CA', () => {
     expect(await waiting.release()).toBe(0);
   });
 
+  it('are attempted again when an operator has changed what CAs there are, once every process knows', async () => {
+    const [id = ''] = await waitFor(['one']);
+    await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE id = $1`, [id]);
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 60_000 });
+    await waiting.reconsider();
+    const state = await stateOf(id);
+    expect(state).toMatchObject({ waits_for: null, failures: 0 });
+    expect(state.due_s).toBeLessThanOrEqual(6);
+  });
+
   it('have the oldest tried alone, and no other while it is under way', async () => {
     const [old = '', next = ''] = await waitFor(['one'], ['one']);
     await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE state = 'open'`);

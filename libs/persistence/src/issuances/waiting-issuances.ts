@@ -46,10 +46,25 @@ export class WaitingIssuances {
    * @returns how many
    */
   async release(): Promise<number> {
-    const [, released] = await this.database.query<[unknown, number]>(releaseStatement);
+    const isUp = `EXISTS (
+      SELECT 1 FROM unnest(waits_for) AS wanted (name)
+      LEFT JOIN certificate_authority AS authority ON authority.name = wanted.name
+      WHERE authority.down_since IS NULL)`;
+    const [, released] = await this.database.query<[unknown, number]>(releaseStatement(isUp), [0]);
     return released;
   }
+
+  /**
+   * An operator has changed CAs, or those of a product: whatever waits is attempted once every process knows, and waits
+   * again where it has to.
+   */
+  async reconsider(): Promise<void> {
+    await this.database.query(releaseStatement('true'), [knownAfterMs]);
+  }
 }
+
+/** Longer than a process goes by what it has read of CAs. */
+const knownAfterMs = 6_000;
 
 const claimStatement = `
   WITH claimed AS (
@@ -71,15 +86,12 @@ const claimStatement = `
   SELECT name FROM claimed`;
 
 /** A millisecond apart: the sweep takes the oldest first. */
-const releaseStatement = `
+const releaseStatement = (condition: string) => `
   UPDATE issuance SET
-    due_at = clock_timestamp() - younger * interval '1 millisecond',
+    due_at = clock_timestamp() + ($1::int - younger) * interval '1 millisecond',
     waits_for = NULL
   FROM (
     SELECT id, count(*) OVER () - row_number() OVER (ORDER BY opened_at, id) AS younger
     FROM issuance
-    WHERE state = 'open' AND waits_for IS NOT NULL AND EXISTS (
-      SELECT 1 FROM unnest(waits_for) AS wanted (name)
-      LEFT JOIN certificate_authority AS authority ON authority.name = wanted.name
-      WHERE authority.down_since IS NULL)) AS waiting
+    WHERE state = 'open' AND waits_for IS NOT NULL AND ${condition}) AS waiting
   WHERE issuance.id = waiting.id AND state = 'open' AND waits_for IS NOT NULL`;
