@@ -13,7 +13,7 @@ const pace = {
   firstProbeMs: 600,
   probeMs: 600,
   graceMs: 50,
-  mostRetryAfterMs: 3_000,
+  mostRetryAfterMs: 300_000,
   withoutAccountMs: 6_000,
   failing: [
     { faults: 12, lastingMs: 100 },
@@ -62,8 +62,12 @@ async function opened(count: number): Promise<readonly OpenedIssuance[]> {
   return all;
 }
 
-/** The worker: what is due is attempted, sixteen at a time, and CAs are watched; until all are issued, or `isOver`. */
-async function work(all: readonly OpenedIssuance[], isOver: () => boolean = () => false): Promise<void> {
+/** The worker: what is due is attempted, some at a time, and CAs are watched; until all are issued, or `isOver`. */
+async function work(
+  all: readonly OpenedIssuance[],
+  isOver: () => boolean = () => false,
+  mostAtOnce = 16,
+): Promise<void> {
   const worker = acme.worker();
   const watch = acme.watch(worker);
   const leased = new LeasedIssuances(acme.database);
@@ -74,7 +78,7 @@ async function work(all: readonly OpenedIssuance[], isOver: () => boolean = () =
     if (performance.now() - startedMs > 250_000) throw new Error('some are still open');
     await watch.round();
     for (const { id } of await leased.due(256)) {
-      if (running.size >= 16 || running.has(id) || !ids.has(id)) continue;
+      if (running.size >= mostAtOnce || running.has(id) || !ids.has(id)) continue;
       running.set(
         id,
         worker.run(id).finally(() => running.delete(id)),
@@ -219,7 +223,59 @@ describeWithPebble('a CA that is down', () => {
         /^The CA faulty is down since \d{4}-\d\d-\d\dT[\d:]+Z\. .+ The next probe of faulty is at [-\dT:]+Z; as soon as it is up, the order goes on by itself\.$/,
       );
       proxy.fate = passed;
-      await work([...all, ...late]);
+      const atOnce = 4;
+      await work([...all, ...late], () => false, atOnce);
+      await expectIssuedOnce([...all, ...late], finalized);
+      expect(acme.noticed).toEqual(['faulty down', 'faulty up']);
+      expect(await authorityRow()).toEqual({ down_since: null, down_for: null, problem: null });
+      const begun = await acme.database.query<{ id: string }[]>(
+        `SELECT issuance_id AS id FROM acme_order WHERE state = 'issued' AND issuance_id = ANY ($1) ORDER BY created_at`,
+        [[...all, ...late].map(({ issuanceId }) => issuanceId)],
+      );
+      const turns = late.map(({ issuanceId }) => begun.findIndex(({ id }) => id === issuanceId));
+      // Those that go on at the same time begin in any order.
+      expect(Math.min(...turns)).toBeGreaterThan(all.length - atOnce);
+    },
+    300_000,
+  );
+});
+
+describeWithPebble('a CA that is down', () => {
+  const outages: readonly [string, (path: string) => Fate | null, 'everything' | 'new_orders'][] = [
+    ['cuts every connection', () => ({ kind: 'cut' }), 'everything'],
+    ['is silent', () => ({ kind: 'hanging' }), 'everything'],
+    [
+      'responds, and accepts no order',
+      (path) => (isNewOrder(path) ? { kind: 'refused', status: 503 } : null),
+      'new_orders',
+    ],
+  ];
+
+  it.each(outages)(
+    'because it %s is probed once per interval; then all that waits is issued, oldest first',
+    async (_, outage, scope) => {
+      proxy.fate = ({ path }) => outage(path) ?? passed();
+      const finalized = proxy.finalized;
+      const all = await opened(16);
+      await work(all, () => acme.noticed.includes('faulty down'));
+      expect(await authorityRow()).toMatchObject({ down_for: scope, down_since: expect.any(Date) });
+      // Whoever comes later waits behind those that were there.
+      const late = await opened(4);
+      const before = proxy.arrived.length;
+      const startedMs = performance.now();
+      await work([...all, ...late], () => performance.now() - startedMs > 5 * pace.probeMs);
+      const lastedMs = performance.now() - startedMs;
+      // A trial goes with a probe that the CA answers: a nonce, and newOrder.
+      const perProbe = scope === 'everything' ? 1 : 3;
+      expect(proxy.arrived.length - before).toBeLessThanOrEqual((lastedMs / pace.probeMs + 2) * perProbe);
+      const waiting = await acme.state(late.at(-1)?.issuanceId ?? '');
+      expect(waiting).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
+      expect(waiting.last_error?.message).toMatch(
+        /^The CA faulty is down since \d{4}-\d\d-\d\dT[\d:]+Z\. .+ The next probe of faulty is at [-\dT:]+Z; as soon as it is up, the order goes on by itself\.$/,
+      );
+      proxy.fate = passed;
+      const atOnce = 4;
+      await work([...all, ...late], () => false, atOnce);
       await expectIssuedOnce([...all, ...late], finalized);
       expect(acme.noticed).toEqual(['faulty down', 'faulty up']);
       expect(await authorityRow()).toEqual({ down_since: null, down_for: null, problem: null });
