@@ -92,6 +92,14 @@ describe('a request that may change something twice', () => {
   });
 });
 
+it('whether a request was sent is known from its fault', async () => {
+  lying.lie('/newNonce', overloaded());
+  await expect(account.newOrder({ dnsNames })).rejects.toMatchObject({ neverSent: true });
+  lying.tellTheTruth();
+  lying.lie('/newOrder', cutAfter(0));
+  await expect(account.newOrder({ dnsNames })).rejects.toMatchObject({ neverSent: false });
+});
+
 describe('a probe', () => {
   it('is one request: the directory, and then a nonce', async () => {
     await server.probe();

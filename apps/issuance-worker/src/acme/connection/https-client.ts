@@ -87,10 +87,7 @@ export class HttpsClient {
         'accept-language': 'en',
         ...(body === null ? {} : { 'content-type': 'application/jose+json' }),
       };
-      this.#agent.dispatch(
-        { origin, path: pathname + search, method, headers, body, ...within },
-        exchange,
-      );
+      this.#agent.dispatch({ origin, path: pathname + search, method, headers, body, ...within }, exchange);
     });
   }
 

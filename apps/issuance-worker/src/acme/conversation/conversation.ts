@@ -98,7 +98,7 @@ export class Conversation {
       const { to } = request;
       if (typeof to !== 'string')
         return await this.#signed(request, this.policy.pinned(to.what, to.url), deadline);
-      const url = (await this.#directory.current(deadline))[to];
+      const url = (await unsent(this.#directory.current(deadline)))[to];
       try {
         return await this.#signed(request, url, deadline);
       } catch (error) {
@@ -118,7 +118,7 @@ export class Conversation {
     const repeats = new Repeats(request.isRepeatable ? this.repeats : noRepeats, this.now);
     for (let repeat = 0; ; repeat += 1) {
       // The newest of the pool: mostly the one that came with the answer before.
-      const nonce = await this.#nonce(deadline);
+      const nonce = await unsent(this.#nonce(deadline));
       const body = JSON.stringify(signRequest(signer, url, nonce, payload));
       const answerMs = this.#answerMs(repeats, request.isRepeatable);
       const asked = { method: 'POST', url, accept, body, maxBytes, answerMs } as const;
@@ -210,6 +210,16 @@ export class Conversation {
     } finally {
       deadline.end();
     }
+  }
+}
+
+/** What fails here keeps the request itself from being sent. */
+async function unsent<T>(needed: Promise<T>): Promise<T> {
+  try {
+    return await needed;
+  } catch (error) {
+    if (error instanceof AcmeFault) error.neverSent = true;
+    throw error;
   }
 }
 

@@ -134,7 +134,7 @@ export class OrderFaults {
   /** The CA counts what it was asked, not what we thought of asking. */
   private async settleLimits(
     until: Date | null,
-    { problem, status }: AcmeFault,
+    { problem, status, neverSent }: AcmeFault,
     { doing }: OrderWalk,
     { session, stored, request }: AboutOrder,
   ): Promise<void> {
@@ -143,7 +143,7 @@ export class OrderFaults {
     if (until !== null) {
       const need = limitReachedBy(problem?.detail ?? '', request.dnsNames, authority.limits);
       if (need !== null) await buckets.drain(row.id, need, until);
-    } else if ((problem !== null || status === overloaded) && doing.stage === 'wanted') {
+    } else if ((problem !== null || status === overloaded || neverSent) && doing.stage === 'wanted') {
       const taken = limitNeeds(request.dnsNames, authority.limits, { replaces: stored.replaces !== null });
       await buckets.giveBack(row.id, taken, request.accountId);
     }
