@@ -79,7 +79,7 @@ export class OrderWalk {
       try {
         return await this.toTheEnd(endsMs);
       } catch (error) {
-        if (!this.mayRepeat() || !(await repeats.next(error))) throw error;
+        if (!this.mayRepeat(error) || !(await repeats.next(error))) throw error;
       } finally {
         this.exchangeSinceMs = null;
       }
@@ -87,7 +87,9 @@ export class OrderWalk {
   }
 
   /** The first request to a CA that is down is its trial: one, and not repeated. Another CA stands in for newOrder. */
-  private mayRepeat(): boolean {
+  private mayRepeat(error: unknown): boolean {
+    // The client has repeated what the request needs first.
+    if (error instanceof AcmeFault && error.neverSent) return false;
     const { operation } = this.doing;
     const isTrial = trialAt(this.request.trial, this.session.authority.name) !== null;
     const goesElsewhere = operation === 'newOrder' && this.request.product.authorities.length > 1;
