@@ -3,6 +3,7 @@ import {
   CertificateAuthorities,
   type CertificateAuthorityChange,
   CertificateAuthorityEntity,
+  WaitingIssuances,
 } from '@certwright/persistence';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -29,6 +30,7 @@ export function authorityCommands(withDatabase: WithDatabase): Command {
           const authorities = new CertificateAuthorities(database);
           if (!(await authorities.change(name, { enabled }))) throw missing(name);
           if (enabled) await authorities.markUp(name);
+          await new WaitingIssuances(database).reconsider();
           console.log(`authority ${name}: ${verb}d`);
         });
       });
@@ -177,10 +179,11 @@ async function refuseToMove(
   throw new Error(`There is an account at ${directoryUrl} already: add another authority instead.`);
 }
 
-function stateOf({ enabled, downUntil, problem }: CertificateAuthorityEntity): string {
+function stateOf({ enabled, downSince, downUntil, problem }: CertificateAuthorityEntity): string {
   if (!enabled) return 'disabled';
-  if (downUntil === null || downUntil.getTime() <= Date.now()) return 'enabled';
-  return `down until ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
+  if (downSince === null || downUntil === null) return 'enabled';
+  const since = `down since ${downSince.toISOString()}`;
+  return `${since}, next probe ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
 }
 
 /** @throws Error when it does not exist */

@@ -9,6 +9,7 @@ import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
 import { ctCommands } from './ct';
 import { dnsIntegrationCommands } from './dns-integrations';
+import { issuanceCommands } from './issuances';
 import { productCommands } from './products';
 import { searchCommands } from './search-plans';
 import { seedSandboxCommand } from './seed-sandbox';
@@ -18,7 +19,7 @@ import { withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administers a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, blocked keys, search plans.',
+    'Administers a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
@@ -46,6 +47,7 @@ for (const commands of [
   authorityCommands,
   blockedKeyCommands,
   certificateCommands,
+  issuanceCommands,
   webhookCommands,
   dnsIntegrationCommands,
   searchCommands,

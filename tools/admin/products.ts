@@ -1,4 +1,4 @@
-import { CertificateAuthorityEntity, ProductEntity } from '@certwright/persistence';
+import { CertificateAuthorityEntity, ProductEntity, WaitingIssuances } from '@certwright/persistence';
 import { curveNames, rsaKeySizes } from '@certwright/pki';
 import { decimalOf, type ProductAuthority } from '@certwright/issuance';
 import { Command, InvalidArgumentError } from 'commander';
@@ -79,6 +79,8 @@ export function productCommands(withDatabase: WithDatabase): Command {
       await withDatabase(async (database) => {
         await check(database, name, change);
         await database.getRepository(ProductEntity).update({ name }, change);
+        // Another CA may serve what waits for one that is down.
+        if (change.authorities !== undefined) await new WaitingIssuances(database).reconsider();
         console.log(`product ${name}: ${JSON.stringify(change)}`);
       });
     });

@@ -195,7 +195,9 @@ whole('an order at a CA that speaks ACME', () => {
     await database.query(
       `UPDATE issuance SET due_at = clock_timestamp() WHERE state = 'open' AND due_at > clock_timestamp()`,
     );
-    await database.query(`UPDATE certificate_authority SET down_until = NULL WHERE down_until IS NOT NULL`);
+    await database.query(
+      `UPDATE certificate_authority SET down_since = NULL, down_until = NULL WHERE down_until IS NOT NULL`,
+    );
   }
 
   function delegate(dnsName: string, target = ''): void {

@@ -109,6 +109,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const outbox = context.get(Outbox);
   const issuances = context.get(LeasedIssuances);
   const renewalEvents = observeRenewals(running);
+  const watch = authorities.watch(async (issuanceId, trial) => await advance.run(issuanceId, trial));
   const rounds = {
     relay: async () => await relayOnce(outbox, jobs),
     sweep: async () => await sweepOnce(issuances, jobs),
@@ -118,6 +119,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     ...housekeeping(context, builtInCa),
     ...(builtInCa === null ? {} : submitToLogs(config, running, context)),
     ...authorities.rounds,
+    ...(watch === null ? {} : { authorities: watch }),
     approvals: forgetExpiredApprovals(context),
     ...(gateway === null ? {} : serveIntegrations(config, running, context, { gateway, jobs, nameServers })),
   };

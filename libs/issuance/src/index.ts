@@ -99,9 +99,11 @@ export {
 export {
   approvalDeadlineMs,
   dueAfterModification,
+  nextAfterStall,
   nextApprovalCheck,
   nextAttempt,
   nextAuthorityLook,
   nextRecordTry,
+  nextUnexpectedAttempt,
 } from './schedule';
 export type { Terms } from './terms';

@@ -30,6 +30,8 @@ export interface IssuanceError {
   readonly code: IssuanceErrorCode;
   /** For the caller: which name, why, and what to do. */
   readonly message: string;
+  /** RFC 3339, UTC. Only while attempts end early because of passing faults of a CA that is not down: since the first. */
+  readonly stalledSince?: string;
 }
 
 export const issuanceErrorCodes = [
@@ -64,6 +66,8 @@ export interface Issuance {
   readonly openedAt: Date;
   /** Not to be looked at before. */
   readonly dueAt: Date;
+  /** Names of the CAs that are down and for which it waits; null or absent: for none. */
+  readonly waitsFor?: readonly string[] | null;
   /** When what was paid for ends: the certificate is not to be valid longer; null: as long as the product and its CA give. */
   readonly expiresBy: Date | null;
 }

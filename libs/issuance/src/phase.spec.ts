@@ -50,6 +50,14 @@ describe('phaseOf', () => {
     expect(phaseOf(plan, { ...open, failures: 1, dueAt: now, lastError }, now)).toBe('issuing');
   });
 
+  it('is backoff while it waits for a CA that is down, without a failure of its own', () => {
+    const lastError = { code: 'ca_unavailable', message: '' } as const;
+    const waiting = { ...open, dueAt: later, lastError };
+    expect(phaseOf(plan, { ...waiting, waitsFor: ['ca'] }, now)).toBe('backoff');
+    expect(phaseOf(plan, { ...waiting, waitsFor: null }, now)).toBe('issuing');
+    expect(phaseOf(plan, { ...waiting, dueAt: now, waitsFor: ['ca'] }, now)).toBe('issuing');
+  });
+
   it('is issuing while an attempt after a failure waits for the CA', () => {
     expect(phaseOf(plan, { ...open, failures: 1, dueAt: later }, now)).toBe('issuing');
   });

@@ -17,7 +17,10 @@ export type Phase = (typeof phases)[number];
 /** @param latest the newest issuance of the plan, open or not */
 export function phaseOf(
   plan: Pick<Plan, 'paused' | 'termsId'>,
-  latest: Pick<Issuance, 'state' | 'termsId' | 'approvals' | 'failures' | 'dueAt' | 'lastError'> | null,
+  latest: Pick<
+    Issuance,
+    'state' | 'termsId' | 'approvals' | 'failures' | 'dueAt' | 'lastError' | 'waitsFor'
+  > | null,
   now: Date,
 ): Phase {
   if (plan.paused) return 'paused';
@@ -28,7 +31,8 @@ export function phaseOf(
   if (latest.dueAt.getTime() > now.getTime()) {
     if (latest.lastError?.code === 'rate_limited') return 'rate_limited';
     // What came after a failure and has not failed itself leaves no error behind.
-    if (latest.failures > 0 && latest.lastError !== null) return 'backoff';
+    const isHeldBack = latest.failures > 0 || (latest.waitsFor ?? null) !== null;
+    if (isHeldBack && latest.lastError !== null) return 'backoff';
   }
   if (latest.approvals.some(({ status }) => status === 'pending')) return 'awaiting_approval';
   return 'issuing';

@@ -1,4 +1,10 @@
-import { dueAfterModification, nextApprovalCheck, nextAttempt } from './schedule';
+import {
+  dueAfterModification,
+  nextAfterStall,
+  nextApprovalCheck,
+  nextAttempt,
+  nextUnexpectedAttempt,
+} from './schedule';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const s = 1_000;
@@ -39,6 +45,30 @@ describe('nextAttempt', () => {
   it('never spins when nothing is left', () => {
     expect(ahead(nextAttempt(9, now, ago(day)))).toBe(min);
   });
+});
+
+describe('nextUnexpectedAttempt', () => {
+  it.each([
+    [1, min],
+    [2, 10 * min],
+    [9, 10 * min],
+  ])('backs off after failure %d for %d ms, and never for hours', (failures, wait) =>
+    expect(ahead(nextUnexpectedAttempt(failures, now))).toBe(wait),
+  );
+});
+
+describe('nextAfterStall', () => {
+  it.each([
+    [0, 3 * s],
+    [40 * s, 10 * s],
+    [10 * min, min],
+  ])('after stalls for %d ms waits about %d ms, spread by a quarter', (age, wait) => {
+    const next = (random: number) => ahead(nextAfterStall(ago(age), now, random) ?? now);
+    expect([next(0), next(0.5), next(1)]).toEqual([0.75 * wait, wait, 1.25 * wait]);
+  });
+
+  it('is a failure of the order once it has lasted for long', () =>
+    expect(nextAfterStall(ago(15 * min + 1), now, 0)).toBeNull());
 });
 
 describe('dueAfterModification', () => {

@@ -54,6 +54,31 @@ export function nextAttempt(failures: number, now: Date, validUntil: Date | null
   return new Date(now.getTime() + waitMs);
 }
 
+/** Nothing is known of what went wrong: it may be over soon, and nobody gains by waiting for hours. */
+const mostUnexpectedMs = 10 * minute;
+
+/** After a failure that is not the order's own. @param failures failures in a row, this one included */
+export function nextUnexpectedAttempt(failures: number, now: Date): Date {
+  return new Date(now.getTime() + Math.min(backoffMs[failures - 1] ?? mostUnexpectedMs, mostUnexpectedMs));
+}
+
+/** Attempts that passing faults of a CA ended: a quarter of the time that it has been so, spread by a quarter. */
+const stall = { shareOfAge: 1 / 4, leastMs: 3 * second, mostMs: minute, failureAfterMs: 15 * minute };
+
+/**
+ * When the next attempt begins after one that passing faults of a CA ended, while the CA serves others.
+ *
+ * @param since the first of such attempts in a row
+ * @param random in [0, 1)
+ * @returns null when it has lasted so long that it is a failure of the order
+ */
+export function nextAfterStall(since: Date, now: Date, random: number): Date | null {
+  const ageMs = now.getTime() - since.getTime();
+  if (ageMs > stall.failureAfterMs) return null;
+  const waitMs = Math.min(Math.max(ageMs * stall.shareOfAge, stall.leastMs), stall.mostMs);
+  return new Date(now.getTime() + waitMs * (0.75 + random / 2));
+}
+
 /**
  * When an issuance for new terms is due. A modification waits until the settling window has passed, so that several
  * modifications in a row make one certificate; the window starts with the first of them, so nobody postpones for ever.

@@ -32,6 +32,7 @@ import { ReservedRequests } from './idempotency/reserved-requests';
 import { IssuanceStatisticsReader } from './issuances/issuance-statistics';
 import { Issuances } from './issuances/issuances';
 import { LeasedIssuances } from './issuances/leased-issuances';
+import { WaitingIssuances } from './issuances/waiting-issuances';
 import { LogSubmissions } from './log-submissions/log-submissions';
 import { LeasedMails } from './mail/leased-mails';
 import { MailSubjects } from './mail/mail-subjects';
@@ -111,6 +112,7 @@ const repositories = [
   RevocationLists,
   Transactions,
   WebRules,
+  WaitingIssuances,
   WebhookDeliveries,
   WebhookEndpoints,
   WebhookFanOut,

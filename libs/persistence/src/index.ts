@@ -67,6 +67,7 @@ export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/i
 export { Issuances, type LatestIssuance, type OpenIssuance, type RecordOfPlan } from './issuances/issuances';
 export { type Lease, type LeasedWork, LeaseLost } from './issuances/lease';
 export { type DueIssuance, type IssuanceProgress, LeasedIssuances } from './issuances/leased-issuances';
+export { WaitingIssuances } from './issuances/waiting-issuances';
 export { type DueSubmission, type LogPromise, LogSubmissions } from './log-submissions/log-submissions';
 export {
   type DueMail,
@@ -138,7 +139,7 @@ export {
   type CertificateAuthorityChange,
   type NewCertificateAuthority,
 } from './acme/certificate-authorities';
-export { type CaLimit, type CaLimits, CertificateAuthorityEntity } from './acme/certificate-authority.entity';
+export { type CaLimit, type CaLimits, type CaOutage, CertificateAuthorityEntity } from './acme/certificate-authority.entity';
 export { type AnsweredRenewalInfo, type DueRenewalInfo, RenewalInfos } from './acme/renewal-infos';
 export {
   CaLimitBuckets,

@@ -41,7 +41,7 @@ export class AcmeAccount {
   }
 
   async read(): Promise<AcmeAccountState> {
-    return readAccount(jsonOf(await this.#post('readAccount', this.#at('The account', this.url), postAsGet)));
+    return readAccount(jsonOf(await this.#read('readAccount', this.#at('The account', this.url))));
   }
 
   /** RFC 8555, section 7.3.2. @param contacts `mailto:` URLs, in place of those that there were */
@@ -91,11 +91,11 @@ export class AcmeAccount {
 
   /** The order as it stands, at any state of it. */
   async order(url: string): Promise<AcmeOrder> {
-    return this.#order(await this.#post('readOrder', this.#at('The order', url), postAsGet), url);
+    return this.#order(await this.#read('readOrder', this.#at('The order', url)), url);
   }
 
   async authorization(url: string): Promise<AcmeAuthorization> {
-    const answer = await this.#post('readAuthorization', this.#at('The authorization', url), postAsGet);
+    const answer = await this.#read('readAuthorization', this.#at('The authorization', url));
     return readAuthorization(jsonOf(answer), url, this.conversation.policy, this.#retryAt(answer));
   }
 
@@ -137,7 +137,7 @@ export class AcmeAccount {
   /** @param url the order's `certificateUrl`, or one of the first download's `alternateUrls` */
   async certificate(url: string): Promise<DownloadedChain> {
     const to = this.#at('The certificate', url);
-    const answer = await this.#post('certificate', to, postAsGet, chainType);
+    const answer = await this.#read('certificate', to, chainType);
     if (mediaType(answer) !== chainType)
       throw notAcme('The ACME server sent something other than a chain in PEM.');
     const alternates = linksOf(answer.headers('link'), 'alternate');
@@ -158,10 +158,30 @@ export class AcmeAccount {
     operation: string,
     to: SignedRequest['to'],
     payload: SignedRequest['payload'],
-    accept?: SignedRequest['accept'],
   ): Promise<HttpsAnswer> {
-    const request = { operation, signer: this.#signer, to, payload };
-    return await this.conversation.post(accept === undefined ? request : { ...request, accept });
+    return await this.conversation.post({
+      operation,
+      signer: this.#signer,
+      to,
+      payload,
+      isRepeatable: false,
+    });
+  }
+
+  /** POST-as-GET (section 6.3). */
+  async #read(
+    operation: string,
+    to: SignedRequest['to'],
+    accept: SignedRequest['accept'] = 'application/json',
+  ): Promise<HttpsAnswer> {
+    return await this.conversation.post({
+      operation,
+      signer: this.#signer,
+      to,
+      payload: postAsGet,
+      accept,
+      isRepeatable: true,
+    });
   }
 
   #order(answer: HttpsAnswer, url: string): AcmeOrder {

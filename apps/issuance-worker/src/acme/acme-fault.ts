@@ -32,6 +32,8 @@ export class AcmeFault extends Error {
   readonly retryAt: Date | null;
   readonly location: string | null;
   readonly lasting: boolean;
+  /** The request was never sent: there was no connection, or what it needs first (directory, nonce) failed. */
+  neverSent = false;
 
   constructor(
     readonly kind: AcmeFaultKind,

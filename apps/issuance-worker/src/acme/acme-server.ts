@@ -6,6 +6,7 @@ import { jsonOf } from './conversation/answer';
 import { Conversation } from './conversation/conversation';
 import type { Directory } from './conversation/directory';
 import type { AcmeObserver } from './conversation/observer';
+import { defaultRepeats, type RepeatOptions } from './conversation/repeats';
 import { type AcmeAccountState, readAccount } from './resources/account';
 import { readRenewalInfo, type RenewalInfo } from './resources/renewal-info';
 import { revocation, type RevocationOutcome } from './resources/revocation';
@@ -27,6 +28,8 @@ export interface AcmeServerOptions {
   readonly userAgent: string;
   /** Connections at a time to each host; more requests wait for one, within their time. Default 8. */
   readonly connections?: number;
+  /** Of requests that change nothing when they are carried out twice. Default: three. */
+  readonly repeats?: RepeatOptions;
   readonly now: () => Date;
   readonly observer?: AcmeObserver;
 }
@@ -49,8 +52,9 @@ export interface FoundAccount {
 
 /**
  * One ACME server, by its directory (RFC 8555). Keeps connections, nonces and the directory; knows no order and no
- * account. Every method is one operation: bounded in time and size, repeated by itself only where a nonce was refused or
- * the directory moved, and rejecting with an AcmeFault.
+ * account. Every method is one operation: bounded in time and size, and rejecting with an AcmeFault. What changes nothing when
+ * it is carried out twice is repeated by itself after faults that may pass; anything else only where a nonce was refused or
+ * the directory moved.
  */
 export class AcmeServer {
   private constructor(
@@ -65,13 +69,24 @@ export class AcmeServer {
     const policy = new UrlPolicy(directoryUrl, allowedHosts);
     const { directoryHost } = policy;
     const client = new HttpsClient({ directoryHost, extraRoots, connections, userAgent, ...timeouts });
-    const bounds = { wholeMs: timeouts.wholeMs, maxJsonBytes: maxBytes.json, maxChainBytes: maxBytes.chain };
-    return new AcmeServer(client, new Conversation(client, policy, bounds, now, observer));
+    const bounds = {
+      wholeMs: timeouts.wholeMs,
+      answerMs: timeouts.headersMs,
+      maxJsonBytes: maxBytes.json,
+      maxChainBytes: maxBytes.chain,
+    };
+    const { repeats = defaultRepeats } = options;
+    return new AcmeServer(client, new Conversation(client, policy, bounds, now, observer, repeats));
   }
 
   /** At most an hour old. */
   async directory(): Promise<Directory> {
     return await this.conversation.directory();
+  }
+
+  /** One request, not repeated, that costs the server little: whether it responds. @throws AcmeFault */
+  async probe(): Promise<void> {
+    await this.conversation.probe();
   }
 
   /**
@@ -157,7 +172,13 @@ export class AcmeServer {
     payload: (url: string) => Readonly<Record<string, unknown>>,
   ): Promise<FoundAccount> {
     const signer = { key, accountUrl: null };
-    const answer = await this.conversation.post({ operation, signer, to: 'newAccount', payload });
+    const answer = await this.conversation.post({
+      operation,
+      signer,
+      to: 'newAccount',
+      payload,
+      isRepeatable: true,
+    });
     const location = answer.header('location');
     if (location === undefined) throw notAcme('The ACME server named no URL for the account.');
     return {

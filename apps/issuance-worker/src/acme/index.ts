@@ -4,6 +4,7 @@ export { type AcmeProblem, type AcmeProblemType, acmeProblemTypes, problemText }
 export { AcmeServer, type AcmeServerOptions, type FoundAccount, type NewAccount } from './acme-server';
 export { type Directory } from './conversation/directory';
 export { type AcmeExchange, type AcmeObserver } from './conversation/observer';
+export { defaultRepeats, isPassing, type RepeatOptions, Repeats } from './conversation/repeats';
 export { type Advice, adviceOn } from './moves/advice';
 export { type FailedName, type FailedOrder } from './moves/failed-order';
 export {

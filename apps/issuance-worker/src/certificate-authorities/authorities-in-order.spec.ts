@@ -2,14 +2,18 @@ import { freePort } from '@certwright/testing';
 import { but, LyingServer, type Lie } from '../acme/testing/lying-server';
 import { installedPebbles } from '../acme/testing/pebble';
 import { AcmeIssuing, type StoredAuthority } from '../testing/acme-issuing';
+import { healthPace } from './health/pace';
 import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
+
+/** What makes a CA down: nothing, unless a spec says so. */
+const failing: { faults: number; lastingMs: number }[] = [];
 
 let acme: AcmeIssuing;
 let lying: LyingServer;
 let count = 0;
 const stopping: (() => Promise<void>)[] = [];
 beforeAll(async () => {
-  acme = await AcmeIssuing.open();
+  acme = await AcmeIssuing.open({ pace: { ...healthPace, failing } });
   lying = await LyingServer.start();
   stopping.push(async () => await lying.stop());
   await acme.pebble('second');
@@ -51,16 +55,19 @@ const says = (status: number, type: string, headers: Record<string, string> = {}
   }));
 
 describe('a product with two CAs, of which the first', () => {
+  beforeAll(() => void failing.push({ faults: 1, lastingMs: 0 }));
+  afterAll(() => void failing.pop());
+
   itWithPebble('does not answer at all: the second issues at once, and the first is left alone', async () => {
     const name = await first({ directoryUrl: `https://localhost:${await freePort()}/dir` });
     const opened = await order('down.example.com');
     expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
     expect(await acme.orders(opened)).toMatchObject([{ authority: 'second', state: 'issued' }]);
-    expect((await downOf(name)).down_s).toBeGreaterThan(30);
+    expect((await downOf(name)).down_s).toBeGreaterThan(15);
   });
 
   itWithPebble.each<[string, Lie, number | null]>([
-    ['has a fault of its own', says(500, 'serverInternal'), 60],
+    ['has a fault of its own', says(500, 'serverInternal'), 30],
     ['is overloaded', says(503, 'serverInternal', { 'retry-after': '300' }), 300],
     ['has reached a limit', says(429, 'rateLimited', { 'retry-after': '3600' }), null],
     ['is forbidden by CAA', says(403, 'caa'), null],
@@ -77,6 +84,37 @@ describe('a product with two CAs, of which the first', () => {
     const { down_s: downS } = await downOf(name);
     if (down === null) expect(downS).toBeNull();
     else expect(Math.abs((downS ?? 0) - down)).toBeLessThan(10);
+  });
+});
+
+describe('a product with two CAs, of which the first is down', () => {
+  beforeAll(() => void failing.push({ faults: 1, lastingMs: 0 }));
+  afterAll(() => void failing.pop());
+  const dueForProbe = async (name: string) =>
+    await acme.database.query(`UPDATE certificate_authority SET down_until = now() WHERE name = $1`, [name]);
+  const issuedElsewhere = async (dnsName: string) => {
+    const opened = await order(dnsName);
+    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+    return opened;
+  };
+
+  itWithPebble('asks it once per interval, and first again once it is up', async () => {
+    const name = await first();
+    lying.lie('/newOrder', says(500, 'serverInternal'));
+    await issuedElsewhere('one.example.com');
+    const asked = lying.asked('/newOrder');
+    await issuedElsewhere('two.example.com');
+    expect(lying.asked('/newOrder')).toBe(asked);
+    await dueForProbe(name);
+    await issuedElsewhere('three.example.com');
+    await issuedElsewhere('four.example.com');
+    expect(lying.asked('/newOrder')).toBe(asked + 1);
+    lying.tellTheTruth();
+    await dueForProbe(name);
+    const opened = await order('five.example.com');
+    await acme.worker().run(opened.issuanceId);
+    expect(await acme.orders(opened)).toMatchObject([{ authority: name }]);
+    expect(await downOf(name)).toEqual({ down_s: null, problem: null });
   });
 });
 
@@ -108,12 +146,13 @@ describe('a product with one CA', () => {
     expect(lying.asked('/newOrder')).toBe(asked + 1);
   });
 
-  it('backs off while the CA is away, and tells who said what', async () => {
+  it('tries again soon when the CA has a fault of its own, without a failure, and tells who said what', async () => {
     const name = await alone();
     lying.lie('/newOrder', says(500, 'serverInternal'));
     const state = await acme.advance(await order('away.example.com'));
-    expect(state).toMatchObject({ state: 'open', failures: 1, last_error: { code: 'ca_unavailable' } });
+    expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
     expect(state.last_error?.message).toContain(name);
+    expect(state.waits_s).toBeLessThan(10);
   });
 
   it('that nobody entered is not available', async () => {
@@ -191,9 +230,10 @@ describe('an order that was finalized', () => {
     const name = await trusting();
     const opened = await order('one.example.com');
     lying.lie(`/finalize/${lying.orders.orders.length}`, says(500, 'serverInternal'));
+    lying.lie(`/order/${lying.orders.orders.length}`, says(500, 'serverInternal'));
     await acme.worker().run(opened.issuanceId);
     lying.lie(pathOfOrder(), says(404, 'malformed'));
-    for (const failures of [2, 3]) {
+    for (const failures of [1, 2, 3]) {
       await acme.timePasses();
       await acme.worker().run(opened.issuanceId);
       expect(await acme.state(opened.issuanceId)).toMatchObject({ state: 'open', failures });

@@ -1,6 +1,7 @@
 import type { Product, ProductAuthority } from '@certwright/issuance';
-import type { CertificateAuthorities, CertificateAuthorityEntity } from '@certwright/persistence';
-import type { AcmeAuthority } from './acme/acme-authority';
+import type { CertificateAuthorities } from '@certwright/persistence';
+import type { AcmeAuthority, Answered } from './acme/acme-authority';
+import { isDown } from './health/authority-health';
 import type {
   CertificateAuthority,
   CertificateRequest,
@@ -65,10 +66,10 @@ export class AuthoritiesInOrder implements Issuers {
     const refusals: Refusal[] = [...request.refusals];
     for (const candidate of candidates) {
       if (refusals.some(({ authority }) => authority === candidate.name)) continue;
-      const submitted = await this.ask(candidate, request);
-      if (submitted.kind === 'submitted') return submitted;
-      const { error, until, final } = submitted;
-      refusals.push({ authority: candidate.name, error, until, final });
+      const answer = await this.ask(candidate, request, candidates.length > 1);
+      if (answer.kind === 'submitted') return answer;
+      const { kind: _, ...refusal } = answer;
+      refusals.push({ ...refusal, authority: candidate.name });
     }
     return joinRefusals(refusals);
   }
@@ -87,15 +88,28 @@ export class AuthoritiesInOrder implements Issuers {
     return authorities.length > 0 ? authorities : [{ name, profile: null }];
   }
 
-  private async ask(candidate: ProductAuthority, request: CertificateRequest): Promise<Submitted> {
+  private async ask(
+    candidate: ProductAuthority,
+    request: CertificateRequest,
+    hasOthers: boolean,
+  ): Promise<Answered> {
     const { builtIn, acme, stored } = this.ports;
-    if (candidate.name === builtInName) {
-      return builtIn === null ? unknown(candidate.name) : await builtIn.submit(request);
+    const { name, profile } = candidate;
+    if (name === builtInName) {
+      return builtIn === null ? unknown(name) : answered(await builtIn.submit(request));
     }
-    const authority = (await stored.byName([candidate.name])).get(candidate.name);
-    if (acme === null || authority === undefined || !authority.enabled) return unknown(candidate.name);
-    if (isDown(authority, request.clock())) return away(authority);
-    return await acme.submit({ authority, profile: candidate.profile }, request);
+    const authority = (await stored.byName([name])).get(name);
+    if (acme === null || authority === undefined || !authority.enabled) return unknown(name);
+    const { health } = acme;
+    if (isDown(authority) && request.trial?.authority !== name) {
+      // Nobody waits for a CA that others stand in for: once per interval an order is its trial.
+      if (!hasOthers || !(await health.claim(authority, request.clock())))
+        return { kind: 'refused', ...health.refusal(authority, request.clock()) };
+      const trial = health.trialOf(name);
+      const submitted = await acme.submit({ authority, profile }, { ...request, trial });
+      return submitted.kind === 'submitted' ? { ...submitted, trial } : submitted;
+    }
+    return await acme.submit({ authority, profile }, request);
   }
 
   private holderOf(reference: string): CertificateAuthority | AcmeAuthority {
@@ -105,17 +119,13 @@ export class AuthoritiesInOrder implements Issuers {
   }
 }
 
-function isDown({ downUntil }: CertificateAuthorityEntity, now: Date): boolean {
-  return downUntil !== null && downUntil.getTime() > now.getTime();
+function answered(submitted: Submitted): Answered {
+  if (submitted.kind === 'submitted') return submitted;
+  const { kind, error, until, final } = submitted;
+  return { kind, error, until, final };
 }
 
-function away({ name, problem }: CertificateAuthorityEntity): Submitted {
-  const why = problem === null ? '' : ` ${problem}`;
-  const message = `The CA ${name} could not be asked a moment ago, and is left alone for a while.${why}`;
-  return { kind: 'refused', error: { code: 'ca_unavailable', message }, until: null, final: false };
-}
-
-function unknown(name: string): Submitted {
+function unknown(name: string): Answered {
   const message = `The CA ${name} is not in use here at present.`;
   return { kind: 'refused', error: { code: 'product_unavailable', message }, until: null, final: false };
 }

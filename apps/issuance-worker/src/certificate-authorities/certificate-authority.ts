@@ -1,5 +1,6 @@
 import type { IssuanceError, KeyType, NameApproval, Product } from '@certwright/issuance';
 import type { Lease } from '@certwright/persistence';
+import type { Trial } from './health/trial';
 
 /** What one certificate is asked with. Names, key and terms are the same for every repetition of one issuance. */
 export interface CertificateRequest {
@@ -22,6 +23,10 @@ export interface CertificateRequest {
   readonly delegationLabels: ReadonlyMap<string, string>;
   /** Failures of this issuance in a row. */
   readonly failures: number;
+  /** Attempts before this one were ended by passing faults of a CA, since then; null: the one before was not. */
+  readonly stalledSince: Date | null;
+  /** This attempt finds out whether a CA that is down is up again; null: it is like any other. */
+  readonly trial: Trial | null;
   /** CAs that have said no since this walk began. */
   readonly refusals: readonly Refusal[];
   /** The database's clock when the step began. */
@@ -36,16 +41,30 @@ export interface CertificateRequest {
 export interface Refusal {
   readonly authority: string;
   readonly error: IssuanceError;
-  /** When a limit frees; null: this is no question of a limit. */
+  /** When a limit frees, the next probe of a CA that is down is over, or a CA that stalled asks for patience; else null. */
   readonly until: Date | null;
   /** Repeating cannot mend it. */
   readonly final: boolean;
+  /** `down`: it gets no request for now; `stalled`: it did not do what it was asked, and may a moment later. */
+  readonly unavailable?: 'down' | 'stalled';
 }
 
 export type Submitted =
-  | { readonly kind: 'submitted'; readonly reference: string }
-  /** Nobody was asked, or whoever was asked refused. `until`: it waits for a limit, and has not failed. */
-  | ({ readonly kind: 'refused' } & Omit<Refusal, 'authority'>);
+  /** `trial`: what follows is to find out whether the CA is up again. */
+  { readonly kind: 'submitted'; readonly reference: string; readonly trial?: Trial } | Refused;
+
+/** Nobody was asked, or whoever was asked refused. */
+export interface Refused {
+  readonly kind: 'refused';
+  readonly error: IssuanceError;
+  /** It waits for a limit, or for a CA, and has not failed. */
+  readonly until: Date | null;
+  readonly final: boolean;
+  /** Names of CAs that are down: it goes on as soon as one of them is up. */
+  readonly waitsFor: readonly string[];
+  /** It is tried again soon, and has not failed. */
+  readonly stalled: boolean;
+}
 
 /** DER throughout. */
 export interface IssuedChain {
@@ -63,6 +82,15 @@ export type Collected =
   | { readonly kind: 'pending'; readonly until: Date; readonly error: IssuanceError | null }
   /** Not known how it stands: ask again with the same reference, after a back-off. */
   | { readonly kind: 'unavailable'; readonly error: IssuanceError }
+  /** The CA did not do what it was asked, and may a moment later: ask again with the same reference. `until`: not before. */
+  | { readonly kind: 'stalled'; readonly error: IssuanceError; readonly until: Date | null }
+  /** The CA gets no request for now: ask again with the same reference once it is up. */
+  | {
+      readonly kind: 'down';
+      readonly authority: string;
+      readonly error: IssuanceError;
+      readonly until: Date;
+    }
   /** The CA's attempt is over. `until`: another one waits for a limit. */
   | {
       readonly kind: 'rejected';

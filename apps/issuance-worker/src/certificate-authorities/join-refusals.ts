@@ -1,26 +1,31 @@
 import type { IssuanceError } from '@certwright/issuance';
-import type { Refusal, Submitted } from './certificate-authority';
+import type { Refusal, Refused } from './certificate-authority';
 
 /**
- * What becomes of an issuance that every CA of its product refused. It waits for a limit only when nothing else can help
- * sooner: a CA that is away may be back in a minute.
+ * What becomes of an issuance that every CA of its product refused. It waits for whatever helps soonest: a CA that failed
+ * a moment ago, one that is down, or a limit.
  */
-export function joinRefusals(refusals: readonly Refusal[]): Extract<Submitted, { readonly kind: 'refused' }> {
+export function joinRefusals(refusals: readonly Refusal[]): Refused {
   const [first, ...others] = refusals;
   if (first === undefined) throw new Error('nobody refused');
-  if (others.length === 0) {
-    const { error, until, final } = first;
-    return { kind: 'refused', error, until, final };
-  }
-  const away = refusals.find(({ error }) => error.code === 'ca_unavailable');
-  const limited = refusals.filter((refusal): refusal is Limited => refusal.until !== null).sort(sooner)[0];
+  const waiting = refusals.filter((refusal): refusal is Waiting => refusal.until !== null).sort(sooner)[0];
+  const stalled = refusals.find(({ unavailable }) => unavailable === 'stalled');
   const open = refusals.find(({ final }) => !final);
-  const decisive = away ?? limited ?? open ?? first;
-  const message = refusals.map(({ authority, error }) => `${authority}: ${error.message}`).join(' ');
+  const decisive = stalled ?? waiting ?? open ?? first;
+  const joined = refusals.map(({ authority, error }) => `${authority}: ${error.message}`).join(' ');
+  const message = others.length === 0 ? first.error.message : joined;
   const error: IssuanceError = { code: decisive.error.code, message };
-  return { kind: 'refused', error, until: decisive.until, final: open === undefined };
+  const isDown = ({ unavailable }: Refusal) => unavailable === 'down';
+  return {
+    kind: 'refused',
+    error,
+    until: decisive.until,
+    final: open === undefined,
+    waitsFor: stalled === undefined ? refusals.filter(isDown).map(({ authority }) => authority) : [],
+    stalled: stalled !== undefined,
+  };
 }
 
-type Limited = Refusal & { readonly until: Date };
+type Waiting = Refusal & { readonly until: Date };
 
-const sooner = (one: Limited, other: Limited) => one.until.getTime() - other.until.getTime();
+const sooner = (one: Waiting, other: Waiting) => one.until.getTime() - other.until.getTime();

@@ -5,10 +5,12 @@ import {
   CertificateAuthorities,
   Challenges,
   RenewalInfos,
+  WaitingIssuances,
 } from '@certwright/persistence';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { type ChallengeSurroundings, openChallenges } from '../challenges/open-challenges';
+import { defaultRepeats } from '../acme';
 import type { Config } from '../config';
 import { preflight } from '../preflight/preflight';
 import { askRenewalInfos } from '../renewals/ask-renewal-infos';
@@ -17,6 +19,8 @@ import { AcmeAuthority } from './acme/acme-authority';
 import { AcmeServers } from './acme/acme-servers';
 import { changeAccountKeys, keepContacts } from './acme/keep-accounts';
 import { observeAcme } from './acme/observe-acme';
+import { AuthorityHealth } from './health/authority-health';
+import { type WatchPorts, WatchAuthorities } from './health/watch-authorities';
 import { PersistentRecords } from './acme/persistent-records';
 import { AuthoritiesInOrder, type Issuers } from './authorities-in-order';
 import type { CertificateAuthority } from './certificate-authority';
@@ -29,6 +33,8 @@ export interface OpenAuthorities {
   readonly issuers: Issuers;
   /** What is to be done about CAs by itself; each returns how long to rest, ms. */
   readonly rounds: Readonly<Record<string, () => Promise<number>>>;
+  /** Finds out when CAs are up again, by attempts of the kind that is given. @returns a round; null: there is no such CA */
+  readonly watch: (attempt: WatchPorts['attempt']) => (() => Promise<number>) | null;
 }
 
 /** Rows of challenges and limits that say nothing any more go so often, ms. */
@@ -46,11 +52,22 @@ export function openAuthorities(
   const builtInAlone = config.CERTWRIGHT_MODE === 'sandbox' && !config.SANDBOX_AUTHORITIES;
   const keys = config.CA_ACCOUNT_KEYS;
   if (keys === null || builtInAlone)
-    return { issuers: new AuthoritiesInOrder({ builtIn, acme: null, stored, builtInAlone }), rounds: {} };
-  const events = observeAcme(running);
+    return {
+      issuers: new AuthoritiesInOrder({ builtIn, acme: null, stored, builtInAlone }),
+      rounds: {},
+      watch: () => null,
+    };
+  const events = observeAcme(running, stored);
+  const health = new AuthorityHealth(stored, events);
   const servers = new AcmeServers(
     config.ACME_USER_AGENT,
-    (authority) => events.observerOf(authority),
+    (authority) => {
+      const observer = events.observerOf(authority);
+      return (exchange) => {
+        observer(exchange);
+        health.observe(authority, exchange);
+      };
+    },
     config.ACME_ANSWER_TIMEOUT,
   );
   running.opened('certificate authorities', async () => await servers.close());
@@ -65,10 +82,13 @@ export function openAuthorities(
     challenges: challenges.publisher,
     persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
     accounts: sessions,
-    stored,
+    health,
+    mostSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
+    repeats: defaultRepeats,
     buckets,
     preflight: async (question) => await preflight(question, { lookUp, buckets, onVerdict }),
   });
+  const { log } = running;
   const keeping = { accounts, authorities: stored, sessions, servers, events };
   return {
     issuers: new AuthoritiesInOrder({ builtIn, acme, stored, builtInAlone }),
@@ -88,6 +108,13 @@ export function openAuthorities(
         await buckets.forgetFull();
         return forgettingRestMs;
       },
+    },
+    watch: (attempt) => {
+      const waiting = context.get(WaitingIssuances);
+      const onError = (authority: string, error: unknown) =>
+        log.warn({ authority, err: error }, 'probe of a CA came to nothing; it is repeated');
+      const ask: WatchPorts['ask'] = async (authority) => await servers.of(authority).probe();
+      return new WatchAuthorities({ health, waiting, authorities: stored, ask, attempt, onError }).round;
     },
   };
 }

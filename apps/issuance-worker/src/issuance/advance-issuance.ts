@@ -6,6 +6,7 @@ import type { Approver } from '../approvals/approver';
 import type { PublishApprovals } from '../approvals/publish-approvals';
 import type { Issuers } from '../certificate-authorities/authorities-in-order';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
+import type { Trial } from '../certificate-authorities/health/trial';
 import { certificateRequest, type RequestedWork } from './certificate-request';
 import { HeldLease, leaseMs } from './held-lease';
 import { attachmentOf, certificateFaults } from './issued-certificate';
@@ -50,11 +51,14 @@ export class AdvanceIssuance {
     this.ends = new WalkEnds(this.progress, ports.events);
   }
 
-  async run(issuanceId: string): Promise<void> {
+  /** @param trial of a CA that is down and that the issuance waits for; null: none */
+  async run(issuanceId: string, trial: Trial | null = null): Promise<void> {
     const askedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
     if (leased === null) return;
-    const work = { ...leased, stored: leased.issuance };
+    const stalled = leased.issuance.lastError?.stalledSince;
+    const stalledSince = stalled === undefined ? null : new Date(stalled);
+    const work = { ...leased, stored: leased.issuance, stalledSince };
     const startedMs = performance.now();
     const held = new HeldLease(this.ports.leasedIssuances, work.lease, leaseMs - (startedMs - askedMs));
     const clock = () => new Date(work.now.getTime() + performance.now() - startedMs);
@@ -62,7 +66,7 @@ export class AdvanceIssuance {
       const approvals = stillApproved(work.issuance.approvals, work.now, this.ports.approvalReuseMs);
       const issuance = { ...work.issuance, approvals };
       const coverage = await this.ports.publishing.coverageOf({ ...work, issuance });
-      const begun = { held, clock, refusals: [], coverage, published: false, issued: null, faults: null };
+      const begun = { held, clock, refusals: [], trial, coverage, published: false, issued: null, faults: null };
       let walk: Walk | null = { ...work, issuance, ...begun };
       while (walk !== null) walk = await this.step(walk, clock());
     } catch (error) {
@@ -130,12 +134,15 @@ export class AdvanceIssuance {
     }
     const submitted = await this.ports.issuers.submit(certificateRequest(walk));
     const { approvals } = walk.issuance;
-    if (submitted.kind === 'submitted')
-      return await this.keep(walk, { approvals, caReference: submitted.reference, lastError: null });
-    const { error, until, final } = submitted;
+    if (submitted.kind === 'submitted') {
+      const { reference: caReference, trial = walk.trial } = submitted;
+      return { ...(await this.keep(walk, { approvals, caReference, lastError: null })), trial };
+    }
+    const { error, until, final, waitsFor, stalled } = submitted;
+    if (stalled) return await this.ends.stall(walk, error, until, { approvals });
     return until === null
       ? await this.ends.fail(walk, error, final, now, { approvals })
-      : await this.ends.rest(walk, error, until, { approvals });
+      : await this.ends.rest(walk, error, until, { approvals, ...(waitsFor.length > 0 ? { waitsFor } : {}) });
   }
 
   private async collect(walk: Walk, now: Date): StepResult {
@@ -152,6 +159,12 @@ export class AdvanceIssuance {
           : await this.ends.rest(walk, collected.error, collected.until);
       case 'unavailable':
         return await this.ends.fail(walk, collected.error, false, now);
+      case 'stalled':
+        return await this.ends.stall(walk, collected.error, collected.until);
+      case 'down':
+        return await this.ends.rest(walk, collected.error, collected.until, {
+          waitsFor: [collected.authority],
+        });
       case 'rejected':
         return collected.until === null
           ? await this.ends.fail(walk, collected.error, collected.final, now, over)
@@ -161,7 +174,8 @@ export class AdvanceIssuance {
         return { ...next, refusals: [...walk.refusals, collected.refusal] };
       }
       case 'issued': {
-        const faults = certificateFaults(collected.issued, walk.terms, now);
+        // The exchange took time, and the CA may have issued amid it.
+        const faults = certificateFaults(collected.issued, walk.terms, walk.clock());
         return { ...walk, issued: collected.issued, faults };
       }
     }

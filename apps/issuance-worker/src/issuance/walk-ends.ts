@@ -1,10 +1,22 @@
 import { databaseOutage } from '@certwright/errors';
-import { type IssuanceError, nextAttempt } from '@certwright/issuance';
+import {
+  type IssuanceError,
+  nextAfterStall,
+  nextAttempt,
+  nextUnexpectedAttempt,
+} from '@certwright/issuance';
 import { type IssuanceProgress, LeaseLost } from '@certwright/persistence';
 import { releaseAfterOutage } from '@certwright/service';
 import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';
 import type { StoredWork, ToldProgress } from './told-progress';
+
+/** What was under way, and since when its attempts are ended by passing faults of a CA. */
+interface StalledWork extends StoredWork {
+  readonly stalledSince: Date | null;
+  /** The database's clock, as it goes on. */
+  readonly clock: () => Date;
+}
 
 /** How the walk of an issuance ends for now: stored, told, and the lease given back. */
 export class WalkEnds {
@@ -38,6 +50,26 @@ export class WalkEnds {
     return await this.end(walk, { ...also, lastError: error, dueAt: until });
   }
 
+  /**
+   * Passing faults of a CA ended the attempt, and the CA serves others: it is tried again soon, and has not failed, unless it
+   * has been so for long.
+   *
+   * @param notBefore as the CA asks for; null: it does not
+   */
+  async stall(
+    walk: StalledWork,
+    error: IssuanceError,
+    notBefore: Date | null,
+    also: IssuanceProgress = {},
+  ): Promise<null> {
+    const now = walk.clock();
+    const since = walk.stalledSince ?? now;
+    const next = nextAfterStall(since, now, Math.random());
+    if (next === null) return await this.fail(walk, error, false, now, also);
+    const until = notBefore !== null && notBefore > next ? notBefore : next;
+    return await this.rest(walk, { ...error, stalledSince: since.toISOString() }, until, also);
+  }
+
   /** Stores what a step changed and gives the lease back: somebody goes on when it is due. */
   async end(walk: StoredWork, progress: IssuanceProgress): Promise<null> {
     await this.progress.save(walk, progress, 'release');
@@ -58,6 +90,8 @@ export class WalkEnds {
       message:
         'The certificate authority could not be reached, or did not answer as expected. It will be tried again.',
     };
-    await this.fail(work, lastError, false, now);
+    this.events.failed(work.issuance, lastError, false);
+    const failures = work.issuance.failures + 1;
+    await this.end(work, { failures, lastError, dueAt: nextUnexpectedAttempt(failures, now) });
   }
 }

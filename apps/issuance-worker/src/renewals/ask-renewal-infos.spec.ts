@@ -187,3 +187,21 @@ itWithNewer('a CA that does not answer is asked again, ever more rarely, and the
   expect(Math.abs(second.due_s - 240)).toBeLessThan(5);
   expect(failures.length).toBeGreaterThan(0);
 });
+
+itWithNewer('a CA that is down is not asked, and that is no failure', async () => {
+  const opened = await issued();
+  await askTheLiar(opened);
+  lying.requests.length = 0;
+  await acme.database.query(
+    `UPDATE certificate_authority SET down_since = now(), down_until = now(), down_for = 'everything'
+     WHERE name = 'liar'`,
+  );
+  await round()();
+  const row = await stored(opened);
+  expect(row).toMatchObject({ failures: 0 });
+  expect(row.due_s).toBeGreaterThan(60);
+  expect(lying.requests).toEqual([]);
+  await acme.database.query(
+    `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL`,
+  );
+});

@@ -1,11 +1,17 @@
 import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
-import type { CertificateAuthorities, DueRenewalInfo, RenewalInfos } from '@certwright/persistence';
-import { AcmeFault, type AcmeServer, type RenewalInfo } from '../acme';
+import type {
+  CertificateAuthorities,
+  CertificateAuthorityEntity,
+  DueRenewalInfo,
+  RenewalInfos,
+} from '@certwright/persistence';
+import { AcmeFault, type RenewalInfo } from '../acme';
 import { sideBySide } from '../approvals/side-by-side';
 import type { AcmeServers } from '../certificate-authorities/acme/acme-servers';
+import { isDown } from '../certificate-authorities/health/authority-health';
 
 export interface RenewalInfoPorts {
-  readonly infos: Pick<RenewalInfos, 'take' | 'answered' | 'failed' | 'forget'>;
+  readonly infos: Pick<RenewalInfos, 'take' | 'answered' | 'failed' | 'postponed' | 'forget'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   readonly servers: Pick<AcmeServers, 'of'>;
   /** In [0, 1). */
@@ -25,6 +31,8 @@ const requestsAtOnce = 4;
 /** A worker that dies with them leaves them to the others after that, ms; longer than a whole round takes. */
 const takenMs = 15 * 60_000;
 const restMs = 5_000;
+/** A CA that is down is asked for nothing that has weeks of time, ms. */
+const whileDownMs = 5 * 60_000;
 
 /**
  * Asks CAs when they would have certificates replaced (RFC 9773). A time is chosen once for each window; while the window
@@ -45,7 +53,12 @@ export function askRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> 
 async function ask(ports: RenewalInfoPorts, info: DueRenewalInfo): Promise<void> {
   const { certificateId, failures, ariId, now } = info;
   try {
-    const told = await (await serverOf(ports, info)).renewalInfo(ariId);
+    const row = await authorityOf(ports, info);
+    if (isDown(row) && row.downFor === 'everything') {
+      await ports.infos.postponed(certificateId, new Date(now.getTime() + whileDownMs));
+      return;
+    }
+    const told = await ports.servers.of(row).renewalInfo(ariId);
     if (told === null) {
       await ports.infos.failed(certificateId, nextWindowLook(Number.MAX_SAFE_INTEGER, now, null));
       return;
@@ -73,14 +86,14 @@ async function answered(
 }
 
 /** A CA whose row is gone answers nothing. @throws AcmeFault */
-async function serverOf(
-  { authorities, servers }: RenewalInfoPorts,
+async function authorityOf(
+  { authorities }: RenewalInfoPorts,
   { authority }: DueRenewalInfo,
-): Promise<AcmeServer> {
+): Promise<CertificateAuthorityEntity> {
   const row = (await authorities.byName()).get(authority);
   if (row === undefined)
     throw new AcmeFault('unreachable', `The CA ${authority} is not in use here any more.`);
-  return servers.of(row);
+  return row;
 }
 
 const same = (one: Date | null, other: Date) => one?.getTime() === other.getTime();

@@ -13,10 +13,12 @@ import {
   Challenges,
   LeasedIssuances,
   Transactions,
+  WaitingIssuances,
 } from '@certwright/persistence';
 import { decodePem } from '@certwright/pki';
 import { SealingKeys } from '@certwright/sealing';
 import type { DataSource } from 'typeorm';
+import { type AcmeExchange, defaultRepeats, type RepeatOptions } from '../acme';
 import {
   type PebbleOptions,
   type PebbleRelease,
@@ -28,6 +30,9 @@ import { AcmeAccounts } from '../certificate-authorities/acme/acme-accounts';
 import { AcmeAuthority, type AcmePorts } from '../certificate-authorities/acme/acme-authority';
 import { AcmeServers } from '../certificate-authorities/acme/acme-servers';
 import { AuthoritiesInOrder } from '../certificate-authorities/authorities-in-order';
+import { AuthorityHealth } from '../certificate-authorities/health/authority-health';
+import { healthPace, type HealthPace } from '../certificate-authorities/health/pace';
+import { WatchAuthorities } from '../certificate-authorities/health/watch-authorities';
 import { StoredChallenges } from '../challenges/stored-challenges';
 import { ValuesSeen } from '../challenges/values-seen';
 import { DnsClient } from '../dns-lookup/dns-client';
@@ -60,7 +65,11 @@ export interface IssuedState {
 /** Real PostgreSQL, real DNS for what the worker publishes, and the worker's walk over CAs that speak ACME. */
 export class AcmeIssuing {
   readonly sealing = new SealingKeys([Buffer.alloc(32, 7)]);
-  readonly servers = new AcmeServers('certwright-spec', () => () => undefined);
+  readonly servers: AcmeServers;
+  /** Of the worker that was made last, told of every exchange. */
+  private health: AuthorityHealth | null = null;
+  /** What a worker noticed of CAs, in its order. */
+  readonly noticed: string[] = [];
   /** By which way every name is approved. */
   methods: (dnsName: string) => NonNullable<NameApproval['method']> = () => 'dns';
   /** Whether an approval stands. */
@@ -78,11 +87,23 @@ export class AcmeIssuing {
     readonly issuing: Issuing,
     readonly dns: { readonly server: DnsServer; readonly address: string; readonly client: DnsClient },
     private readonly looks: Looks,
+    private readonly pace: HealthPace,
+    answerMs: number,
+    private readonly repeats: RepeatOptions,
   ) {
+    const observerOf = (authority: string) => (exchange: AcmeExchange) =>
+      this.health?.observe(authority, exchange);
+    const now = () => new Date();
+    this.servers = new AcmeServers('certwright-spec', observerOf, answerMs, now, repeats);
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
 
-  static async open(): Promise<AcmeIssuing> {
+  /** @param answerMs how long a CA may be silent in one answer */
+  static async open({
+    pace = healthPace,
+    answerMs = 10_000,
+    repeats = briefRepeats,
+  } = {}): Promise<AcmeIssuing> {
     const issuing = await Issuing.open();
     // Every way may have approved a name before a CA is asked.
     await issuing.database.query(`UPDATE product SET email_approval = true WHERE name = 'free_ca'`);
@@ -90,7 +111,14 @@ export class AcmeIssuing {
     const server = new DnsServer({ host: '127.0.0.1', port: 0, source: published(issuing.database, looks) });
     const { host, port } = await server.listen();
     const client = new DnsClient({ server: { host, port }, timeoutMs: 1_000 });
-    return new AcmeIssuing(issuing, { server, address: `${host}:${port}`, client }, looks);
+    return new AcmeIssuing(
+      issuing,
+      { server, address: `${host}:${port}`, client },
+      looks,
+      pace,
+      answerMs,
+      repeats,
+    );
   }
 
   async close(): Promise<void> {
@@ -168,9 +196,12 @@ export class AcmeIssuing {
     ]);
   }
 
-  accounts(source: DataSource = this.database): AcmeAccounts {
+  accounts(
+    source: DataSource = this.database,
+    authorities = new CertificateAuthorities(source),
+  ): AcmeAccounts {
     return new AcmeAccounts({
-      authorities: new CertificateAuthorities(source),
+      authorities,
       accounts: new CaAccounts(source),
       servers: this.servers,
       keys: this.sealing,
@@ -181,7 +212,19 @@ export class AcmeIssuing {
     });
   }
 
-  acme(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AcmeAuthority {
+  acme(
+    source: DataSource = this.database,
+    also: Partial<AcmePorts> = {},
+    stored = new CertificateAuthorities(source),
+  ): AcmeAuthority {
+    this.health = new AuthorityHealth(
+      stored,
+      {
+        down: (authority) => this.noticed.push(`${authority} down`),
+        up: (authority) => this.noticed.push(`${authority} up`),
+      },
+      this.pace,
+    );
     const buckets = new CaLimitBuckets(source, new Transactions(source));
     const { lookUp } = this.dns.client;
     const remembered = { changed: async () => await Promise.resolve() };
@@ -193,8 +236,10 @@ export class AcmeIssuing {
         new ValuesSeen(approvalZone, [lookUp]),
       ),
       persistent: null,
-      accounts: this.accounts(source),
-      stored: new CertificateAuthorities(source),
+      accounts: this.accounts(source, stored),
+      health: this.health,
+      mostSlow: 12,
+      repeats: this.repeats,
       buckets,
       preflight: async (question) => await preflight(question, { lookUp, buckets }),
       ...also,
@@ -207,7 +252,7 @@ export class AcmeIssuing {
 
   issuers(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AuthoritiesInOrder {
     const stored = new CertificateAuthorities(source);
-    const acme = this.acme(source, also);
+    const acme = this.acme(source, also, stored);
     return new AuthoritiesInOrder({ builtIn: this.issuing.ca, acme, stored, builtInAlone: false });
   }
 
@@ -227,6 +272,19 @@ export class AcmeIssuing {
         stumbled: (_, error) => this.stumbles.push(error),
       },
       certificateId: () => String(this.nextCertificateId++),
+    });
+  }
+
+  /** What finds out when CAs are up again, by attempts of the worker that was made last. */
+  watch(worker: AdvanceIssuance): WatchAuthorities {
+    if (this.health === null) throw new Error('a worker is made first');
+    return new WatchAuthorities({
+      health: this.health,
+      waiting: new WaitingIssuances(this.database),
+      authorities: new CertificateAuthorities(this.database),
+      ask: async (authority) => await this.servers.of(authority).probe(),
+      attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
+      onError: (_, error) => this.stumbles.push(error),
     });
   }
 
@@ -328,6 +386,9 @@ export class AcmeIssuing {
 }
 
 const ttl = 0;
+
+/** As often as in production, after pauses that nobody has to wait for. */
+const briefRepeats = { ...defaultRepeats, firstPauseMs: 10 };
 
 interface Looks {
   isThere: (place: 'target' | 'name', dnsName: string) => boolean;

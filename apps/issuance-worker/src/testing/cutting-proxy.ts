@@ -6,6 +6,16 @@ import { makeLocalCertificate } from '../acme/testing/certificates';
 /** `before`: the CA never hears of it; `after`: it does, and its answer is lost. */
 export type Cut = 'before' | 'after';
 
+/**
+ * What becomes of one exchange. `refused`: the proxy answers with that status and the CA never hears of it. `cut`: the
+ * CA never hears of it either. `late`: the answer arrives after that time. `dropped`, `hanging`: the CA does what it is
+ * told, and the connection is cut or falls silent.
+ */
+export type Fate =
+  | { readonly kind: 'passed' | 'cut' | 'dropped' | 'hanging' }
+  | { readonly kind: 'refused'; readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly kind: 'late'; readonly byMs: number };
+
 export interface PassedExchange {
   readonly method: string;
   readonly path: string;
@@ -22,6 +32,10 @@ export class CuttingProxy {
   private at = Infinity;
   private when: Cut = 'before';
   struck = false;
+  /** Decides about every exchange that `cut` does not strike. */
+  fate: (asked: Pick<PassedExchange, 'method' | 'path'>) => Fate = () => ({ kind: 'passed' });
+  /** Every request that arrived, whatever became of it. */
+  readonly arrived: Pick<PassedExchange, 'method' | 'path'>[] = [];
 
   private constructor(
     private readonly server: Server,
@@ -72,23 +86,51 @@ export class CuttingProxy {
     this.count += 1;
     const strikes = this.count === this.at;
     if (strikes) this.struck = true;
-    if (strikes && this.when === 'before') return void asked.socket.destroy();
+    const { method = 'GET', url: path = '/' } = asked;
+    this.arrived.push({ method, path });
+    const struck: Fate = { kind: this.when === 'before' ? 'cut' : 'dropped' };
+    const fate = strikes ? struck : this.fate({ method, path });
+    if (fate.kind === 'cut') return void asked.socket.destroy();
     const body = await whole(asked);
+    if (fate.kind === 'refused') return void response.writeHead(fate.status, fate.headers).end();
+    this.forward(asked, body, (answer, octets) => {
+      if (fate.kind === 'hanging') return;
+      if (fate.kind === 'dropped') return void asked.socket.destroy();
+      const tell = () => response.writeHead(answer.statusCode ?? 0, answer.headers).end(octets);
+      if (fate.kind === 'late') setTimeout(tell, fate.byMs);
+      else tell();
+    });
+  }
+
+  private forward(
+    asked: IncomingMessage,
+    body: Buffer,
+    onAnswer: (answer: IncomingMessage, octets: Buffer) => void,
+  ): void {
     const { method = 'GET', url: path = '/', headers } = asked;
     const passed = httpsRequest(
       new URL(path, this.target),
       { method, headers, ca: this.targetRoot },
       (answer) => {
         void whole(answer).then((octets) => {
-          const { statusCode: status = 0 } = answer;
-          this.exchanges.push({ method, path, status });
-          if (strikes) return void asked.socket.destroy();
-          response.writeHead(status, answer.headers).end(octets);
+          this.exchanges.push({ method, path, status: answer.statusCode ?? 0 });
+          onAnswer(answer, octets);
         });
       },
     );
     passed.on('error', () => asked.socket.destroy()).end(body);
   }
+}
+
+/** Mulberry32: the same faults for the same seed. @returns numbers in [0, 1) */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }
 
 async function whole(message: IncomingMessage): Promise<Buffer> {

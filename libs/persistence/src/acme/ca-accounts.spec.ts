@@ -90,14 +90,34 @@ describe('a change of key', () => {
   });
 });
 
-it('a CA is down until it is up again, and the longer time counts', async () => {
+it('a CA is down since the first fault until it is up again, and its next probe stays', async () => {
   const authorities = new CertificateAuthorities(core.database);
-  const [soon, late] = [new Date(Date.now() + 60_000), new Date(Date.now() + 120_000)];
-  await authorities.markDown('one', late, 'No answer.');
-  await authorities.markDown('one', soon, 'No answer.');
-  expect((await authorities.byName()).get('one')).toMatchObject({ downUntil: late, problem: 'No answer.' });
-  await authorities.markUp('one');
-  expect((await authorities.byName()).get('one')).toMatchObject({ downUntil: null, problem: null });
+  const outage = { scope: 'new_orders', problem: 'No answer.' } as const;
+  expect(await authorities.markDown('one', outage, { probeInMs: 60_000 })).toBe(true);
+  const first = (await authorities.byName()).get('one');
+  const still = { scope: null, problem: 'Still none.' } as const;
+  expect(await authorities.markDown('one', still, { probeInMs: 90_000 })).toBe(false);
+  const { downSince, downUntil } = first ?? {};
+  expect(downSince).toBeInstanceOf(Date);
+  const expected = { downSince, downUntil, downFor: 'new_orders', problem: 'Still none.' };
+  expect((await authorities.byName()).get('one')).toMatchObject(expected);
+  // The CA itself asks for more patience.
+  await authorities.markDown('one', still, { probeInMs: 0, notBeforeMs: 120_000 });
+  const later = (await authorities.byName()).get('one');
+  expect(later?.downUntil?.getTime()).toBeGreaterThan((downUntil ?? new Date()).getTime());
+  expect(await authorities.markUp('one')).toBe(true);
+  const up = { downSince: null, downUntil: null, downFor: null, problem: null };
+  expect((await authorities.byName()).get('one')).toMatchObject(up);
+  expect(await authorities.markUp('one')).toBe(false);
+});
+
+it('one probe of a CA that is down is claimed per interval', async () => {
+  const [one, other] = [core.database, core.database].map((database) => new CertificateAuthorities(database));
+  expect(await one?.claimProbe('one', 60_000)).toBe(false);
+  await one?.markDown('one', { scope: null, problem: 'No answer.' }, { probeInMs: 0 });
+  const claims = await Promise.all([one, other].map(async (each) => await each?.claimProbe('one', 60_000)));
+  expect(claims.sort()).toEqual([false, true]);
+  await one?.markUp('one');
 });
 
 it('a CA is made once, and changed where it exists', async () => {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { CertificateAuthorityEntity } from './certificate-authority.entity';
+import { type CaOutage, CertificateAuthorityEntity } from './certificate-authority.entity';
 
 /** An operator's change of a CA is seen by every process after this time at the latest. */
 const keptMs = 5_000;
@@ -9,7 +9,7 @@ const lackingMs = 250;
 
 /** What an operator decides about a CA; what is left out gets its default. */
 export type CertificateAuthorityChange = Partial<
-  Omit<CertificateAuthorityEntity, 'name' | 'downUntil' | 'problem' | 'createdAt'>
+  Omit<CertificateAuthorityEntity, 'name' | 'downSince' | 'downUntil' | 'downFor' | 'problem' | 'createdAt'>
 >;
 
 export type NewCertificateAuthority = CertificateAuthorityChange &
@@ -63,23 +63,57 @@ export class CertificateAuthorities {
     return affected === 1;
   }
 
-  /** The next CA of a product is asked until then. @param problem why, in words for an operator */
-  async markDown(name: string, until: Date, problem: string): Promise<void> {
-    await this.database.query(
-      `UPDATE certificate_authority SET down_until = greatest(down_until, $2), problem = $3 WHERE name = $1`,
-      [name, until, problem],
+  /**
+   * The CA gets no request before the next probe. When it is down already, `downSince` and the next probe stay.
+   *
+   * @param scope null: as it was
+   * @param probeInMs from now, by the database's clock
+   * @param notBeforeMs as the CA asks for: the next probe is not before, down already or not
+   * @returns false when it was down already
+   */
+  async markDown(
+    name: string,
+    { scope, problem }: Pick<CaOutage, 'problem'> & { readonly scope: CaOutage['scope'] | null },
+    { probeInMs, notBeforeMs = 0 }: { readonly probeInMs: number; readonly notBeforeMs?: number },
+  ): Promise<boolean> {
+    const [rows] = await this.database.query<[{ is_news: boolean }[], number]>(
+      `UPDATE certificate_authority AS authority SET
+         down_since = coalesce(before.down_since, clock_timestamp()),
+         down_until = greatest(authority.down_until, clock_timestamp() + interval '1 millisecond' * greatest(
+           CASE WHEN before.down_since IS NULL THEN $2::float8 ELSE 0 END, $5::float8)),
+         down_for = coalesce($3, authority.down_for, 'everything'), problem = $4
+       FROM (SELECT name, down_since FROM certificate_authority WHERE name = $1 FOR NO KEY UPDATE) AS before
+       WHERE authority.name = before.name RETURNING before.down_since IS NULL AS is_news`,
+      [name, probeInMs, scope, problem, notBeforeMs],
     );
     this.kept = null;
+    return rows[0]?.is_news === true;
   }
 
-  /** It answers again. */
-  async markUp(name: string): Promise<void> {
-    if ((await this.byName()).get(name)?.downUntil === null) return;
-    await this.database.query(
-      `UPDATE certificate_authority SET down_until = NULL, problem = NULL WHERE name = $1`,
+  /** It responds again. @returns false when it was not down */
+  async markUp(name: string): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL
+       WHERE name = $1 AND (down_since IS NOT NULL OR down_until IS NOT NULL)`,
       [name],
     );
     this.kept = null;
+    return changed > 0;
+  }
+
+  /**
+   * The right to send one request to a CA that is down: of all processes, one gets it per interval.
+   *
+   * @param probeInMs until the next one
+   */
+  async claimProbe(name: string, probeInMs: number): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE certificate_authority SET down_until = clock_timestamp() + $2 * interval '1 millisecond'
+       WHERE name = $1 AND down_since IS NOT NULL AND down_until <= clock_timestamp()`,
+      [name, probeInMs],
+    );
+    this.kept = null;
+    return changed > 0;
   }
 
   private repository() {

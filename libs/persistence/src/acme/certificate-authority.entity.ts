@@ -22,10 +22,19 @@ export interface CaLimits {
   readonly profileLimits?: Readonly<Record<string, { readonly maxDnsNames?: number }>>;
 }
 
+/** Why a CA counts as down, and for what. */
+export interface CaOutage {
+  /** `new_orders`: it accepts no order; those that it has accepted go on. */
+  readonly scope: 'new_orders' | 'everything';
+  /** For an operator and for callers. */
+  readonly problem: string;
+}
+
 /** A CA that speaks ACME (RFC 8555). An operator adds one without touching code. */
 @Entity('certificate_authority')
 @Check('certificate_authority_name', `name ~ '^[a-z0-9][a-z0-9-]{0,62}$' AND name <> 'built-in'`)
 @Check('certificate_authority_directory', `directory_url LIKE 'https://%'`)
+@Check('certificate_authority_down_for', `down_for IN ('new_orders', 'everything')`)
 @Check('certificate_authority_eab', `(eab_key_id IS NULL) = (eab_hmac_sealed IS NULL)`)
 export class CertificateAuthorityEntity {
   @PrimaryColumn('text')
@@ -73,9 +82,20 @@ export class CertificateAuthorityEntity {
   @Column('boolean', { default: true })
   enabled!: boolean;
 
-  /** Not asked before: it did not answer, or said that it is overloaded. */
+  /** Null: it is not down. Set together with `downUntil`; a release that knows only that one leaves this one null. */
+  @Column('timestamptz', { name: 'down_since', nullable: true })
+  downSince!: Date | null;
+
+  /** The next probe, by the clock of the database: the CA gets no request before. */
   @Column('timestamptz', { name: 'down_until', nullable: true })
   downUntil!: Date | null;
+
+  @Column('text', {
+    name: 'down_for',
+    nullable: true,
+    comment: 'new_orders: orders that it has accepted go on',
+  })
+  downFor!: CaOutage['scope'] | null;
 
   @Column('text', { nullable: true, comment: 'why it is down' })
   problem!: string | null;

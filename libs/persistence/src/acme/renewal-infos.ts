@@ -70,6 +70,14 @@ export class RenewalInfos {
     });
   }
 
+  /** Its CA is down: nothing was asked. */
+  async postponed(certificateId: string, dueAt: Date): Promise<void> {
+    await this.database.query(`UPDATE renewal_info SET due_at = $2 WHERE certificate_id = $1`, [
+      certificateId,
+      dueAt,
+    ]);
+  }
+
   async failed(certificateId: string, dueAt: Date): Promise<void> {
     await this.database.query(
       `UPDATE renewal_info SET failures = failures + 1, due_at = $2 WHERE certificate_id = $1`,

@@ -25,7 +25,11 @@ it('counts open issuances by the phase that their orders show', async () => {
     for (const failures of [0, 1])
       for (const lastError of [null, error('rate_limited'), error('ca_unavailable')])
         for (const dueS of [-60, 3_600])
-          for (const status of ['approved', 'pending'] as const) {
+          for (const [status, waitsFor] of [
+            ['approved', null],
+            ['pending', null],
+            ['approved', ['ca']],
+          ] as const) {
             const { planId, termsId } = await core.plan(accountId, dnsNames);
             const opening = { planId, accountId, termsId, revision: 1, dnsNames, settlingMs: 0 };
             await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
@@ -33,11 +37,19 @@ it('counts open issuances by the phase that their orders show', async () => {
             const approvals = [approval(status)];
             await core.database.query(`UPDATE plan SET paused = $2 WHERE id = $1`, [planId, paused]);
             await core.database.query(
-              `UPDATE issuance SET failures = $2, last_error = $3, due_at = $4, approvals = $5
+              `UPDATE issuance SET failures = $2, last_error = $3, due_at = $4, approvals = $5, waits_for = $6
                WHERE plan_id = $1`,
-              [planId, failures, lastError, dueAt, JSON.stringify(approvals)],
+              [planId, failures, lastError, dueAt, JSON.stringify(approvals), waitsFor],
             );
-            const issuance = { state: 'open', termsId, approvals, failures, dueAt, lastError } as const;
+            const issuance = {
+              state: 'open',
+              termsId,
+              approvals,
+              failures,
+              dueAt,
+              lastError,
+              waitsFor,
+            } as const;
             const latest: Pick<Issuance, keyof typeof issuance> = issuance;
             const phase = phaseOf({ paused, termsId }, latest, new Date());
             counted[phase] = (counted[phase] ?? 0) + 1;
@@ -47,6 +59,6 @@ it('counts open issuances by the phase that their orders show', async () => {
   ]);
   const { byPhase, due, oldestDueS } = await new IssuanceStatisticsReader(core.database).read();
   expect(byPhase).toEqual({ awaiting_csr: 0, ...counted });
-  expect(due).toBe(24);
+  expect(due).toBe(36);
   expect(oldestDueS).toBeGreaterThanOrEqual(60);
 });

@@ -54,6 +54,6 @@ const phaseCases = `
   WHEN plan.paused THEN 'paused'
   WHEN plan.terms_id IS NULL THEN 'awaiting_csr'
   WHEN due_at > now() AND last_error->>'code' = 'rate_limited' THEN 'rate_limited'
-  WHEN due_at > now() AND failures > 0 AND last_error->>'code' IS NOT NULL THEN 'backoff'
+  WHEN due_at > now() AND (failures > 0 OR waits_for IS NOT NULL) AND last_error->>'code' IS NOT NULL THEN 'backoff'
   WHEN approvals @> '[{"status": "pending"}]' THEN 'awaiting_approval'
   ELSE 'issuing'`;

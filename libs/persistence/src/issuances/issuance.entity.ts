@@ -18,6 +18,7 @@ import { TermsEntity } from '../plans/terms.entity';
 })
 @Index('issuance_due', ['dueAt'], { where: `state = 'open'` })
 @Index('issuance_due_of_account', ['accountId', 'dueAt'], { where: `state = 'open'` })
+@Index('issuance_waiting', ['openedAt', 'id'], { where: `state = 'open' AND waits_for IS NOT NULL` })
 @Index('issuance_plan', ['planId', 'id'])
 export class IssuanceEntity implements Issuance {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -68,6 +69,10 @@ export class IssuanceEntity implements Issuance {
 
   @Column('timestamptz', { name: 'opened_at', default: () => 'now()' })
   openedAt!: Date;
+
+  /** Cleared when it is leased, and when one of them is up again. */
+  @Column('text', { name: 'waits_for', array: true, nullable: true, comment: 'names of CAs that are down' })
+  waitsFor!: string[] | null;
 
   @Column('timestamptz', { name: 'due_at', comment: 'not to be looked at before' })
   dueAt!: Date;

@@ -48,6 +48,29 @@ const nudges = async () => {
   return rows.map(({ job_id }) => job_id);
 };
 
+describe('an early attempt', () => {
+  it('begins at once, however often the issuance has failed, and once more where one is under way', async () => {
+    const { planId, issuanceId } = await opened();
+    await core.database.query(
+      `UPDATE issuance SET failures = 3, due_at = now() + interval '1 day', opened_at = now() - interval '1 h'
+       WHERE id = $1`,
+      [issuanceId],
+    );
+    const hasten = async () =>
+      await core.transactions.run(async (tx) => await core.issuances.hasten(tx, planId));
+    await hasten();
+    const leased = await core.leased.lease(issuanceId, 5_000);
+    if (leased === null) throw new Error('it is due');
+    expect(leased.issuance.failures).toBe(3);
+    await hasten();
+    const dueAt = new Date(Date.now() + 86_400_000);
+    await core.leased.save(leased.lease, { failures: 4, dueAt }, 'release');
+    const { failures, due_in_s: dueInS } = await row(issuanceId);
+    expect(failures).toBe(4);
+    expect(dueInS).toBeLessThanOrEqual(0);
+  });
+});
+
 describe('opening an issuance', () => {
   it('writes the nudge in the same transaction', async () => {
     const { issuanceId } = await opened();

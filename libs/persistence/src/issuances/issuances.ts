@@ -100,8 +100,8 @@ export class Issuances {
   }
 
   /**
-   * Looks at the open issuance now instead of at its next due time: the caller says that something changed. One that is
-   * just being looked at is looked at once more. Mailboxes that have not answered are asked once more, and records that
+   * Starts an attempt at the open issuance now instead of at its next due time, however often it has failed. One that is
+   * just being attempted is attempted once more; one that waits for a CA goes on waiting, and the CA gets no request. Mailboxes that have not answered are asked once more, and records that
    * do not stand are tried again.
    */
   async hasten(tx: Tx, planId: string): Promise<void> {
@@ -139,7 +139,7 @@ export class Issuances {
   /** Looks now at the open issuances of every plan that uses an approval record: it stands, or is gone. */
   async hastenUsersOf(tx: Tx, recordId: string): Promise<void> {
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `${hastenWhere('plan_id IN (SELECT plan_id FROM approval_record_use WHERE record_id = $1)')}
+      `${hastenWhere('plan_id IN (SELECT plan_id FROM approval_record_use WHERE record_id = $1)')} AND failures = 0
        RETURNING id, lease_token`,
       [recordId],
     );
@@ -149,7 +149,7 @@ export class Issuances {
   /** Looks now at the open issuances of an account that wait for an approval: its integrations know more zones. */
   async hastenUnapproved(accountId: string): Promise<void> {
     await this.database.query(
-      `${hastenWhere('account_id = $1')} AND approvals @> '[{"status": "pending"}]'`,
+      `${hastenWhere('account_id = $1')} AND failures = 0 AND approvals @> '[{"status": "pending"}]'`,
       [accountId],
     );
   }
@@ -162,7 +162,7 @@ export class Issuances {
     return await reader.query(
       `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
               approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
-              opened_at AS "openedAt", due_at AS "dueAt", expires_by AS "expiresBy", wanted.renew_at AS "renewAt",
+              opened_at AS "openedAt", due_at AS "dueAt", waits_for AS "waitsFor", expires_by AS "expiresBy", wanted.renew_at AS "renewAt",
               (SELECT coalesce(jsonb_agg(jsonb_build_object(
                   'integrationId', integration_id::text, 'dnsName', dns_name, 'state', record.state,
                   'problem', problem, 'failures', record.failures, 'stoppedAt', stopped_at)), '[]')
@@ -182,7 +182,7 @@ const hastenWhere = (whose: string) => `
   UPDATE issuance SET
     due_at = least(due_at, clock_timestamp()),
     hastened = coalesce(leased_until > clock_timestamp(), false)
-  WHERE ${whose} AND state = 'open' AND failures = 0
+  WHERE ${whose} AND state = 'open'
     AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())`;
 
 async function databaseNow(tx: Tx): Promise<Date> {

@@ -13,6 +13,8 @@ export interface IssuanceProgress {
   readonly failures?: number;
   readonly lastError?: IssuanceError | null;
   readonly dueAt?: Date;
+  /** Names of CAs that are down; not empty. */
+  readonly waitsFor?: readonly string[];
 }
 
 export interface DueIssuance {
@@ -54,7 +56,7 @@ export class LeasedIssuances {
    */
   async due(limit: number): Promise<readonly DueIssuance[]> {
     const oldest: readonly DueIssuance[] = await this.database.query(
-      `SELECT ${dueColumns} FROM issuance WHERE ${dueAndFree} ORDER BY due_at LIMIT $1`,
+      `SELECT ${dueColumns} FROM issuance WHERE ${dueAndFree} ORDER BY due_at, id LIMIT $1`,
       [limit],
     );
     if (oldest.length < limit) return oldest;
@@ -85,6 +87,7 @@ export async function saveProgress(
     json(progress.lastError),
     progress.dueAt ?? null,
     after === 'release' ? null : after.keepForMs,
+    progress.waitsFor ?? null,
   ]);
   if (changed === 0) throw new LeaseLost(lease);
 }
@@ -126,8 +129,8 @@ const saveStatement = `
     ca_reference = CASE WHEN $5::boolean THEN $6 ELSE ca_reference END,
     failures = coalesce($7::int, failures),
     last_error = CASE WHEN $8::boolean THEN $9::jsonb ELSE last_error END,
-    due_at = CASE WHEN hastened AND $7::int IS NULL THEN clock_timestamp()
-                  ELSE coalesce($10::timestamptz, due_at) END,
+    due_at = CASE WHEN hastened THEN clock_timestamp() ELSE coalesce($10::timestamptz, due_at) END,
+    waits_for = coalesce($12::text[], waits_for),
     leased_until = clock_timestamp() + $11::int * interval '1 millisecond'
   WHERE ${underLease('$1', '$2')}`;
 
@@ -140,6 +143,7 @@ const leaseStatement = `
     UPDATE issuance SET
       lease_token = lease_token + 1,
       hastened = false,
+      waits_for = NULL,
       leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
     WHERE id = (
       SELECT id FROM issuance

@@ -16,6 +16,9 @@ const garbage: ReadonlyMap<string, string> = new Map([
   ['UNDELIMITED', 'it does not say how long it is, so that it may have been cut'],
 ]);
 
+/** There was no connection to send anything over. */
+const unconnected: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED']);
+
 const failures: ReadonlyMap<string, string> = new Map([
   ['ENOTFOUND', 'its name has no address'],
   ['EAI_AGAIN', 'its name could not be looked up'],
@@ -46,7 +49,9 @@ export function connectionFault(error: Error, answering: boolean): AcmeFault {
     ? 'The ACME server began an answer and did not finish it'
     : 'No answer of the ACME server';
   // The cause stays away: its message may quote what was received.
-  return new AcmeFault('unreachable', `${when}: ${why}.`);
+  const fault = new AcmeFault('unreachable', `${when}: ${why}.`);
+  fault.neverSent = unconnected.has(code);
+  return fault;
 }
 
 export function tookTooLong(what: string): AcmeFault {

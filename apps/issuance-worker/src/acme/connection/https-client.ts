@@ -22,6 +22,8 @@ export interface HttpsRequest {
   /** A JWS. */
   readonly body: string | null;
   readonly maxBytes: number;
+  /** Until the header, and between parts of the body, in place of the client's own, ms. */
+  readonly answerMs?: number;
 }
 
 export interface HttpsAnswer {
@@ -76,7 +78,8 @@ export class HttpsClient {
     const { origin, pathname, search } = new URL(request.url);
     return await new Promise((resolve, reject) => {
       const exchange = new Exchange(request.maxBytes, deadline, resolve, reject);
-      const { method, body } = request;
+      const { method, body, answerMs } = request;
+      const within = answerMs === undefined ? {} : { headersTimeout: answerMs, bodyTimeout: answerMs };
       const headers: Record<string, string> = {
         'user-agent': this.#userAgent,
         accept: request.accept,
@@ -84,7 +87,7 @@ export class HttpsClient {
         'accept-language': 'en',
         ...(body === null ? {} : { 'content-type': 'application/jose+json' }),
       };
-      this.#agent.dispatch({ origin, path: pathname + search, method, headers, body }, exchange);
+      this.#agent.dispatch({ origin, path: pathname + search, method, headers, body, ...within }, exchange);
     });
   }
 

@@ -8,6 +8,7 @@ import { jsonOf, refusal } from './answer';
 import { DirectoryCache } from './directory-cache';
 import type { Directory, DirectoryResource } from './directory';
 import { NoncePool } from './nonce-pool';
+import { noRepeats, type RepeatOptions, Repeats } from './repeats';
 import type { AcmeObserver } from './observer';
 
 export interface Bounds {
@@ -15,7 +16,12 @@ export interface Bounds {
   readonly wholeMs: number;
   readonly maxJsonBytes: number;
   readonly maxChainBytes: number;
+  /** How long a server may be silent in one answer, ms. */
+  readonly answerMs: number;
 }
+
+/** The first tries of what may be repeated wait less for an answer: a lost one is noticed sooner. The last waits in full. */
+const sharesOfAnswerMs = [0.4, 0.7] as const;
 
 export interface SignedRequest {
   readonly operation: string;
@@ -25,6 +31,8 @@ export interface SignedRequest {
   /** Some payloads hold the URL that they go to. */
   readonly payload: Payload | ((url: string) => Payload);
   readonly accept?: 'application/json' | 'application/pem-certificate-chain';
+  /** Nothing changes when the server carries it out twice: it is repeated after faults that may pass. */
+  readonly isRepeatable: boolean;
 }
 
 /**
@@ -50,6 +58,7 @@ export class Conversation {
     private readonly bounds: Bounds,
     readonly now: () => Date,
     private readonly observer: AcmeObserver,
+    private readonly repeats: RepeatOptions,
   ) {
     this.#directory = new DirectoryCache(policy, now, async (url, deadline) =>
       jsonOf(await this.#get('directory', url, deadline)),
@@ -68,13 +77,28 @@ export class Conversation {
     });
   }
 
+  /** One request, not repeated, that costs the server little: whether it responds. @throws AcmeFault */
+  async probe(): Promise<void> {
+    await this.#within(async (deadline) => {
+      const known = this.#directory.known;
+      if (known === null) {
+        await this.#directory.read(deadline, async (url) => {
+          return jsonOf(this.#successful(await this.#send('directory', this.#plain(url), deadline)));
+        });
+        return;
+      }
+      const answer = await this.#send('newNonce', head(known.newNonce), deadline);
+      this.#nonces.put(this.#successful(answer).header('replay-nonce'), this.now());
+    });
+  }
+
   /** @returns an answer of status 2xx. @throws AcmeFault of any kind */
   async post(request: SignedRequest): Promise<HttpsAnswer> {
     return await this.#within(async (deadline) => {
       const { to } = request;
       if (typeof to !== 'string')
         return await this.#signed(request, this.policy.pinned(to.what, to.url), deadline);
-      const url = (await this.#directory.current(deadline))[to];
+      const url = (await unsent(this.#directory.current(deadline)))[to];
       try {
         return await this.#signed(request, url, deadline);
       } catch (error) {
@@ -91,21 +115,41 @@ export class Conversation {
     const payload = typeof request.payload === 'function' ? request.payload(url) : request.payload;
     const { accept = 'application/json', operation, signer } = request;
     const maxBytes = accept === 'application/json' ? this.bounds.maxJsonBytes : this.bounds.maxChainBytes;
-    for (let repeat = 0, nonce = await this.#nonce(deadline); ; repeat += 1) {
+    const repeats = new Repeats(request.isRepeatable ? this.repeats : noRepeats, this.now);
+    for (let repeat = 0; ; repeat += 1) {
+      // The newest of the pool: mostly the one that came with the answer before.
+      const nonce = await unsent(this.#nonce(deadline));
       const body = JSON.stringify(signRequest(signer, url, nonce, payload));
-      const answer = await this.#send(
-        operation,
-        { method: 'POST', url, accept, body, maxBytes },
-        deadline,
-        repeat,
-      );
-      this.#nonces.put(answer.header('replay-nonce'), this.now());
-      if (isSuccess(answer)) return answer;
-      const fault = refusal(answer, this.policy, this.now());
-      if (!isProblem(fault, 'badNonce') || repeat === mostBadNonces) throw fault;
-      if (repeat >= quickRepeats) await delay(pauseMs);
-      // The newest of the pool: mostly the one that came with this answer.
-      nonce = await this.#nonce(deadline);
+      const answerMs = this.#answerMs(repeats, request.isRepeatable);
+      const asked = { method: 'POST', url, accept, body, maxBytes, answerMs } as const;
+      try {
+        const answer = await this.#send(operation, asked, deadline, repeat);
+        this.#nonces.put(answer.header('replay-nonce'), this.now());
+        return this.#successful(answer);
+      } catch (error) {
+        if (isProblem(error, 'badNonce') && repeat < mostBadNonces) {
+          if (repeat >= quickRepeats) await delay(pauseMs);
+        } else if (deadline.isOver || !(await repeats.next(error))) throw error;
+      }
+    }
+  }
+
+  #answerMs({ count }: Repeats, isRepeatable: boolean): number {
+    const share = isRepeatable && this.repeats.most > 0 ? (sharesOfAnswerMs[count] ?? 1) : 1;
+    return Math.ceil(this.bounds.answerMs * share);
+  }
+
+  /** A request without a signature, repeated after faults that may pass. @returns an answer of status 2xx or 3xx */
+  async #unsigned(operation: string, request: HttpsRequest, deadline: Deadline): Promise<HttpsAnswer> {
+    const repeats = new Repeats(this.repeats, this.now);
+    for (;;) {
+      try {
+        const answerMs = this.#answerMs(repeats, true);
+        const answer = await this.#send(operation, { ...request, answerMs }, deadline, repeats.count);
+        return answer.status >= 300 && answer.status < 400 ? answer : this.#successful(answer);
+      } catch (error) {
+        if (deadline.isOver || !(await repeats.next(error))) throw error;
+      }
     }
   }
 
@@ -114,19 +158,18 @@ export class Conversation {
     const pooled = this.#nonces.take(this.now());
     if (pooled !== null) return pooled;
     const { newNonce } = await this.#directory.current(deadline);
-    const answer = await this.#send('newNonce', head(newNonce), deadline);
-    if (!isSuccess(answer)) throw refusal(answer, this.policy, this.now());
+    const answer = this.#successful(await this.#unsigned('newNonce', head(newNonce), deadline));
     this.#nonces.put(answer.header('replay-nonce'), this.now());
     return this.#nonces.take(this.now()) ?? refuseNonce();
   }
 
   /** Follows one redirect, which is pinned like everything else. */
   async #get(operation: string, from: string, deadline: Deadline): Promise<HttpsAnswer> {
-    const first = await this.#send(operation, this.#plain(from), deadline);
+    const first = await this.#unsigned(operation, this.#plain(from), deadline);
     const location = first.status >= 300 && first.status < 400 ? first.header('location') : undefined;
     if (location === undefined) return this.#successful(first);
     const url = this.policy.pinned('A redirect', location, from);
-    return this.#successful(await this.#send(operation, this.#plain(url), deadline));
+    return this.#successful(await this.#unsigned(operation, this.#plain(url), deadline));
   }
 
   #plain(url: string): HttpsRequest {
@@ -167,6 +210,16 @@ export class Conversation {
     } finally {
       deadline.end();
     }
+  }
+}
+
+/** What fails here keeps the request itself from being sent. */
+async function unsent<T>(needed: Promise<T>): Promise<T> {
+  try {
+    return await needed;
+  } catch (error) {
+    if (error instanceof AcmeFault) error.neverSent = true;
+    throw error;
   }
 }
 

@@ -12,13 +12,19 @@ export class DirectoryCache {
   constructor(
     private readonly policy: UrlPolicy,
     private readonly now: () => Date,
-    private readonly read: (url: string, deadline: Deadline) => Promise<unknown>,
+    private readonly fetch: (url: string, deadline: Deadline) => Promise<unknown>,
   ) {}
 
   async current(deadline: Deadline): Promise<Directory> {
+    const { known } = this;
+    if (known !== null) return known;
+    return await (this.#look ??= this.read(deadline, this.fetch).finally(() => (this.#look = undefined)));
+  }
+
+  /** As it was read last, if that is not too long ago. */
+  get known(): Directory | null {
     const known = this.#known;
-    if (known !== undefined && this.now().getTime() - known.at < longestAgeMs) return known.directory;
-    return await (this.#look ??= this.#read(deadline).finally(() => (this.#look = undefined)));
+    return known !== undefined && this.now().getTime() - known.at < longestAgeMs ? known.directory : null;
   }
 
   /** The next one to need it reads it anew. */
@@ -26,8 +32,12 @@ export class DirectoryCache {
     this.#known = undefined;
   }
 
-  async #read(deadline: Deadline): Promise<Directory> {
-    const directory = readDirectory(await this.read(this.policy.directoryUrl, deadline), this.policy);
+  /** Now, by these means. */
+  async read(
+    deadline: Deadline,
+    fetch: (url: string, deadline: Deadline) => Promise<unknown>,
+  ): Promise<Directory> {
+    const directory = readDirectory(await fetch(this.policy.directoryUrl, deadline), this.policy);
     this.#known = { directory, at: this.now().getTime() };
     return directory;
   }

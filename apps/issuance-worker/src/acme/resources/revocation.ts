@@ -14,7 +14,8 @@ export async function revocation(
 ): Promise<RevocationOutcome> {
   const payload = { certificate: Buffer.from(certificate).toString('base64url'), reason };
   try {
-    await conversation.post({ operation: 'revokeCert', signer, to: 'revokeCert', payload });
+    const operation = 'revokeCert';
+    await conversation.post({ operation, signer, to: operation, payload, isRepeatable: true });
     return 'revoked';
   } catch (error) {
     if (isProblem(error, 'alreadyRevoked')) return 'already';

@@ -3,17 +3,24 @@ import {
   acmeReference,
   type AcmeOrderEntity,
   type CaLimitBuckets,
-  type CertificateAuthorities,
   type CertificateAuthorityEntity,
   type Lease,
 } from '@certwright/persistence';
-import { AcmeFault, isProblem } from '../../acme';
+import { AcmeFault, isPassing, isProblem } from '../../acme';
 import { authorizationNeeds } from '../../preflight/limit-needs';
 import type { PreflightQuestion, PreflightVerdict } from '../../preflight/preflight';
-import type { CertificateRequest, Collected, RevocationOrder, Submitted } from '../certificate-authority';
+import type {
+  CertificateRequest,
+  Collected,
+  Refusal,
+  RevocationOrder,
+  Submitted,
+} from '../certificate-authority';
+import { AuthorityDown, type AuthorityHealth, type DownAuthority, isDown } from '../health/authority-health';
+import { SlowWalks } from '../health/slow-walks';
+import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { exchangeMs } from './acme-servers';
-import { judgeFault } from './judge-fault';
 import { namesToProve } from './order-challenges';
 import { givenUp, mismatch, OrderFaults } from './order-faults';
 import { errorOfOrder, wordsOfFault } from './order-words';
@@ -21,7 +28,9 @@ import { OrderWalk, type WalkPorts } from './order-walk';
 
 export interface AcmePorts extends WalkPorts {
   readonly accounts: AcmeAccounts;
-  readonly stored: Pick<CertificateAuthorities, 'markDown' | 'markUp'>;
+  readonly health: AuthorityHealth;
+  /** Attempts at one CA whose exchange takes long, before others have to wait for them. */
+  readonly mostSlow: number;
   readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack' | 'drain'>;
   readonly preflight: (question: PreflightQuestion) => Promise<PreflightVerdict>;
 }
@@ -32,8 +41,13 @@ export interface Candidate {
   readonly profile: string | null;
 }
 
-/** A CA that gives us no account has to be looked at by an operator; each new order would ask again, ms. */
-const accountRestMs = 10 * 60_000;
+/** What one CA says to a request. */
+export type Answered =
+  | Extract<Submitted, { readonly kind: 'submitted' }>
+  | ({ readonly kind: 'refused' } & Omit<Refusal, 'authority'>);
+
+/** ms. */
+const slowRestMs = 3_000;
 
 /** For the look at CAA records and limits, ms. */
 const preflightMs = 10_000;
@@ -41,9 +55,15 @@ const preflightMs = 10_000;
 /** CAs that speak ACME, each with our one account there. */
 export class AcmeAuthority {
   private readonly faults: OrderFaults;
+  private readonly slow: SlowWalks;
 
   constructor(private readonly ports: AcmePorts) {
     this.faults = new OrderFaults(ports);
+    this.slow = new SlowWalks(ports.mostSlow);
+  }
+
+  get health(): AuthorityHealth {
+    return this.ports.health;
   }
 
   /** The reference of an order that was begun for the issuance and has not failed; null: none. */
@@ -53,7 +73,7 @@ export class AcmeAuthority {
   }
 
   /** Nothing is asked of the CA yet, but an account where there is none: that the order is wanted is stored first. */
-  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<Submitted> {
+  async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<Answered> {
     let session: AcmeSession;
     try {
       session = await this.ports.accounts.at(authority, async () => await request.hold(exchangeMs));
@@ -103,26 +123,48 @@ export class AcmeAuthority {
       throw new Error(`no order of issuance ${request.lease.issuanceId} is stored under ${reference}`);
     if (stored.state === 'failed') return overBefore(stored);
     const session = await this.ports.accounts.byId(stored.caAccountId);
+    const { authority } = session;
+    if (isHeldBack(authority, stored, request)) return await this.faults.heldBack(authority, stored, request);
+    if (request.trial === null && this.isCrowded(authority.name)) return behindSlow(request.clock());
     const walk = new OrderWalk(this.ports, session, stored, request);
     try {
-      return await this.run(walk, session, stored, request);
+      return await this.slow.beside(
+        authority.name,
+        walk,
+        async () => await this.run(walk, session, stored, request),
+      );
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
       return await this.faults.settle(error, walk, { session, stored, request });
     }
   }
 
-  /** By the account that ordered it, or the one that took its place (RFC 8555, section 7.6). A reason that the CA does not take is left open. */
+  /** Whether another attempt would only take a place from orders of other CAs. */
+  private isCrowded(authority: string): boolean {
+    const { slow, ports } = this;
+    return slow.areTooMany(authority) || (slow.isBusy(authority) && ports.health.isSuspect(authority));
+  }
+
+  /**
+   * By the account that ordered it, or the one that took its place (RFC 8555, section 7.6). A reason that the CA does not take
+   * is left open.
+   *
+   * @throws AuthorityDown
+   */
   async revoke(reference: string, { leaf, reason }: RevocationOrder): Promise<void> {
     const order = await this.ports.orders.ofReference(reference);
     if (order === null) throw new Error(`no order is stored under ${reference}`);
-    const { account } = await this.ports.accounts.standingFor(order.caAccountId);
+    const { health } = this.ports;
+    const { authority, account } = await this.ports.accounts.standingFor(order.caAccountId);
+    const isTrial = isDown(authority) && authority.downFor === 'everything';
+    if (isTrial && !(await health.claim(authority, new Date()))) throw new AuthorityDown(authority.name);
     try {
       await account.revoke(leaf, reason);
     } catch (error) {
       if (reason === 0 || !isProblem(error, 'badRevocationReason')) throw error;
       await account.revoke(leaf, 0);
     }
+    if (isTrial) await health.trialOf(authority.name).passed();
   }
 
   private async run(
@@ -133,7 +175,8 @@ export class AcmeAuthority {
   ): Promise<Collected> {
     const end = await walk.run();
     const { authority } = session;
-    if (authority.downUntil !== null) await this.ports.stored.markUp(authority.name);
+    this.ports.health.served(authority.name);
+    await trialAt(request.trial, authority.name)?.passed();
     switch (end.kind) {
       case 'pending':
         return end;
@@ -161,22 +204,26 @@ export class AcmeAuthority {
   }
 
   private async withoutAccount(
-    authority: CertificateAuthorityEntity,
+    { name }: CertificateAuthorityEntity,
     fault: AcmeFault,
     request: CertificateRequest,
-  ): Promise<Submitted> {
-    const facts = {
-      operation: 'newOrder',
-      stage: 'wanted',
-      failures: 0,
-      hasOthers: false,
-      now: request.clock(),
-    } as const;
-    const verdict = judgeFault(fault, facts);
-    const until = verdict.kind === 'elsewhere' ? (verdict.until ?? verdict.down) : null;
-    const down = until ?? new Date(facts.now.getTime() + accountRestMs);
-    await this.ports.stored.markDown(authority.name, down, fault.message);
-    return no('ca_unavailable', wordsOfFault(authority.name, fault));
+  ): Promise<Answered> {
+    const { health } = this.ports;
+    const now = request.clock();
+    const trial = trialAt(request.trial, name);
+    trial?.failed();
+    const down = isPassing(fault)
+      ? await health.stalled(name, fault, now, trial !== null)
+      : await health.withoutAccount(name, wordsOfFault(name, fault));
+    if (down !== null) return { kind: 'refused', ...health.refusal(down, now) };
+    const error = { code: 'ca_unavailable', message: wordsOfFault(name, fault) } as const;
+    return {
+      kind: 'refused',
+      error,
+      until: health.notBefore(fault.retryAt, now),
+      final: false,
+      unavailable: 'stalled',
+    };
   }
 
   /** Sent only where the CA knows renewal information, and by the account that ordered what is replaced (RFC 9773, section 5). */
@@ -187,7 +234,26 @@ export class AcmeAuthority {
   }
 }
 
-function no(code: IssuanceErrorCode, message: string): Submitted {
+/** Whether the order gets no request for now. One that the CA has accepted goes on while only new ones are not. */
+function isHeldBack(
+  authority: CertificateAuthorityEntity,
+  { state }: AcmeOrderEntity,
+  { trial }: CertificateRequest,
+): authority is DownAuthority {
+  if (!isDown(authority) || trial?.authority === authority.name) return false;
+  return authority.downFor === 'everything' || state === 'wanted';
+}
+
+/** Until requests of other orders that the CA has not responded to have ended; spread, so that they do not come together. */
+function behindSlow(now: Date): Collected {
+  return {
+    kind: 'pending',
+    until: new Date(now.getTime() + slowRestMs * (0.75 + Math.random() / 2)),
+    error: null,
+  };
+}
+
+function no(code: IssuanceErrorCode, message: string): Answered {
   return { kind: 'refused', error: { code, message }, until: null, final: false };
 }
 

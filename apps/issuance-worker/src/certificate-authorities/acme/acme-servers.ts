@@ -1,5 +1,5 @@
 import type { CertificateAuthorityEntity } from '@certwright/persistence';
-import { type AcmeObserver, AcmeServer } from '../../acme';
+import { type AcmeObserver, AcmeServer, defaultRepeats, type RepeatOptions } from '../../acme';
 
 /** Milliseconds: until connected with TLS; for an operation in all. */
 const timeouts = { connectMs: 5_000, wholeMs: 30_000 };
@@ -12,6 +12,9 @@ export const exchangeMs = timeouts.wholeMs + 5_000;
 
 /** Octets: an order of a hundred names with a problem each; a leaf with all its names and four issuers. */
 const maxBytes = { json: 262_144, chain: 65_536 };
+
+/** At a time to each host: one that is slow in some of its answers must not hold up the others. */
+const connections = 16;
 
 interface OpenServer {
   readonly settings: string;
@@ -31,6 +34,7 @@ export class AcmeServers {
     private readonly observerOf: (authority: string) => AcmeObserver,
     private readonly answerMs = defaultAnswerMs,
     private readonly now: () => Date = () => new Date(),
+    private readonly repeats: RepeatOptions = defaultRepeats,
   ) {}
 
   /** An operator's change of the row is seen at once. @throws AcmeFault `refused_url` for a row that makes no sense */
@@ -44,6 +48,8 @@ export class AcmeServers {
       allowedHosts,
       timeouts: { ...timeouts, headersMs: this.answerMs },
       maxBytes,
+      connections,
+      repeats: this.repeats,
       userAgent: this.userAgent,
       now: this.now,
       observer: this.observerOf(name),

@@ -13,12 +13,13 @@ export interface FaultFacts {
   readonly operation: 'newOrder' | 'order' | 'authorization' | 'respond' | 'finalize' | 'certificate';
   /** Failures of the issuance before this one, in a row. */
   readonly failures: number;
+  /** The attempt before this one was ended by passing faults as well. */
+  readonly stalledBefore: boolean;
   /** The product names other CAs. */
   readonly hasOthers: boolean;
   readonly now: Date;
 }
 
-/** `down`: until when the CA is not asked for new orders; null: it is well. */
 export type FaultVerdict =
   /** Nothing was issued, and the next CA may be asked. `until`: when this one's limit frees. */
   | {
@@ -26,22 +27,25 @@ export type FaultVerdict =
       readonly code: IssuanceErrorCode;
       readonly until: Date | null;
       readonly final: boolean;
-      readonly down: Date | null;
     }
+  /**
+   * The CA, or the way to it, is in trouble: no failure of the order. `leaves`: nothing was issued, and the next CA may be
+   * asked; else the order is resumed.
+   */
+  | { readonly kind: 'stalled'; readonly leaves: boolean }
   /** Nothing was issued, and no other CA would do better. */
   | { readonly kind: 'over'; readonly code: IssuanceErrorCode; readonly final: boolean }
   /** The CA says when it may be asked again. */
   | { readonly kind: 'wait'; readonly until: Date }
   /** Not known how it stands: the order is resumed after a back-off. */
-  | { readonly kind: 'resume'; readonly down: Date | null }
+  | { readonly kind: 'resume' }
   /** What was handed over is no certificate chain, and asking again does not make it one. */
   | { readonly kind: 'unusable' };
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+const hourMs = 60 * 60_000;
 
-/** Where the CA does not say: a quota is refilled within hours, an outage may be over soon. */
-const restMs = { limit: hourMs, away: minuteMs, least: 1_000 };
+/** Where the CA does not say: a quota is refilled within hours. */
+const restMs = { limit: hourMs, least: 1_000 };
 
 /** Failures in a row after which an order that the CA was told to issue counts as gone: two hours of back-off. */
 const failuresUntilGone = 3;
@@ -61,26 +65,23 @@ export function isFinalProblem(type: AcmeProblem['type']): boolean {
 /** What a fault in an exchange about an order means for it. Before the CA was told to issue, nothing is spent by going elsewhere. */
 export function judgeFault(fault: AcmeFault, facts: FaultFacts): FaultVerdict {
   const { stage, now } = facts;
-  const until = untilOf(fault, now);
   if (isQuota(fault)) {
+    const until = untilOf(fault, now);
     return stage === 'wanted'
-      ? { kind: 'elsewhere', code: 'rate_limited', until, final: false, down: null }
+      ? { kind: 'elsewhere', code: 'rate_limited', until, final: false }
       : { kind: 'wait', until };
   }
   if (facts.operation === 'certificate' && fault.lasting) return { kind: 'unusable' };
   if (isAway(fault)) {
-    const leaves = stage === 'wanted' || (stage === 'open' && facts.failures > 0 && facts.hasOthers);
-    return leaves
-      ? { kind: 'elsewhere', code: 'ca_unavailable', until: null, final: false, down: until }
-      : { kind: 'resume', down: until };
+    const leaves = stage === 'wanted' || (stage === 'open' && facts.stalledBefore && facts.hasOthers);
+    return { kind: 'stalled', leaves };
   }
   return refused(fault, facts);
 }
 
 /** As the CA says, but never at once: one that says 0 would keep a worker busy. */
 function untilOf(fault: AcmeFault, now: Date): Date {
-  const usualMs = isQuota(fault) ? restMs.limit : restMs.away;
-  const askedMs = fault.retryAt === null ? usualMs : fault.retryAt.getTime() - now.getTime();
+  const askedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
   return new Date(now.getTime() + Math.max(askedMs, restMs.least));
 }
 
@@ -100,17 +101,17 @@ function refused({ problem, status }: AcmeFault, { stage, operation, failures }:
   const type = problem?.type ?? 'other';
   const code = type === 'caa' ? 'caa_forbids' : 'ca_rejected';
   const final = isFinalProblem(type);
-  if (stage === 'wanted') return { kind: 'elsewhere', code, until: null, final, down: null };
+  if (stage === 'wanted') return { kind: 'elsewhere', code, until: null, final };
   const isGone = goneStatuses.has(status);
   // A copy of the CA's database that lags behind, or something in front of it, says so as well: once it was told to
   // issue, an order is not given up at the first word.
   if (isGone && (operation === 'order' || operation === 'authorization'))
     return stage === 'open' || failures >= failuresUntilGone
       ? { kind: 'over', code: 'ca_unavailable', final: false }
-      : { kind: 'resume', down: null };
+      : { kind: 'resume' };
   // A CA that refuses to finalize has not issued (RFC 8555, section 7.4); without a problem document it was not the CA.
-  if (operation !== 'finalize' || problem === null) return { kind: 'resume', down: null };
+  if (operation !== 'finalize' || problem === null) return { kind: 'resume' };
   return type === 'caa'
-    ? { kind: 'elsewhere', code, until: null, final: false, down: null }
+    ? { kind: 'elsewhere', code, until: null, final: false }
     : { kind: 'over', code, final };
 }

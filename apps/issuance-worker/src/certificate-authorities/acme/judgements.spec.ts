@@ -21,6 +21,7 @@ const facts = (also: Partial<FaultFacts> = {}): FaultFacts => ({
   stage: 'open',
   operation: 'order',
   failures: 0,
+  stalledBefore: false,
   hasOthers: true,
   now,
   ...also,
@@ -28,33 +29,38 @@ const facts = (also: Partial<FaultFacts> = {}): FaultFacts => ({
 
 describe('a fault in an exchange about an order', () => {
   it.each<[string, AcmeFault, Partial<FaultFacts>, object]>([
-    [
-      'nothing is known of it yet',
-      lost,
-      { stage: 'wanted' },
-      { kind: 'elsewhere', code: 'ca_unavailable', until: null },
-    ],
+    ['nothing is known of it yet', lost, { stage: 'wanted' }, { kind: 'stalled', leaves: true }],
     [
       'a quota, before there is an order',
       limited(429),
       { stage: 'wanted' },
-      { kind: 'elsewhere', until: later, down: null },
+      { kind: 'elsewhere', until: later },
     ],
     [
       'overload, before there is an order',
       limited(503),
       { stage: 'wanted' },
-      { kind: 'elsewhere', until: null, down: later },
+      { kind: 'stalled', leaves: true },
     ],
     ['a quota, later', limited(429), { stage: 'finalized' }, { kind: 'wait', until: later }],
-    ['no answer about an open order', lost, {}, { kind: 'resume' }],
-    ['no answer about an open order, again', lost, { failures: 1 }, { kind: 'elsewhere' }],
-    ['no answer again, with nobody else to ask', lost, { failures: 1, hasOthers: false }, { kind: 'resume' }],
+    ['no answer about an open order', lost, {}, { kind: 'stalled', leaves: false }],
+    [
+      'no answer about an open order, again',
+      lost,
+      { stalledBefore: true },
+      { kind: 'stalled', leaves: true },
+    ],
+    [
+      'no answer again, with nobody else to ask',
+      lost,
+      { stalledBefore: true, hasOthers: false },
+      { kind: 'stalled', leaves: false },
+    ],
     [
       'no answer once it is told to issue, ever',
       lost,
-      { stage: 'finalized', failures: 9 },
-      { kind: 'resume' },
+      { stage: 'finalized', stalledBefore: true },
+      { kind: 'stalled', leaves: false },
     ],
     [
       'a refusal of the CSR',
@@ -86,7 +92,7 @@ describe('a fault in an exchange about an order', () => {
       'something else than a chain, which may be another the next time',
       new AcmeFault('not_acme', 'x'),
       { stage: 'finalized', operation: 'certificate' },
-      { kind: 'resume' },
+      { kind: 'stalled', leaves: false },
     ],
     [
       'an order that is gone although the CA was told to issue',
@@ -116,7 +122,7 @@ describe('a fault in an exchange about an order', () => {
       'a page of a proxy in its place',
       new AcmeFault('not_acme', 'x', { status: 502 }),
       { stage: 'finalized', operation: 'certificate' },
-      { kind: 'resume' },
+      { kind: 'stalled', leaves: false },
     ],
   ])('%s', (_, fault, also, expected) => expect(judgeFault(fault, facts(also))).toMatchObject(expected));
 });
@@ -136,20 +142,48 @@ describe('refusals of all CAs of a product', () => {
       error: { code: 'caa_forbids', message: 'caa_forbids!' },
       until: null,
       final: false,
+      waitsFor: [],
+      stalled: false,
     });
   });
 
-  it('wait for the first limit that frees, unless a CA that is away may be back sooner', () => {
+  it('wait for the first limit that frees', () => {
     const soon = new Date(now.getTime() + 1);
     const limits = [
       no('rate_limited', { until: later }),
       no('rate_limited', { until: soon }),
       no('caa_forbids'),
     ];
-    expect(joinRefusals(limits)).toMatchObject({ error: { code: 'rate_limited' }, until: soon });
-    expect(joinRefusals([...limits, no('ca_unavailable')])).toMatchObject({
+    expect(joinRefusals(limits)).toMatchObject({
+      error: { code: 'rate_limited' },
+      until: soon,
+      waitsFor: [],
+    });
+  });
+
+  it('wait for a CA that is down, or for a limit that frees before its next probe is over', () => {
+    const soon = new Date(now.getTime() + 1);
+    const down = no('ca_unavailable', { until: soon, unavailable: 'down' });
+    expect(joinRefusals([no('rate_limited', { until: later }), down, no('caa_forbids')])).toMatchObject({
       error: { code: 'ca_unavailable', message: expect.stringContaining('caa_forbids: caa_forbids!') },
+      until: soon,
+      waitsFor: ['ca_unavailable'],
+    });
+    const limit = no('rate_limited', { until: new Date(now.getTime()) });
+    expect(joinRefusals([down, limit])).toMatchObject({
+      error: { code: 'rate_limited' },
+      until: now,
+      waitsFor: ['ca_unavailable'],
+    });
+  });
+
+  it('are tried again soon when a CA failed a moment ago', () => {
+    const stalled = no('ca_unavailable', { unavailable: 'stalled' });
+    const down = no('ca_unavailable', { until: later, unavailable: 'down' });
+    expect(joinRefusals([down, stalled, no('rate_limited', { until: later })])).toMatchObject({
+      stalled: true,
       until: null,
+      waitsFor: [],
     });
   });
 

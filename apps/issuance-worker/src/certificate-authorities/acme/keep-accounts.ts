@@ -7,6 +7,7 @@ import type {
 import { AcmeFault } from '../../acme';
 import type { AcmeAccounts } from './acme-accounts';
 import type { AcmeServers } from './acme-servers';
+import { isDown } from '../health/authority-health';
 
 export interface RolloverEvents {
   keyChanged(authority: string): void;
@@ -78,7 +79,7 @@ export function keepContacts(ports: KeepAccountsPorts): () => Promise<number> {
     for (const authority of (await ports.authorities.byName()).values()) {
       const { name, enabled } = authority;
       const wanted = JSON.stringify(authority.contacts);
-      if (!enabled || told.get(name) === wanted) continue;
+      if (!enabled || isDown(authority) || told.get(name) === wanted) continue;
       try {
         if (await tellContacts(ports, authority)) told.set(name, wanted);
       } catch (error) {

@@ -4,6 +4,7 @@ import { but, LyingServer, withMembers } from '../../acme/testing/lying-server';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 import type { CertificateRequest } from '../certificate-authority';
+import { AuthorityDown } from '../health/authority-health';
 
 const dnsNames = ['one.example.com'];
 const csr = opensslCsr(dnsNames);
@@ -58,7 +59,7 @@ describe('a CA that says something else than it does', () => {
 
   it('and gives one order out to two issuances issues by it for the first alone', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lie(finalize, overloaded);
+    server.lie(finalize, overloaded).lie(read, overloaded);
     const [first, second] = [await order(), await order()];
     expect(await run(first)).toMatchObject({ state: 'open', last_error: { code: 'ca_unavailable' } });
     const [{ order_url: url } = { order_url: null }] = await acme.orders(first);
@@ -80,7 +81,7 @@ describe('a CA that says something else than it does', () => {
 
   it('and shows an order of other names under the URL of ours is not told to issue', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
-    server.lieOnce(finalize, overloaded);
+    server.lieOnce(finalize, overloaded).lie(read, overloaded);
     const opened = await order();
     await run(opened);
     server.lie(
@@ -178,6 +179,30 @@ describe('an order', () => {
       identifiers: [{ type: 'dns', value: 'one.example.com' }],
       ...(isSame ? { replaces: ariId } : {}),
     });
+  });
+
+  it('is revoked by one request per interval while the CA is down, and the CA is up when it succeeds', async () => {
+    const opened = await order();
+    await run(opened);
+    const [{ ca_reference: reference } = { ca_reference: null }] = await acme.database.query<
+      { ca_reference: string }[]
+    >(`SELECT 'acme:' || id AS ca_reference FROM acme_order WHERE issuance_id = $1`, [opened.issuanceId]);
+    const revoke = async () =>
+      await acme.issuers().revoke(reference ?? '', { serialNumber: '', leaf: Buffer.of(1), reason: 1 });
+    const asked = () => server.asked('/revokeCert');
+    const before = asked();
+    await acme.database.query(
+      `UPDATE certificate_authority SET down_since = now(), down_until = now() + interval '1 h', down_for = 'everything'`,
+    );
+    await expect(revoke()).rejects.toThrow(AuthorityDown);
+    expect(asked()).toBe(before);
+    await acme.database.query(`UPDATE certificate_authority SET down_until = now()`);
+    await revoke();
+    expect(asked()).toBe(before + 1);
+    const rows = await acme.database.query<unknown[]>(
+      `SELECT 1 FROM certificate_authority WHERE down_since IS NOT NULL`,
+    );
+    expect(rows).toEqual([]);
   });
 
   it('is revoked by the account in the place of the one that has ended', async () => {

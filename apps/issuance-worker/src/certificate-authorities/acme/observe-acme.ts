@@ -1,21 +1,36 @@
 import type { RunningProcess } from '@certwright/service';
-import { Counter, Histogram } from 'prom-client';
+import type { CertificateAuthorities } from '@certwright/persistence';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { AcmeObserver } from '../../acme';
 import type { PreflightPorts } from '../../preflight/preflight';
 import type { AccountEvents } from './acme-accounts';
+import { type HealthEvents, isDown } from '../health/authority-health';
 import type { RolloverEvents } from './keep-accounts';
 
 /** From a nonce on the same site to a CA that is at its limits. */
 const exchangeBucketsS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export interface AcmeEvents extends AccountEvents, RolloverEvents {
+export interface AcmeEvents extends AccountEvents, RolloverEvents, HealthEvents {
   observerOf(authority: string): AcmeObserver;
   readonly onVerdict: NonNullable<PreflightPorts['onVerdict']>;
 }
 
 /** Log lines and metrics of what happens between us and CAs. */
-export function observeAcme({ log, metrics: { registry } }: RunningProcess): AcmeEvents {
+export function observeAcme(
+  { log, metrics: { registry } }: RunningProcess,
+  stored: Pick<CertificateAuthorities, 'byName'>,
+): AcmeEvents {
   const registers = [registry];
+  new Gauge({
+    name: 'certwright_authority_down',
+    help: '1 while a CA is down and gets no request but probes',
+    labelNames: ['authority'],
+    registers,
+    async collect() {
+      for (const authority of (await stored.byName()).values())
+        this.set({ authority: authority.name }, isDown(authority) ? 1 : 0);
+    },
+  });
   const exchanges = new Counter({
     name: 'certwright_acme_exchanges_total',
     help: 'Requests to CAs, by what came of them: a status, or why there is none',
@@ -42,6 +57,10 @@ export function observeAcme({ log, metrics: { registry } }: RunningProcess): Acm
         exchanges.inc({ authority, operation, outcome: fault ?? String(status) });
         seconds.observe({ authority, operation }, durationMs / 1_000);
       },
+    down: (authority, { problem }) => {
+      log.error({ authority, problem }, 'ALARM: a CA is down; orders wait for it, and it is probed');
+    },
+    up: (authority) => log.warn({ authority }, 'a CA is up again; orders that waited for it go on'),
     onVerdict: (authority, verdict) => verdicts.inc({ authority, verdict }),
     accountMade: (authority, accountUrl) => log.info({ authority, accountUrl }, 'account made at a CA'),
     accountLost: (authority, accountUrl) => {

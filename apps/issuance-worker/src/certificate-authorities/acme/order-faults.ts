@@ -1,23 +1,21 @@
 import type { IssuanceError, IssuanceErrorCode } from '@certwright/issuance';
-import type {
-  AcmeOrderEntity,
-  AcmeOrders,
-  CaLimitBuckets,
-  CertificateAuthorities,
-} from '@certwright/persistence';
+import type { AcmeOrderEntity, AcmeOrders, CaLimitBuckets } from '@certwright/persistence';
 import { type AcmeFault, isProblem } from '../../acme';
 import { limitNeeds } from '../../preflight/limit-needs';
-import type { CertificateRequest, Collected } from '../certificate-authority';
+import type { CertificateRequest, Collected, Refusal } from '../certificate-authority';
+import type { AuthorityHealth, DownAuthority } from '../health/authority-health';
+import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { type FaultVerdict, judgeFault } from './judge-fault';
 import { limitReachedBy } from './limit-reached';
+import { stageOf } from './order-progress';
 import { wordsOfFault } from './order-words';
 import type { OrderWalk } from './order-walk';
 
 export interface FaultPorts {
   readonly orders: Pick<AcmeOrders, 'failed'>;
   readonly accounts: Pick<AcmeAccounts, 'keyChanges' | 'lost'>;
-  readonly stored: Pick<CertificateAuthorities, 'markDown'>;
+  readonly health: AuthorityHealth;
   readonly buckets: Pick<CaLimitBuckets, 'giveBack' | 'drain'>;
 }
 
@@ -26,6 +24,9 @@ export interface AboutOrder {
   readonly stored: AcmeOrderEntity;
   readonly request: CertificateRequest;
 }
+
+/** It did not carry out what it was asked, with or without a problem document. */
+const overloaded = 503;
 
 /** While the account's key is being changed, requests may be signed with the wrong one, ms. */
 const keyChangeRestMs = 5_000;
@@ -47,10 +48,55 @@ export class OrderFaults {
       return { kind: 'rejected', error, until: null, final: false };
     }
     const hasOthers = request.product.authorities.length > 1;
-    const verdict = judgeFault(fault, { ...walk.doing, failures: request.failures, hasOthers, now });
-    if ('down' in verdict && verdict.down !== null)
-      await this.ports.stored.markDown(session.authority.name, verdict.down, fault.message);
+    const { failures } = request;
+    const stalledBefore = request.stalledSince !== null;
+    const verdict = judgeFault(fault, { ...walk.doing, failures, stalledBefore, hasOthers, now });
+    if (verdict.kind !== 'stalled') {
+      this.ports.health.served(session.authority.name);
+      await trialAt(request.trial, session.authority.name)?.passed();
+    }
     return await this.carryOut(verdict, fault, walk, about);
+  }
+
+  /** The CA is down, and the order gets no request: it leaves where nothing is spent by that, or waits. @throws LeaseLost */
+  async heldBack(
+    down: DownAuthority,
+    stored: AcmeOrderEntity,
+    request: CertificateRequest,
+  ): Promise<Collected> {
+    const refusal = this.ports.health.refusal(down, request.clock());
+    const stage = stageOf(stored);
+    const leaves = stage === 'wanted' || (stage === 'open' && request.product.authorities.length > 1);
+    if (!leaves) return { kind: 'down', ...refusal };
+    await this.ports.orders.failed(request.lease, stored.id, refusal.error.message);
+    return { kind: 'given_up', refusal };
+  }
+
+  private async stalled(
+    leaves: boolean,
+    fault: AcmeFault,
+    walk: OrderWalk,
+    { session, stored, request }: AboutOrder,
+  ): Promise<Collected> {
+    const { health, orders } = this.ports;
+    const { name } = session.authority;
+    const trial = trialAt(request.trial, name);
+    trial?.failed();
+    const now = request.clock();
+    const down = await health.stalled(name, fault, now, trial !== null);
+    const refusal =
+      down === null
+        ? stalledRefusal(session, fault, health.notBefore(fault.retryAt, now))
+        : health.refusal(down, now);
+    const { error, until } = refusal;
+    if (!leaves)
+      return down === null || until === null
+        ? { kind: 'stalled', error, until }
+        : { kind: 'down', authority: name, error, until };
+    await orders.failed(request.lease, stored.id, error.message);
+    await this.settleLimits(null, fault, walk, { session, stored, request });
+    await walk.withdraw();
+    return { kind: 'given_up', refusal };
   }
 
   private async carryOut(
@@ -63,6 +109,8 @@ export class OrderFaults {
     switch (verdict.kind) {
       case 'wait':
         return { kind: 'pending', until: verdict.until, error: errorOf('rate_limited', session, fault) };
+      case 'stalled':
+        return await this.stalled(verdict.leaves, fault, walk, { session, stored, request });
       case 'resume':
         return { kind: 'unavailable', error: errorOf('ca_unavailable', session, fault) };
       case 'unusable':
@@ -76,7 +124,7 @@ export class OrderFaults {
       case 'elsewhere': {
         const error = errorOf(verdict.code, session, fault);
         await this.ports.orders.failed(request.lease, stored.id, error.message);
-        await this.settleLimits(verdict, fault, walk, { session, stored, request });
+        await this.settleLimits(verdict.until, fault, walk, { session, stored, request });
         await walk.withdraw();
         return givenUp(authority.name, error, verdict.until, verdict.final);
       }
@@ -85,8 +133,8 @@ export class OrderFaults {
 
   /** The CA counts what it was asked, not what we thought of asking. */
   private async settleLimits(
-    { until }: Extract<FaultVerdict, { readonly kind: 'elsewhere' }>,
-    { problem }: AcmeFault,
+    until: Date | null,
+    { problem, status, neverSent }: AcmeFault,
     { doing }: OrderWalk,
     { session, stored, request }: AboutOrder,
   ): Promise<void> {
@@ -95,7 +143,7 @@ export class OrderFaults {
     if (until !== null) {
       const need = limitReachedBy(problem?.detail ?? '', request.dnsNames, authority.limits);
       if (need !== null) await buckets.drain(row.id, need, until);
-    } else if (problem !== null && doing.stage === 'wanted') {
+    } else if ((problem !== null || status === overloaded || neverSent) && doing.stage === 'wanted') {
       const taken = limitNeeds(request.dnsNames, authority.limits, { replaces: stored.replaces !== null });
       await buckets.giveBack(row.id, taken, request.accountId);
     }
@@ -112,6 +160,17 @@ export class OrderFaults {
     if (isSuspect && (await this.ports.accounts.keyChanges(session))) return 'key_changes';
     return isLost && (await this.ports.accounts.lost(session, now)) ? 'lost' : null;
   }
+}
+
+function stalledRefusal(session: AcmeSession, fault: AcmeFault, until: Date | null): Refusal {
+  const error = errorOf('ca_unavailable', session, fault);
+  return {
+    authority: session.authority.name,
+    error,
+    until,
+    final: false,
+    unavailable: 'stalled',
+  };
 }
 
 function errorOf(code: IssuanceErrorCode, { authority }: AcmeSession, fault: AcmeFault): IssuanceError {

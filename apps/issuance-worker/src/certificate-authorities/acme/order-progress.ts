@@ -63,6 +63,11 @@ export function waitForOther({ createdAt }: Pick<AcmeOrderEntity, 'createdAt'>, 
   };
 }
 
+/** Others had to wait for this one: it goes on after them. */
+export function inTurn(now: Date): Pending {
+  return { kind: 'pending', until: new Date(now.getTime() + 1_000), error: null };
+}
+
 /** Until a CA that was told to issue does so. */
 export function waitForOrder(
   { retryAt }: Pick<AcmeOrder, 'retryAt'>,

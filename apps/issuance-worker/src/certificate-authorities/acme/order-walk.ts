@@ -7,6 +7,8 @@ import {
   type ChallengeToRespond,
   type ChallengeType,
   type FailedOrder,
+  type RepeatOptions,
+  Repeats,
 } from '../../acme';
 import { sideBySide } from '../../approvals/side-by-side';
 import type { ChallengePublisher, NotYet } from '../../challenges/challenge-publisher';
@@ -16,8 +18,10 @@ import { exchangeMs } from './acme-servers';
 import { type DownloadedCertificate, downloadChain } from './download-chain';
 import type { FaultFacts, OrderStage } from './judge-fault';
 import { newOrder } from './new-order';
+import { trialAt } from '../health/trial';
 import { challengeOf, publishedFor, withResponses } from './order-challenges';
 import {
+  inTurn,
   nextMove,
   type Pending,
   stageOf,
@@ -33,10 +37,18 @@ export interface WalkPorts {
   readonly challenges: ChallengePublisher;
   /** Null: dns-persist-01 is not used. */
   readonly persistent: PersistentRecords | null;
+  /** Of what changes something at the CA. */
+  readonly repeats: RepeatOptions;
 }
 
 export type WalkEnd =
   DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
+
+/** What may not be carried out twice unseen: a repeat begins by reading how the order stands. Everything else the client repeats. */
+const changing: ReadonlySet<FaultFacts['operation']> = new Set(['newOrder', 'respond', 'finalize']);
+
+/** After that time an attempt leaves its place to another order and goes on in its turn, ms. */
+const mostWalkMs = 45_000;
 
 /** Requests at a time about one order. */
 const requestsAtOnce = 8;
@@ -45,6 +57,7 @@ const requestsAtOnce = 8;
 export class OrderWalk {
   /** What was asked last, and how far the order had come then: for whoever judges a fault. */
   doing: Pick<FaultFacts, 'operation' | 'stage'>;
+  private hasPassed = false;
 
   constructor(
     private readonly ports: WalkPorts,
@@ -55,15 +68,44 @@ export class OrderWalk {
     this.doing = { operation: 'order', stage: stageOf(stored) };
   }
 
-  /** @throws AcmeFault, LeaseLost */
+  /** When the exchange that is under way began; null: none is. */
+  exchangeSinceMs: number | null = null;
+
+  /** A request that changes something is repeated after faults that may pass, once the order was read. @throws AcmeFault, LeaseLost */
   async run(): Promise<WalkEnd> {
+    const endsMs = performance.now() + mostWalkMs;
+    const repeats = new Repeats(this.ports.repeats, this.request.clock);
+    for (;;) {
+      try {
+        return await this.toTheEnd(endsMs);
+      } catch (error) {
+        if (!this.mayRepeat(error) || !(await repeats.next(error))) throw error;
+      } finally {
+        this.exchangeSinceMs = null;
+      }
+    }
+  }
+
+  /** The first request to a CA that is down is its trial: one, and not repeated. Another CA stands in for newOrder. */
+  private mayRepeat(error: unknown): boolean {
+    // The client has repeated what the request needs first.
+    if (error instanceof AcmeFault && error.neverSent) return false;
+    const { operation } = this.doing;
+    const isTrial = trialAt(this.request.trial, this.session.authority.name) !== null;
+    const goesElsewhere = operation === 'newOrder' && this.request.product.authorities.length > 1;
+    return changing.has(operation) && !goesElsewhere && (!isTrial || this.hasPassed);
+  }
+
+  private async toTheEnd(endsMs: number): Promise<WalkEnd> {
     if (this.stored.state === 'issued' && this.stored.certificateUrl !== null)
       return await this.download(this.stored.certificateUrl);
     const found = await this.order();
     if (found === null) return waitForOther(this.stored, this.request.clock());
+    await this.passes();
     let order = found;
     let authorizations: readonly AcmeAuthorization[] = [];
     for (;;) {
+      if (performance.now() > endsMs) return inTurn(this.request.clock());
       const methods = await this.methods(authorizations);
       const move = nextMove(this.stored, order, authorizations, methods, this.request.clock());
       switch (move.kind) {
@@ -207,6 +249,13 @@ export class OrderWalk {
   private async about(operation: FaultFacts['operation']): Promise<void> {
     this.doing = { ...this.doing, operation };
     await this.request.hold(exchangeMs);
+    this.exchangeSinceMs = performance.now();
+  }
+
+  private async passes(): Promise<void> {
+    if (this.hasPassed) return;
+    this.hasPassed = true;
+    await trialAt(this.request.trial, this.session.authority.name)?.passed();
   }
 
   private keep(change: Partial<AcmeOrderEntity>, stage: OrderStage): void {

@@ -5,7 +5,10 @@ export class IssuanceErrorSchema {
   @ApiProperty({ example: 'approval_timeout' })
   code: string;
 
-  @ApiProperty()
+  @ApiProperty({
+    description:
+      'What went wrong, and what to do. With ca_unavailable: which CA, and, when it is down, since when and when it is probed next.',
+  })
   message: string;
 }
 
@@ -133,7 +136,8 @@ export class IssuanceSchema {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'null: only a change of the order moves it.',
+    description:
+      'When the next attempt begins at the latest; an unchanged POST of the order begins one at once. null: only a change of the order moves it.',
   })
   next_attempt_at: string | null;
 

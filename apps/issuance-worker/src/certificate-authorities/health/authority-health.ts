@@ -1,0 +1,212 @@
+import type { CaOutage, CertificateAuthorities, CertificateAuthorityEntity } from '@certwright/persistence';
+import type { AcmeExchange, AcmeFault } from '../../acme';
+import type { Refusal } from '../certificate-authority';
+import { healthPace, type HealthPace } from './pace';
+import { Trial } from './trial';
+
+/** Operations that an order cannot do without; others, such as renewal information, say nothing about orders. */
+const operations: ReadonlySet<string> = new Set([
+  'directory',
+  'newNonce',
+  'newAccount',
+  'newOrder',
+  'readOrder',
+  'readAuthorization',
+  'respond',
+  'finalize',
+  'certificate',
+]);
+
+/** Attempts at orders: answers may be in time and of no use. */
+const attempt = 'attempt';
+
+/** Faults that are older than this say nothing about now, ms. */
+const staleAfterMs = 60_000;
+
+interface Streak {
+  faults: number;
+  readonly sinceMs: number;
+  lastMs: number;
+}
+
+export type DownAuthority = CertificateAuthorityEntity & {
+  readonly downSince: Date;
+  readonly downUntil: Date;
+};
+
+/** Whether the CA gets no request for now. A release that does not know `downSince` leaves `downUntil` behind. */
+export function isDown(authority: CertificateAuthorityEntity): authority is DownAuthority {
+  return authority.downSince !== null && authority.downUntil !== null;
+}
+
+/** The CA gets no request for now; whoever wants something of it comes again. */
+export class AuthorityDown extends Error {
+  constructor(readonly authority: string) {
+    super(`the CA ${authority} is down`);
+    this.name = 'AuthorityDown';
+  }
+}
+
+export interface HealthEvents {
+  down(authority: string, outage: Pick<CaOutage, 'problem'>): void;
+  up(authority: string): void;
+}
+
+/**
+ * The health of CAs, apart from the failures of orders: what exchanges show in this process, and what the CA's row says for
+ * all. One fault, or several of one order, do not make a CA down.
+ */
+export class AuthorityHealth {
+  private readonly streaks = new Map<string, Map<string, Streak>>();
+
+  constructor(
+    private readonly stored: Pick<CertificateAuthorities, 'byName' | 'markDown' | 'markUp' | 'claimProbe'>,
+    private readonly events: HealthEvents,
+    readonly pace: HealthPace = healthPace,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  /** Told of every exchange. */
+  readonly observe = (
+    authority: string,
+    { operation, status, fault }: Pick<AcmeExchange, 'operation' | 'status' | 'fault'>,
+  ): void => {
+    if (operations.has(operation)) this.count(authority, operation, fault === null && (status ?? 0) < 500);
+  };
+
+  /** An attempt at an order went as far as the CA's answers let it. */
+  served(authority: string): void {
+    this.count(authority, attempt, true);
+  }
+
+  /**
+   * An attempt at an order came to nothing by passing faults.
+   *
+   * @param fault the last of them
+   * @param isTrial the CA is down already
+   * @returns the CA's row when it is down, from now on or already; null: it serves others
+   */
+  async stalled(
+    authority: string,
+    fault: Pick<AcmeFault, 'message' | 'retryAt'>,
+    now: Date,
+    isTrial = false,
+  ): Promise<DownAuthority | null> {
+    this.count(authority, attempt, false);
+    const scope = this.scopeOfFailure(authority);
+    if (scope !== null || isTrial) await this.down(authority, scope, fault, now);
+    return await this.downNow(authority);
+  }
+
+  /** A probe failed. */
+  async stillDown(
+    authority: string,
+    fault: Pick<AcmeFault, 'message' | 'retryAt'>,
+    now: Date,
+  ): Promise<void> {
+    await this.down(authority, null, fault, now);
+  }
+
+  private async down(
+    authority: string,
+    scope: CaOutage['scope'] | null,
+    { message: problem, retryAt }: Pick<AcmeFault, 'message' | 'retryAt'>,
+    now: Date,
+  ): Promise<void> {
+    const { firstProbeMs: probeInMs } = this.pace;
+    const notBeforeMs = (this.notBefore(retryAt, now) ?? now).getTime() - now.getTime();
+    if (await this.stored.markDown(authority, { scope, problem }, { probeInMs, notBeforeMs }))
+      this.events.down(authority, { problem });
+  }
+
+  /** The CA makes no account for us. */
+  async withoutAccount(authority: string, problem: string): Promise<DownAuthority | null> {
+    const outage: CaOutage = { scope: 'new_orders', problem };
+    const { withoutAccountMs: notBeforeMs, firstProbeMs: probeInMs } = this.pace;
+    if (await this.stored.markDown(authority, outage, { probeInMs, notBeforeMs }))
+      this.events.down(authority, outage);
+    return await this.downNow(authority);
+  }
+
+  /** What one attempt may find out; whoever gets it has claimed a probe. */
+  trialOf(authority: string): Trial {
+    return new Trial(authority, async () => {
+      this.streaks.delete(authority);
+      if (await this.stored.markUp(authority)) this.events.up(authority);
+    });
+  }
+
+  /** @returns whether this process may send one request to a CA that is down */
+  async claim({ name, downUntil }: DownAuthority, now: Date): Promise<boolean> {
+    return downUntil <= now && (await this.stored.claimProbe(name, this.pace.probeMs));
+  }
+
+  async downNow(name: string): Promise<DownAuthority | null> {
+    const authority = (await this.stored.byName([name])).get(name);
+    return authority !== undefined && isDown(authority) ? authority : null;
+  }
+
+  /** What a CA asks for by Retry-After, as far as it is honoured; null: nothing. */
+  notBefore(retryAt: Date | null, now: Date): Date | null {
+    const most = now.getTime() + this.pace.mostRetryAfterMs;
+    return retryAt === null ? null : new Date(Math.min(retryAt.getTime(), most));
+  }
+
+  /** Until the next probe is over, what waits for the CA is not looked at. */
+  refusal(authority: DownAuthority, now: Date): Refusal & { readonly until: Date } {
+    const { name, downSince, downUntil, problem } = authority;
+    const probeAt = downUntil > now ? downUntil : now;
+    const message =
+      `The CA ${name} is down since ${secondOf(downSince)}. ${problem ?? ''} The next probe of ${name} is at ` +
+      `${secondOf(probeAt)}; as soon as it is up, the order goes on by itself.`;
+    const until = new Date(probeAt.getTime() + this.pace.graceMs);
+    const error = { code: 'ca_unavailable', message } as const;
+    return { authority: name, error, until, final: false, unavailable: 'down' };
+  }
+
+  /** @returns null: no operation has failed often enough, for long enough */
+  private scopeOfFailure(authority: string): CaOutage['scope'] | null {
+    const nowMs = this.nowMs();
+    const failing = [...(this.streaks.get(authority) ?? [])]
+      .filter(([, streak]) => nowMs - streak.lastMs <= staleAfterMs && this.isFailing(streak, nowMs))
+      .map(([operation]) => operation);
+    if (failing.length === 0) return null;
+    const known = failing.filter((operation) => operation !== attempt);
+    const isAboutNewOrders = (operation: string) => operation === 'newOrder' || operation === 'newAccount';
+    return known.length > 0 && known.every(isAboutNewOrders) ? 'new_orders' : 'everything';
+  }
+
+  private count(authority: string, operation: string, isSuccess: boolean): void {
+    const ofAuthority = this.streaks.get(authority) ?? new Map<string, Streak>();
+    this.streaks.set(authority, ofAuthority);
+    const nowMs = this.nowMs();
+    const streak = ofAuthority.get(operation);
+    if (isSuccess) ofAuthority.delete(operation);
+    else if (streak === undefined || nowMs - streak.lastMs > staleAfterMs)
+      ofAuthority.set(operation, { faults: 1, sinceMs: nowMs, lastMs: nowMs });
+    else {
+      streak.faults += 1;
+      streak.lastMs = nowMs;
+    }
+  }
+
+  /** Many faults in a row, if not for long enough yet: one attempt at a time finds out what becomes of it. */
+  isSuspect(authority: string): boolean {
+    const [{ faults: most } = { faults: Infinity }] = this.pace.failing;
+    const nowMs = this.nowMs();
+    return [...(this.streaks.get(authority)?.values() ?? [])].some(({ faults, lastMs }) => {
+      return faults >= most && nowMs - lastMs <= staleAfterMs;
+    });
+  }
+
+  private isFailing({ faults, sinceMs }: Streak, nowMs: number): boolean {
+    return this.pace.failing.some((bound) => {
+      return faults >= bound.faults && nowMs - sinceMs >= bound.lastingMs;
+    });
+  }
+}
+
+/** RFC 3339, to the second. */
+function secondOf(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+
+/** Open issuances that wait for a CA that is down. */
+@Injectable()
+export class WaitingIssuances {
+  constructor(private readonly database: DataSource) {}
+
+  /**
+   * Claims the probe of each CA that is down, due for a probe, and waited for: of all processes, one gets it. Its waiting
+   * issuances are due after that probe, in case that this process dies, and say so to their owners.
+   *
+   * @param probeInMs until the next probe of the same CA
+   * @param graceMs between a probe and the time at which what waits is looked at anyway
+   * @returns names of CAs
+   */
+  async claimProbes(probeInMs: number, graceMs: number): Promise<readonly string[]> {
+    const rows = await this.database.query<{ name: string }[]>(claimStatement, [probeInMs, graceMs]);
+    return rows.map(({ name }) => name);
+  }
+
+  /**
+   * The one that has waited longest, due now.
+   *
+   * @param except ids of those that were tried already
+   * @returns its id; null: none
+   */
+  async takeOldest(authority: string, except: readonly string[]): Promise<string | null> {
+    const [rows] = await this.database.query<[{ id: string }[], number]>(
+      `UPDATE issuance SET due_at = clock_timestamp()
+       WHERE id = (
+         SELECT id FROM issuance
+         WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[$1]
+           AND (leased_until IS NULL OR leased_until <= now()) AND id <> ALL ($2::bigint[])
+         ORDER BY opened_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING id`,
+      [authority, except],
+    );
+    return rows[0]?.id ?? null;
+  }
+
+  /**
+   * Those that wait for a CA that is not down any more are due now, in the order of their age. Looks at the state and not
+   * at its change, so that nothing is lost when a process dies or an issuance begins to wait just then.
+   *
+   * @returns how many
+   */
+  async release(): Promise<number> {
+    const isUp = `EXISTS (
+      SELECT 1 FROM unnest(waits_for) AS wanted (name)
+      LEFT JOIN certificate_authority AS authority ON authority.name = wanted.name
+      WHERE authority.down_since IS NULL)`;
+    const [, released] = await this.database.query<[unknown, number]>(releaseStatement(isUp), [0]);
+    return released;
+  }
+
+  /**
+   * An operator has changed CAs, or those of a product: whatever waits is attempted once every process knows, and waits
+   * again where it has to.
+   */
+  async reconsider(): Promise<void> {
+    await this.database.query(releaseStatement('true'), [knownAfterMs]);
+  }
+}
+
+/** Longer than a process goes by what it has read of CAs. */
+const knownAfterMs = 6_000;
+
+const claimStatement = `
+  WITH claimed AS (
+    UPDATE certificate_authority AS authority
+    SET down_until = clock_timestamp() + $1 * interval '1 millisecond'
+    WHERE down_since IS NOT NULL AND down_until <= clock_timestamp() AND EXISTS (
+      SELECT 1 FROM issuance
+      WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[authority.name])
+    RETURNING name, down_until),
+  moved AS (
+    UPDATE issuance SET
+      due_at = down_until + $2 * interval '1 millisecond',
+      last_error = jsonb_set(last_error, '{message}', to_jsonb(regexp_replace(
+        last_error->>'message', '(The next probe of ' || name || ' is at )[-0-9:TZ]+',
+        '\\1' || to_char(down_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))))
+    FROM claimed
+    WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[name]
+      AND due_at <= clock_timestamp() + $2 * interval '1 millisecond')
+  SELECT name FROM claimed`;
+
+/** A millisecond apart: the sweep takes the oldest first. */
+const releaseStatement = (condition: string) => `
+  UPDATE issuance SET
+    due_at = clock_timestamp() + ($1::int - younger) * interval '1 millisecond',
+    waits_for = NULL
+  FROM (
+    SELECT id, count(*) OVER () - row_number() OVER (ORDER BY opened_at, id) AS younger
+    FROM issuance
+    WHERE state = 'open' AND waits_for IS NOT NULL AND ${condition}) AS waiting
+  WHERE issuance.id = waiting.id AND state = 'open' AND waits_for IS NOT NULL`;

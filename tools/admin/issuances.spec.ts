@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import {
+  coreDataSource,
+  Delegations,
+  Issuances,
+  LeasedIssuances,
+  Outbox,
+  Plans,
+  Transactions,
+} from '@certwright/persistence';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Command } from 'commander';
+import type { DataSource } from 'typeorm';
+import { issuanceCommands } from './issuances';
+
+let test: TestDatabase;
+let database: DataSource;
+let printed: string[] = [];
+
+beforeAll(async () => {
+  test = await testDatabase();
+  database = coreDataSource({
+    url: test.url,
+    applicationName: 'spec',
+    poolSize: 2,
+    statementTimeoutMs: 10_000,
+  });
+  await database.initialize();
+  await database.query(
+    `INSERT INTO account (id, name) VALUES (1000000000001, 'One'), (1000000000002, 'Other')`,
+  );
+});
+afterAll(async () => {
+  await database.destroy();
+  await test.dispose();
+});
+beforeEach(async () => {
+  printed = [];
+  await database.query(`UPDATE issuance SET state = 'canceled', closed_at = now() WHERE state = 'open'`);
+  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+});
+afterEach(() => jest.restoreAllMocks());
+
+async function run(...args: readonly string[]): Promise<string> {
+  const program = new Command().exitOverride();
+  program.addCommand(issuanceCommands(async (work) => await work(database)));
+  await program.parseAsync(args, { from: 'user' });
+  return printed.join('\n');
+}
+
+/** An open issuance that failed three times, and is due tomorrow. */
+async function failed(accountId = '1000000000001'): Promise<{ planId: string; id: string }> {
+  const { planId, id } = await new Transactions(database).run(async (tx) => {
+    const plan = {
+      accountId,
+      autoRenew: true,
+      muted: false,
+      paused: false,
+      downloadToken: `${Math.random()}`,
+    };
+    const planId = await new Plans().create(tx, plan);
+    const dnsNames = ['a.example.com'];
+    const key = { keyType: 'ecdsa' as const, csr: Buffer.of(1), spkiSha256: Buffer.alloc(32, 1) };
+    const terms = { product: 'free_ca', dnsNames, approverEmails: {}, approvalWays: null, ...key };
+    const termsId = await new Plans().setTerms(tx, planId, terms);
+    await new Delegations(database).ensure(tx, accountId, dnsNames, () => randomBytes(16).toString('hex'));
+    const issuances = new Issuances(database, new Outbox(database));
+    const opening = { planId, accountId, revision: 1, termsId, dnsNames, settlingMs: 0 };
+    return { planId, id: await issuances.open(tx, opening) };
+  });
+  await database.query(
+    `UPDATE issuance SET failures = 3, due_at = now() + interval '1 day', opened_at = now() - interval '1 h'
+     WHERE id = $1`,
+    [id],
+  );
+  return { planId, id };
+}
+
+const due = async () => (await new LeasedIssuances(database).due(10)).map(({ id }) => id);
+
+describe('issuance retry', () => {
+  it('starts an attempt now at the issuance, or at that of the plan, however often it has failed', async () => {
+    const [one, other] = [await failed(), await failed()];
+    expect(await due()).toEqual([]);
+    expect(await run('issuance', 'retry', one.id)).toBe('1 open; each is attempted within seconds');
+    expect(await due()).toEqual([one.id]);
+    await run('issuance', 'retry', '--plan', other.planId);
+    expect((await due()).sort()).toEqual([one.id, other.id].sort());
+    const [{ failures }] = await database.query<[{ failures: number }]>(
+      `SELECT failures FROM issuance WHERE id = $1`,
+      [one.id],
+    );
+    expect(failures).toBe(3);
+  });
+
+  it('starts attempts at all of an account, or at all', async () => {
+    const [one, other] = [await failed(), await failed('1000000000002')];
+    await run('issuance', 'retry', '--account', '1000000000001');
+    expect(await due()).toEqual([one.id]);
+    expect(await run('issuance', 'retry', '--all')).toContain('2 open;');
+    expect((await due()).sort()).toEqual([one.id, other.id].sort());
+  });
+
+  it('refuses what names no open issuance, or names several ways', async () => {
+    const { id, planId } = await failed();
+    await expect(run('issuance', 'retry')).rejects.toThrow('Give one of');
+    await expect(run('issuance', 'retry', id, '--plan', planId)).rejects.toThrow('Give one of');
+    await expect(run('issuance', 'retry', 'x')).rejects.toThrow('"x" is no id');
+    await expect(run('issuance', 'retry', '999999999')).rejects.toThrow('no such open issuance');
+  });
+});
+
+describe('issuance waiting', () => {
+  it('lists CAs that are down, with how many issuances wait', async () => {
+    const { id } = await failed();
+    await database.query(
+      `INSERT INTO certificate_authority (name, directory_url, down_since, down_until, problem)
+       VALUES ('silent', 'https://ca.example/', now(), now(), 'No answer.'), ('well', 'https://ca.example/', NULL, NULL, NULL)`,
+    );
+    await database.query(`UPDATE issuance SET waits_for = '{silent}' WHERE id = $1`, [id]);
+    expect(await run('issuance', 'waiting')).toMatch(/^silent\t\S+\t\S+\t1 waiting\tNo answer\.$/);
+  });
+});
