@@ -104,14 +104,18 @@ export { Transactions, type Tx } from './transactions/transactions';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';
 export { WebRules } from './web-rules/web-rules';
 export {
+  type DeliveredAttempt,
   type DeliveryBounds,
   type DeliveryLease,
   type EndpointHealth,
+  type LeasedBatch,
   type LeasedDelivery,
+  type LeaseRequest,
   type TriedDelivery,
+  type WaitingEndpoint,
   type WebhookAttempt,
 } from './webhooks/delivery-lease';
-export { type DueDelivery, LeasedDeliveries } from './webhooks/leased-deliveries';
+export { LeasedDeliveries } from './webhooks/leased-deliveries';
 export { type NewWebhookDelivery, WebhookDeliveries } from './webhooks/webhook-deliveries';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';
 export {
