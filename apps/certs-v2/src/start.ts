@@ -1,5 +1,5 @@
 import { databaseOutage } from '@certwright/errors';
-import { AccountUsers, ApiKeys, claimDeployment } from '@certwright/persistence';
+import { AccountUsers, ApiKeys, claimDeployment, withinDatabaseTime } from '@certwright/persistence';
 import {
   connectRedis,
   followDisabledKeys,
@@ -61,6 +61,7 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
     toProblem: databaseOutage,
     authenticator: new Authenticator(keys, buckets, requestLimits(config), passwords),
     trustedProxies: config.TRUSTED_PROXIES,
+    around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
     jsonContentType,
     acceptForms: true,
   });

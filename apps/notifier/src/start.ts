@@ -41,7 +41,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const context = await openDatabase(config, running);
   const queues = new JobQueues(config.REDIS_URL, (error) => log.warn({ err: error }, 'redis'));
   running.opened('redis', async () => await queues.close());
-  readiness.add('redis', async () => await queues.ping());
+  readiness.add('redis', async () => await queues.checkWrites());
 
   const stopping = new AbortController();
   const dispatcher = webhooks(config, running, context, stopping.signal);

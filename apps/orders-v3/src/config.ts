@@ -33,10 +33,17 @@ export const ordersSettings = defineSettings({
     default: 10,
   }),
   STATEMENT_TIMEOUT: durationMs({
-    meaning: 'The database ends a statement that runs longer, and the request is answered 503',
+    meaning: 'The database ends a statement that runs longer; requests are bounded by DATABASE_TIME',
     minMs: 100,
     maxMs: 600_000,
     default: 15_000,
+  }),
+  DATABASE_TIME: durationMs({
+    meaning:
+      'A request waits for the database this long in total, for a connection and for its statements; then it is answered 503, at most 0.5 s later',
+    minMs: 300,
+    maxMs: 60_000,
+    default: 4_000,
   }),
   REDIS_URL: url<string>({
     meaning:

@@ -3,6 +3,7 @@ import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
 import { Redis } from 'ioredis';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { certificateRequest, keyPair } from './testing/certificate-request';
 import { changeCurrent, deliveriesOf } from './testing/current-certificate';
@@ -53,6 +54,32 @@ describe('while the database is away', () => {
     expect((await api.call('GET', '/readyz')).status).toBe(200);
     expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
   });
+});
+
+describe('while a table is locked', () => {
+  it('answers 503 when the time for the database is over, and what was posted can be repeated', async () => {
+    // Only the time of the request ends a wait here.
+    const api = await RunningApi.start({ DATABASE_TIME: '300ms', STATEMENT_TIMEOUT: '10min' });
+    const tenant = await api.tenant();
+    await tenant.post('/api/v3/orders', order('before'));
+    const locker = new Client({ connectionString: api.database.url });
+    await locker.connect();
+    await locker.query('BEGIN; LOCK TABLE order_v3 IN ACCESS EXCLUSIVE MODE');
+    const repeated = { 'idempotency-key': 'during' };
+    const answers = await Promise.all([
+      tenant.post('/api/v3/orders', order('during'), repeated),
+      ...Array.from({ length: 30 }, async () => await tenant.get('/api/v3/orders/before')),
+    ]);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    await locker.query('COMMIT');
+    await locker.end();
+    expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
+    expect((await tenant.post('/api/v3/orders', order('during'), repeated)).status).toBe(201);
+    await api.stop();
+  }, 60_000);
 });
 
 describe('while Redis is away', () => {

@@ -1,5 +1,5 @@
 import { databaseOutage } from '@certwright/errors';
-import { ApiKeys, claimDeployment } from '@certwright/persistence';
+import { ApiKeys, claimDeployment, withinDatabaseTime } from '@certwright/persistence';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -43,6 +43,7 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
       toProblem: databaseOutage,
       authenticator: new Authenticator(keys, buckets, requestLimits(config)),
       trustedProxies: config.TRUSTED_PROXIES,
+      around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
     },
   );
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));

@@ -99,6 +99,7 @@ export { type RevocationRequest, Revocations } from './revocations/revocations';
 export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchPlans, type SearchPlanTerms, type SearchSubscription } from './search-plans/search-plans';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
+export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { isUniqueViolation } from './transactions/database-error';
 export { Transactions, type Tx } from './transactions/transactions';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';

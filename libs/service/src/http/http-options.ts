@@ -28,6 +28,8 @@ export interface HttpAppOptions {
   /** What the log line of a request tells beyond what it always does. Default: nothing. */
   readonly logOf?: (request: FastifyRequest) => object;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** Called for each request with what handles it, to run that in an AsyncLocalStorage. Default: it is just called. */
+  readonly around?: (handle: () => void) => void;
   /** Mutual TLS. Default: plain HTTP, for whatever ends TLS in front of it. */
   readonly tls?: HttpTls;
   /** Largest body that is read, in bytes. Default: `largestBody`. */

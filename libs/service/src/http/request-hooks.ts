@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addressKey } from '../limits/client-address';
@@ -15,6 +16,7 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
   refuseRoutesWithoutAccess(instance, authenticator !== undefined);
   instance.decorateRequest('caller', null);
 
+  if (options.around !== undefined) runInside(instance, options.around);
   instance.addHook('onRequest', (request, reply, done) => {
     logWhenAnswered(request, reply, options);
     reply.headers(headersOfAll).header('x-request-id', request.id);
@@ -53,6 +55,22 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     // While the process stops, the client's next request belongs to another one.
     if (!instance.server.listening) reply.header('connection', 'close');
     done();
+  });
+}
+
+function runInside(instance: FastifyInstance, around: NonNullable<HttpAppOptions['around']>): void {
+  const scopes = new WeakMap<FastifyRequest, AsyncResource>();
+  instance.addHook('onRequest', (request, _reply, done) =>
+    around(() => {
+      scopes.set(request, new AsyncResource('request'));
+      done();
+    }),
+  );
+  // The body arrives with events of the connection, which are outside.
+  instance.addHook('preValidation', (request, _reply, done) => {
+    const scope = scopes.get(request);
+    if (scope === undefined) done();
+    else scope.runInAsyncScope(done);
   });
 }
 
