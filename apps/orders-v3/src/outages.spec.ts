@@ -59,7 +59,7 @@ describe('while the database is away', () => {
 describe('while a table is locked', () => {
   it('answers 503 when the time for the database is over, and what was posted can be repeated', async () => {
     // Only the time of the request ends a wait here.
-    const api = await RunningApi.start({ DATABASE_TIME: '300ms', STATEMENT_TIMEOUT: '10min' });
+    const api = await RunningApi.start({ DATABASE_TIME: '300ms', STATEMENT_TIMEOUT: '10m' });
     const tenant = await api.tenant();
     await tenant.post('/api/v3/orders', order('before'));
     const locker = new Client({ connectionString: api.database.url });

@@ -92,9 +92,13 @@ describe('a request whose time for the database is over', () => {
 
   it('waits no longer for a connection, which the next request gets', async () => {
     let release: () => void = () => undefined;
-    const held = database.transaction(async (tx) => {
-      await tx.query('SELECT 1');
-      await new Promise<void>((resolve) => (release = resolve));
+    let held: Promise<void> = Promise.resolve();
+    await new Promise<void>((begun) => {
+      held = database.transaction(async (tx) => {
+        await tx.query('SELECT 1');
+        begun();
+        await new Promise<void>((resolve) => (release = resolve));
+      });
     });
     const error = await errorOf(async () => await database.query('SELECT 1'));
     expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
