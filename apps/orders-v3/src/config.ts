@@ -45,6 +45,14 @@ export const ordersSettings = defineSettings({
     maxMs: 60_000,
     default: 4_000,
   }),
+  WRITE_CONNECTIONS: integer({
+    meaning:
+      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. Four writes per connection may wait; further ones are answered 503',
+    unit: 'connections',
+    min: 1,
+    max: 200,
+    default: 5,
+  }),
   REDIS_URL: url<string>({
     meaning:
       'Redis, for rate limits over all processes and the news of disabled keys; while it is away each process limits by itself',

@@ -82,6 +82,38 @@ describe('while a table is locked', () => {
   }, 60_000);
 });
 
+describe('more writes than can be stored', () => {
+  it('are answered 503 with Retry-After, while reads are answered as ever', async () => {
+    const api = await RunningApi.start({ WRITE_CONNECTIONS: '1', DATABASE_TIME: '60s' });
+    const tenant = await api.tenant();
+    await tenant.post('/api/v3/orders', order('before'));
+    const locker = new Client({ connectionString: api.database.url });
+    await locker.connect();
+    // Nothing can be stored, everything can be read.
+    await locker.query('BEGIN; LOCK TABLE order_v3 IN EXCLUSIVE MODE');
+    const refused: number[] = [];
+    const posts = Array.from({ length: 40 }, async (_, each) => {
+      const { status, headers, json } = await tenant.post('/api/v3/orders', order(`order ${each}`));
+      if (status === 503) {
+        expect(json).toMatchObject({ code: 'service_outage' });
+        refused.push(Number(headers['retry-after']));
+      }
+      return status;
+    });
+    await eventually(() => expect(refused.length).toBeGreaterThan(20));
+    for (let each = 0; each < 5; each += 1) {
+      expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
+    }
+    await locker.query('COMMIT');
+    await locker.end();
+    const statuses = await Promise.all(posts);
+    expect(new Set(statuses)).toEqual(new Set([201, 503]));
+    expect(new Set(refused)).toEqual(new Set([1]));
+    expect((await tenant.post('/api/v3/orders', order('after'))).status).toBe(201);
+    await api.stop();
+  }, 90_000);
+});
+
 describe('while Redis is away', () => {
   it('starts and serves, limits included', async () => {
     const port = await freePort();

@@ -101,6 +101,7 @@ export { SearchPlans, type SearchPlanTerms, type SearchSubscription } from './se
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
 export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { isUniqueViolation } from './transactions/database-error';
+export { WriteConnections } from './transactions/write-connections';
 export { Transactions, type Tx } from './transactions/transactions';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';
 export { WebRules } from './web-rules/web-rules';

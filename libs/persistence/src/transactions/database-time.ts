@@ -8,6 +8,8 @@ export class DatabaseTime {
   #spentMs = 0;
   #waits = 0;
   #sinceMs = 0;
+  #places: Places | null = null;
+  #placesHeld = 0;
 
   constructor(private readonly maxMs: number) {}
 
@@ -28,6 +30,34 @@ export class DatabaseTime {
       if (this.#waits === 0) this.#spentMs += performance.now() - this.#sinceMs;
     };
   }
+
+  /** From now on the request takes a place for its connection. */
+  takePlacesOf(places: Places): void {
+    this.#places = places;
+  }
+
+  /**
+   * @param granted called at once for a request that takes no places, and for one that has a place already: waiting for
+   *   another one might be waiting for itself
+   */
+  takePlace(granted: (giveBack: () => void) => void): void {
+    if (this.#places === null || this.#placesHeld > 0) return granted(() => undefined);
+    this.#places.take((giveBack) => {
+      this.#placesHeld += 1;
+      let isHeld = true;
+      granted(() => {
+        if (isHeld) this.#placesHeld -= 1;
+        isHeld = false;
+        giveBack();
+      });
+    });
+  }
+}
+
+/** A limited number of connections. */
+export interface Places {
+  /** @param granted called once there is a place, with what gives it back */
+  take(granted: (giveBack: () => void) => void): void;
 }
 
 const current = new AsyncLocalStorage<DatabaseTime | null>();

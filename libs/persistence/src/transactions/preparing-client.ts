@@ -121,26 +121,34 @@ class PreparingPool extends pg.Pool {
   override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {
     if (callback === undefined) return super.connect();
     const time = currentDatabaseTime();
-    super.connect(time === null ? callback : connectedInTime(time, callback));
+    if (time === null) super.connect(callback);
+    else this.connectInTime(time, callback);
     return undefined;
   }
-}
 
-/** Waits for a connection no longer than the request may; one that comes later goes back to the pool. */
-function connectedInTime(time: DatabaseTime, callback: Connected): Connected {
-  const endWait = time.wait();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    endWait();
-    callback(new Error('timeout exceeded when trying to connect'), undefined, () => undefined);
-  }, time.leftMs);
-  return (error, client, release) => {
-    if (isLate) return release();
-    clearTimeout(timer);
-    endWait();
-    callback(error, client, release);
-  };
+  /** Waits for a connection no longer than the request may; one that comes later goes back to the pool. */
+  private connectInTime(time: DatabaseTime, callback: Connected): void {
+    const endWait = time.wait();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      endWait();
+      callback(new Error('timeout exceeded when trying to connect'), undefined, () => undefined);
+    }, time.leftMs);
+    time.takePlace((giveBack) => {
+      if (isLate) return giveBack();
+      super.connect((error, client, release) => {
+        if (client === undefined || isLate) giveBack();
+        if (isLate) return release();
+        clearTimeout(timer);
+        endWait();
+        callback(error, client, (destroy) => {
+          giveBack();
+          release(destroy);
+        });
+      });
+    });
+  }
 }
 
 /** What TypeORM takes for the package `pg`. */

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addressKey } from '../limits/client-address';
+import { methodsThatRead } from '../authentication/authenticator';
 import { AllowedMethods } from './allowed-methods';
 import { securityHeaders } from './answer';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
@@ -48,12 +49,35 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     });
   }
 
+  if (options.beginWrite !== undefined) refuseTooManyWrites(instance, options.beginWrite);
+
   instance.addHook('onSend', (_request, reply, _payload, done) => {
     // Fastify adds a charset to every JSON type of its own accord, which RFC 8259 §11 does not define.
     if (String(reply.getHeader('content-type')).startsWith('application/json'))
       reply.header('content-type', jsonContentType);
     // While the process stops, the client's next request belongs to another one.
     if (!instance.server.listening) reply.header('connection', 'close');
+    done();
+  });
+}
+
+/** A moment: so many writes are carried out in less than a second. */
+const overloadedRetryAfterS = 1;
+
+function refuseTooManyWrites(
+  instance: FastifyInstance,
+  beginWrite: NonNullable<HttpAppOptions['beginWrite']>,
+): void {
+  instance.addHook('preValidation', (request, reply, done) => {
+    if (methodsThatRead.has(request.method)) return done();
+    const end = beginWrite();
+    if (end === null) {
+      const retryAfterS = overloadedRetryAfterS;
+      return done(
+        new Problem('service_outage', 'The service is overloaded. Please try again.', { retryAfterS }),
+      );
+    }
+    reply.raw.once('close', end);
     done();
   });
 }
