@@ -222,6 +222,31 @@ describe('the dispatcher', () => {
     expect(posted).toHaveLength(3);
   }, 90_000);
 
+  it('leases for others while quick endpoints cannot be leased for', async () => {
+    const quick: string[] = [];
+    for (let each = 0; each < 12; each += 1) {
+      quick.push((await endpointWith(40, `https://quick-${each}.example.com/`)).id);
+    }
+    const partly = Object.create(notifier.leasedDeliveries) as LeasedDeliveries;
+    let isLocked = false;
+    partly.lease = async (requests, ...others) => {
+      if (!isLocked) return await notifier.leasedDeliveries.lease(requests, ...others);
+      const possible = requests.filter(({ endpointId }) => !quick.includes(endpointId));
+      const { leased, retry } = await notifier.leasedDeliveries.lease(possible, ...others);
+      return { leased, retry: [...retry, ...quick] };
+    };
+    const { sweep } = dispatcherOf(always(204), 256, partly);
+    await sweep();
+    await eventually(async () => expect(await pendingAt('quick')).toBeLessThan(240), patient);
+    isLocked = true;
+    await endpointWith(3, 'https://healthy.example.com/');
+    await eventually(async () => {
+      await sweep();
+      expect(await pendingAt('healthy')).toBe(0);
+    }, patient);
+    expect(await pendingAt('quick')).toBeGreaterThan(0);
+  }, 120_000);
+
   describe('reports how long deliveries wait for the platform', () => {
     const overdue = { accountId: '1', isFailing: false, overdueS: 1_308 };
 

@@ -10,8 +10,8 @@ import { slowAfterMs } from './bounds';
 import { firstPace, type Pace, paceAfter, paceWhile, type Standing } from './endpoint-pace';
 import { FairQueue } from './fair-queue';
 
-/** Deliveries leased in one transaction: each is read with its body. */
-const maxBatch = 100;
+/** Deliveries of endpoints of one standing that are leased in one transaction: each is read with its body. */
+const maxBatch = 64;
 
 /** When another process was leasing for the same account. */
 const retryAfterMs = 20;
@@ -64,6 +64,7 @@ export class DeliveryDispatcher {
   readonly #busy = new Set<Endpoint>();
   readonly #sending = new Set<Promise<void>>();
   #nudged = new Set<string>();
+  readonly #retried = new Set<string>();
   #isWanted = false;
   #isStopped = false;
   #rounds: Promise<void> | null = null;
@@ -135,7 +136,7 @@ export class DeliveryDispatcher {
     this.#enqueueFull(requests, leased);
     // Until there is nothing more to request: a round is bounded, and what it leased may be followed by more.
     this.#isWanted = true;
-    if (retry.length > 0) setTimeout(() => this.#requestAgain(retry), retryAfterMs).unref();
+    this.#retryLater(retry);
   }
 
   /** Endpoints of which as much was leased as was requested may have more waiting. */
@@ -153,9 +154,16 @@ export class DeliveryDispatcher {
     }
   }
 
-  #requestAgain(endpointIds: readonly string[]): void {
-    this.#enqueueAll(endpointIds);
-    this.#wake();
+  #retryLater(endpointIds: readonly string[]): void {
+    if (endpointIds.length === 0) return;
+    if (this.#retried.size === 0) {
+      setTimeout(() => {
+        this.#enqueueAll([...this.#retried]);
+        this.#retried.clear();
+        this.#wake();
+      }, retryAfterMs).unref();
+    }
+    for (const id of endpointIds) this.#retried.add(id);
   }
 
   #nextRequests(): LeaseRequest[] {
@@ -260,5 +268,3 @@ export class DeliveryDispatcher {
     }
   }
 }
-
-const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);

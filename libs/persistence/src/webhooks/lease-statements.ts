@@ -7,12 +7,13 @@ const free = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
 /** Class of the advisory locks (of the transaction) that make the leases of one account one after another. */
 const accountLock = 4_361;
 
-/** $1 endpoints. Those whose account no other process is leasing for; the locks last until the end of the transaction. */
+/** $1 endpoints. Locks their accounts unless another process is leasing for them; until the end of the transaction. */
 export const lockStatement = `
   WITH accounts AS MATERIALIZED (SELECT DISTINCT account_id FROM webhook_endpoint WHERE id = ANY ($1::bigint[])),
   locked AS MATERIALIZED (
     SELECT account_id FROM accounts WHERE pg_try_advisory_xact_lock(${accountLock}, hashint8(account_id)))
-  SELECT endpoint.id FROM webhook_endpoint AS endpoint JOIN locked ON locked.account_id = endpoint.account_id
+  SELECT endpoint.id, locked.account_id IS NOT NULL AS "isLocked"
+  FROM webhook_endpoint AS endpoint LEFT JOIN locked ON locked.account_id = endpoint.account_id
   WHERE endpoint.id = ANY ($1::bigint[])`;
 
 /**

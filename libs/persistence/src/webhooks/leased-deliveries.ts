@@ -58,9 +58,9 @@ export class LeasedDeliveries {
     return await this.transactions.run(async (tx) => {
       const endpointIds = requests.map(({ endpointId }) => endpointId);
       // With the locks no other process leases for these accounts, so that the places counted next are exact.
-      const rows: { id: string }[] = await tx.query(lockStatement, [endpointIds]);
-      const locked = new Set(rows.map(({ id }) => id));
-      const skipped = endpointIds.filter((id) => !locked.has(id));
+      const endpoints: { id: string; isLocked: boolean }[] = await tx.query(lockStatement, [endpointIds]);
+      const locked = new Set(endpoints.flatMap(({ id, isLocked }) => (isLocked ? [id] : [])));
+      const skipped = endpoints.flatMap(({ id, isLocked }) => (isLocked ? [] : [id]));
       if (locked.size === 0) return { leased: [], retry: skipped };
       const possible = requests.filter(({ endpointId }) => locked.has(endpointId));
       const taken: (LeaseRow | CanceledRow)[] = await tx.query(leaseStatement, [

@@ -189,6 +189,11 @@ describe('lease', () => {
     expect(await webhooks.lease(endpoint, 2)).toMatchObject([{ delivery: { id: first } }]);
   });
 
+  it('does not have an endpoint requested again that was deleted', async () => {
+    const batch = await webhooks.leased.lease([{ endpointId: '815', max: 1 }], leaseMs, bounds);
+    expect(batch).toEqual({ leased: [], retry: [] });
+  });
+
   it('gives a failing endpoint one place', async () => {
     const endpoint = await webhooks.endpoint(account);
     for (let each = 0; each < 2; each += 1) await enqueued(endpoint);
