@@ -33,10 +33,25 @@ export const certsSettings = defineSettings({
     default: 10,
   }),
   STATEMENT_TIMEOUT: durationMs({
-    meaning: 'The database ends a statement that runs longer, and the request is answered 503',
+    meaning: 'The database ends a statement that runs longer; requests are bounded by DATABASE_TIME',
     minMs: 100,
     maxMs: 600_000,
     default: 15_000,
+  }),
+  DATABASE_TIME: durationMs({
+    meaning:
+      'A request waits for the database this long in total, for a connection and for its statements; then it is answered 503, at most 0.5 s later',
+    minMs: 300,
+    maxMs: 60_000,
+    default: 4_000,
+  }),
+  WRITE_CONNECTIONS: integer({
+    meaning:
+      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. Four writes per connection may wait; further ones are answered 503',
+    unit: 'connections',
+    min: 1,
+    max: 200,
+    default: 5,
   }),
   REDIS_URL: url<string>({
     meaning:

@@ -1,5 +1,11 @@
 import { databaseOutage } from '@certwright/errors';
-import { AccountUsers, ApiKeys, claimDeployment } from '@certwright/persistence';
+import {
+  AccountUsers,
+  ApiKeys,
+  claimDeployment,
+  withinDatabaseTime,
+  WriteConnections,
+} from '@certwright/persistence';
 import {
   connectRedis,
   followDisabledKeys,
@@ -53,6 +59,9 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
     { provide: IssuanceNews, useValue: waiting.news },
     { provide: PendingInstances, useValue: waiting.pending },
   ];
+  const writes = new WriteConnections(
+    Math.max(1, Math.min(config.WRITE_CONNECTIONS, config.DATABASE_POOL_SIZE - 1)),
+  );
   const app: NestFastifyApplication = await createHttpApp(AppModule.forRoot(config, surroundings), {
     log,
     metrics,
@@ -61,6 +70,8 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
     toProblem: databaseOutage,
     authenticator: new Authenticator(keys, buckets, requestLimits(config), passwords),
     trustedProxies: config.TRUSTED_PROXIES,
+    around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
+    beginWrite: () => writes.begin(),
     jsonContentType,
     acceptForms: true,
   });

@@ -55,7 +55,7 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const builtInCa = await openBuiltInCa(config, context);
   const jobs = new JobQueues(config.REDIS_URL, (error) => log.warn({ err: error }, 'redis'));
   running.opened('redis', async () => await jobs.close());
-  readiness.add('redis', async () => await jobs.ping());
+  readiness.add('redis', async () => await jobs.checkWrites());
   const resolver = await addressOf(config.DNS_RESOLVER);
   const dns = new DnsClient({ server: resolver });
   running.opened('resolver', () => dns.close());

@@ -35,7 +35,7 @@ export const settings = defineSettings({
   }),
   DELIVERY_CONCURRENCY: integer({
     meaning:
-      'Webhooks under way at the same time; half of them at most to endpoints that have been failing. Each may wait 15 s for an answer',
+      'Webhooks under way at the same time: half of them to endpoints that answer within a second, a quarter to untested ones, a quarter to those that fail or are slow. One that has been waiting for longer than a second gives its place up, for at most 15 s; up to four times as many may wait so',
     unit: 'deliveries',
     min: 8,
     max: 2_000,

@@ -1,4 +1,4 @@
-import type { LeasedDeliveries, LeasedMails } from '@certwright/persistence';
+import type { LeasedMails } from '@certwright/persistence';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { MailEvents } from './mail/mail-events';
@@ -8,10 +8,7 @@ import type { WebhookEvents } from './webhooks/webhook-events';
 const tryBucketsS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 
 /** Log lines and metrics of deliveries. */
-export function observeWebhooks(
-  { log, metrics: { registry } }: RunningProcess,
-  deliveries: LeasedDeliveries,
-): WebhookEvents {
+export function observeWebhooks({ log, metrics: { registry } }: RunningProcess): WebhookEvents {
   const registers = [registry];
   const tries = new Counter({
     name: 'certwright_webhook_tries_total',
@@ -30,12 +27,6 @@ export function observeWebhooks(
     help: 'Endpoints that were switched off since they fail',
     registers,
   });
-  gaugeOldest(
-    'certwright_webhooks_due_age_seconds',
-    'How long the oldest delivery has been due',
-    registry,
-    () => deliveries.oldestDueS(),
-  );
   return {
     tried: (
       { delivery, endpoint },
@@ -67,6 +58,19 @@ export function observeWebhooks(
         'unforeseen; it is tried again',
       ),
   };
+}
+
+/** @param longestS how long a delivery has been waiting for this platform, whatever others wait for their endpoints */
+export function observeLongestWait(
+  { metrics: { registry } }: RunningProcess,
+  longestS: () => Promise<number>,
+): void {
+  gaugeOldest(
+    'certwright_webhooks_due_age_seconds',
+    'How long the oldest delivery to an endpoint that is neither failing nor slow has been due',
+    registry,
+    longestS,
+  );
 }
 
 /** Log lines and metrics of mails; no address is logged. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { JobQueues, runJobs, type RunningJobs } from '@certwright/bullmq';
-import { deliverWebhook, sendMail } from '@certwright/jobs';
+import { sendMail } from '@certwright/jobs';
 import { AddressGuard } from '@certwright/outbound';
 import {
   EmailApprovals,
@@ -21,14 +21,17 @@ import { senderOf } from './mail/mail-address';
 import { SendMail } from './mail/send-mail';
 import { SmtpClient } from './mail/smtp.client';
 import { sweepOnce } from './nudges/sweep';
-import { observeMails, observeWebhooks } from './observe';
+import { observeLongestWait, observeMails, observeWebhooks } from './observe';
 import { deliveryBounds } from './webhooks/bounds';
 import { DeliverWebhook } from './webhooks/deliver-webhook';
-import { FailingPlaces } from './webhooks/failing-places';
+import { DeliveryDispatcher } from './webhooks/delivery-dispatcher';
 import { postThrough } from './webhooks/post.client';
 
 /** After a round that failed: the database or Redis is away, and asking a little later is soon enough. */
 const afterErrorMs = 1_000;
+
+/** Between two sweeps, ms: the clock of everything that waits, and the net under every nudge that was lost. */
+const sweepEveryMs = 1_000;
 
 /** Mails that one round of the sweep nudges: oldest first, so the next round goes on with the rest. */
 const mailBatch = 200;
@@ -38,28 +41,24 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const context = await openDatabase(config, running);
   const queues = new JobQueues(config.REDIS_URL, (error) => log.warn({ err: error }, 'redis'));
   running.opened('redis', async () => await queues.close());
-  readiness.add('redis', async () => await queues.ping());
+  readiness.add('redis', async () => await queues.checkWrites());
 
   const stopping = new AbortController();
-  const deliver = webhooks(config, running, context, stopping.signal);
+  const dispatcher = webhooks(config, running, context, stopping.signal);
   const mail = mails(config, running, context, stopping.signal);
   const events = {
     failed: (job: string, error: Error) =>
       log.error({ job, err: error }, 'job failed; its row brings it back'),
     error: (error: Error) => log.warn({ err: error }, 'redis'),
   };
+  const nudge = async ({ deliveryId }: { readonly deliveryId: string }) =>
+    await Promise.resolve(dispatcher.nudge(deliveryId));
   const runners = [
-    runJobs(
-      config.REDIS_URL,
-      'webhooks',
-      { 'deliver-webhook': async ({ deliveryId }) => await deliver.run(deliveryId) },
-      events,
-      config.DELIVERY_CONCURRENCY,
-    ),
+    runJobs(config.REDIS_URL, 'webhooks', { 'deliver-webhook': nudge }, events),
     runJobs(config.REDIS_URL, 'mail', { 'send-mail': async ({ mailId }) => await mail.run(mailId) }, events),
   ];
-  running.opened('jobs', async () => await drain(runners, stopping, config.DRAIN_TIME));
-  startRounds(config, running, context, queues);
+  running.opened('jobs', async () => await drain([...runners, dispatcher], stopping, config.DRAIN_TIME));
+  startRounds(running, context, queues, dispatcher);
 }
 
 function webhooks(
@@ -67,22 +66,30 @@ function webhooks(
   running: RunningProcess,
   context: INestApplicationContext,
   stopping: AbortSignal,
-): DeliverWebhook {
+): DeliveryDispatcher {
   const deliveries = context.get(LeasedDeliveries);
   const guard = new AddressGuard({
     allowedNetworks: config.ALLOWED_NETWORKS,
     resolvers: config.DNS_RESOLVERS,
   });
-  return new DeliverWebhook({
+  const deliver = new DeliverWebhook({
     deliveries,
     sealing: config.SEALING_KEYS,
     post: postThrough(guard),
-    events: observeWebhooks(running, deliveries),
-    bounds: deliveryBounds,
-    failingPlaces: new FailingPlaces(Math.floor(config.DELIVERY_CONCURRENCY / 2)),
+    events: observeWebhooks(running),
     stopping,
     random: Math.random,
   });
+  const dispatcher = new DeliveryDispatcher({
+    deliveries,
+    send: async (leased) => await deliver.run(leased),
+    bounds: deliveryBounds,
+    concurrency: config.DELIVERY_CONCURRENCY,
+    onError: (error) => running.log.warn({ err: error }, 'deliveries not leased; retried by the next sweep'),
+    nowMs: () => performance.now(),
+  });
+  observeLongestWait(running, async () => dispatcher.longestWaitS(await deliveries.waiting()));
+  return dispatcher;
 }
 
 function mails(
@@ -112,17 +119,19 @@ function mails(
 }
 
 function startRounds(
-  config: Config,
   { log, opened }: RunningProcess,
   context: INestApplicationContext,
   queues: JobQueues,
+  dispatcher: DeliveryDispatcher,
 ): void {
   const deliveries = context.get(LeasedDeliveries);
   const leasedMails = context.get(LeasedMails);
-  const dueDeliveries = async () => await deliveries.due(config.DELIVERY_CONCURRENCY, deliveryBounds);
   const dueMails = async () => await leasedMails.due(mailBatch);
   const rounds = {
-    sweepDeliveries: async () => await sweepOnce(dueDeliveries, deliverWebhook, queues),
+    sweepDeliveries: async () => {
+      dispatcher.sweep(await deliveries.waiting());
+      return sweepEveryMs;
+    },
     sweepMails: async () => await sweepOnce(dueMails, sendMail, queues),
     ...housekeeping(context.get(WebhookDeliveries), context.get(Mails)),
   };
@@ -135,7 +144,7 @@ function startRounds(
 
 /** Takes no more jobs; what is under way may finish within the time, then no answer is waited for any more. */
 async function drain(
-  runners: readonly RunningJobs[],
+  runners: readonly Pick<RunningJobs, 'close'>[],
   stopping: AbortController,
   drainMs: number,
 ): Promise<void> {

@@ -3,6 +3,7 @@ import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';
 import { Redis } from 'ioredis';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { certificateRequest, keyPair } from './testing/certificate-request';
 import { changeCurrent, deliveriesOf } from './testing/current-certificate';
@@ -53,6 +54,64 @@ describe('while the database is away', () => {
     expect((await api.call('GET', '/readyz')).status).toBe(200);
     expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
   });
+});
+
+describe('while a table is locked', () => {
+  it('answers 503 when the time for the database is over, and what was posted can be repeated', async () => {
+    // Only the time of the request ends a wait here.
+    const api = await RunningApi.start({ DATABASE_TIME: '300ms', STATEMENT_TIMEOUT: '10m' });
+    const tenant = await api.tenant();
+    await tenant.post('/api/v3/orders', order('before'));
+    const locker = new Client({ connectionString: api.database.url });
+    await locker.connect();
+    await locker.query('BEGIN; LOCK TABLE order_v3 IN ACCESS EXCLUSIVE MODE');
+    const repeated = { 'idempotency-key': 'during' };
+    const answers = await Promise.all([
+      tenant.post('/api/v3/orders', order('during'), repeated),
+      ...Array.from({ length: 30 }, async () => await tenant.get('/api/v3/orders/before')),
+    ]);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 503, json: { code: 'service_outage' } });
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    await locker.query('COMMIT');
+    await locker.end();
+    expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
+    expect((await tenant.post('/api/v3/orders', order('during'), repeated)).status).toBe(201);
+    await api.stop();
+  }, 60_000);
+});
+
+describe('more writes than can be stored', () => {
+  it('are answered 503 with Retry-After, while reads are answered as ever', async () => {
+    const api = await RunningApi.start({ WRITE_CONNECTIONS: '1', DATABASE_TIME: '60s' });
+    const tenant = await api.tenant();
+    await tenant.post('/api/v3/orders', order('before'));
+    const locker = new Client({ connectionString: api.database.url });
+    await locker.connect();
+    // Nothing can be stored, everything can be read.
+    await locker.query('BEGIN; LOCK TABLE order_v3 IN EXCLUSIVE MODE');
+    const refused: number[] = [];
+    const posts = Array.from({ length: 40 }, async (_, each) => {
+      const { status, headers, json } = await tenant.post('/api/v3/orders', order(`order ${each}`));
+      if (status === 503) {
+        expect(json).toMatchObject({ code: 'service_outage' });
+        refused.push(Number(headers['retry-after']));
+      }
+      return status;
+    });
+    await eventually(() => expect(refused.length).toBeGreaterThan(20));
+    for (let each = 0; each < 5; each += 1) {
+      expect((await tenant.get('/api/v3/orders/before')).status).toBe(200);
+    }
+    await locker.query('COMMIT');
+    await locker.end();
+    const statuses = await Promise.all(posts);
+    expect(new Set(statuses)).toEqual(new Set([201, 503]));
+    expect(new Set(refused)).toEqual(new Set([1]));
+    expect((await tenant.post('/api/v3/orders', order('after'))).status).toBe(201);
+    await api.stop();
+  }, 90_000);
 });
 
 describe('while Redis is away', () => {

@@ -1,5 +1,5 @@
 import { databaseOutage } from '@certwright/errors';
-import { ApiKeys, claimDeployment } from '@certwright/persistence';
+import { ApiKeys, claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/persistence';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -33,6 +33,9 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   const keys = new ApiKeyCache({ find: async (secretSha256) => await app.get(ApiKeys).find(secretSha256) });
   const gateway = gatewayClient(config);
   running.opened('dns gateway', () => gateway?.close());
+  const writes = new WriteConnections(
+    Math.max(1, Math.min(config.WRITE_CONNECTIONS, config.DATABASE_POOL_SIZE - 1)),
+  );
   const app: NestFastifyApplication = await createHttpApp(
     AppModule.forRoot(config, new DnsGateway(gateway)),
     {
@@ -43,6 +46,8 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
       toProblem: databaseOutage,
       authenticator: new Authenticator(keys, buckets, requestLimits(config)),
       trustedProxies: config.TRUSTED_PROXIES,
+      around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
+      beginWrite: () => writes.begin(),
     },
   );
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));

@@ -29,7 +29,7 @@ export async function start(config: Config, running: RunningProcess, queue = pro
     log,
     concurrency: config.PROBE_CONCURRENCY,
   });
-  readiness.add('redis', async () => await questions.ping());
+  readiness.add('redis', async () => await questions.checkWrites());
   const strategy = new QuestionTransport(questions, { log, drainMs: config.DRAIN_TIME });
   const app = await NestFactory.createMicroservice(AppModule.of(probe, installationTest), {
     strategy,

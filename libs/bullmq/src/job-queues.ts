@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Job, type QueueName, queueNames, queueOf, queues } from '@certwright/jobs';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -8,9 +9,13 @@ export const queuePrefix = '{certwright}';
 /** Redis answers a nudge at once or not at all; the outbox keeps what could not be sent. */
 const commandTimeoutMs = 5_000;
 
+/** How long the key of a readiness check stays, ms. */
+const readinessKeyMs = 10_000;
+
 /** Puts jobs on Redis. */
 export class JobQueues {
   private readonly connection: Redis;
+  private readonly readinessKey = `${queuePrefix}:ready:${randomUUID()}`;
   private readonly byName: ReadonlyMap<QueueName, Queue>;
 
   /** @param onError told of every trouble with Redis; must not throw */
@@ -20,6 +25,8 @@ export class JobQueues {
       maxRetriesPerRequest: 1,
       commandTimeout: commandTimeoutMs,
       retryStrategy: (times) => Math.min(times * 100, 2_000),
+      // After a fail-over the old address may still answer, but as a replica.
+      reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
     this.connection.on('error', onError);
     const queue = (name: QueueName) =>
@@ -63,8 +70,9 @@ export class JobQueues {
     return lengths;
   }
 
-  async ping(): Promise<void> {
-    await this.connection.ping();
+  /** Rejects when Redis does not answer, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
+  async checkWrites(): Promise<void> {
+    await this.connection.set(this.readinessKey, '1', 'PX', readinessKeyMs);
   }
 
   async close(): Promise<void> {

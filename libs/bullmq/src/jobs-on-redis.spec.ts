@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { advanceIssuance } from '@certwright/jobs';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
 import { JobQueues } from './job-queues';
@@ -88,4 +89,25 @@ describe('a runner', () => {
     await runner.close();
     expect(performance.now() - start).toBeLessThan(8_000);
   }, 20_000);
+});
+
+describe('the readiness check', () => {
+  it('fails while Redis answers but refuses writes', async () => {
+    const admin = new Redis(redis.url);
+    const user = `reader-${new URL(redis.url).pathname.slice(1)}`;
+    await admin.call('ACL', 'SETUSER', user, 'on', 'nopass', '~*', '&*', '+@all', '-@write');
+    const url = new URL(redis.url);
+    url.username = user;
+    url.password = 'any';
+    const reading = new JobQueues(url.href, () => undefined);
+    try {
+      await eventually(async () => await expect(reading.checkWrites()).rejects.toThrow('NOPERM'));
+      await admin.call('ACL', 'SETUSER', user, '+@write');
+      await reading.checkWrites();
+    } finally {
+      await reading.close();
+      await admin.call('ACL', 'DELUSER', user);
+      admin.disconnect();
+    }
+  });
 });

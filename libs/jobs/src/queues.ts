@@ -39,7 +39,7 @@ export const queues = {
     removeFinished: true,
   },
   webhooks: {
-    // Deliveries mostly wait for the other side, up to 15 s each: many dead endpoints must not fill every place.
+    // A job only tells the process that a delivery may be due.
     concurrency: 64,
     attempts: 1,
     lockDurationMs: 30_000,

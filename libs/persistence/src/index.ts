@@ -100,19 +100,25 @@ export { type RevocationRequest, Revocations } from './revocations/revocations';
 export { SearchPlanEntity } from './search-plans/search-plan.entity';
 export { SearchPlans, type SearchPlanTerms, type SearchSubscription } from './search-plans/search-plans';
 export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
+export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
 export { isUniqueViolation } from './transactions/database-error';
+export { WriteConnections } from './transactions/write-connections';
 export { Transactions, type Tx } from './transactions/transactions';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';
 export { WebRules } from './web-rules/web-rules';
 export {
+  type DeliveredAttempt,
   type DeliveryBounds,
   type DeliveryLease,
   type EndpointHealth,
+  type LeasedBatch,
   type LeasedDelivery,
+  type LeaseRequest,
   type TriedDelivery,
+  type WaitingEndpoint,
   type WebhookAttempt,
 } from './webhooks/delivery-lease';
-export { type DueDelivery, LeasedDeliveries } from './webhooks/leased-deliveries';
+export { LeasedDeliveries } from './webhooks/leased-deliveries';
 export { type NewWebhookDelivery, WebhookDeliveries } from './webhooks/webhook-deliveries';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';
 export {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 
 /** The part of a logger that is used here. */
@@ -18,11 +19,16 @@ export interface RedisConnectionOptions {
 
 export interface RedisConnection {
   readonly client: Redis;
-  /** Rejects when Redis does not answer in time: a readiness check. */
+  /** Rejects when Redis does not answer in time: a readiness check for what only reads or subscribes. */
   ping(): Promise<void>;
+  /** Rejects when Redis does not answer in time, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
+  checkWrites(): Promise<void>;
   /** Never rejects; what is under way gets a moment to finish. */
   close(): Promise<void>;
 }
+
+/** How long the key of a readiness check stays, ms. */
+const readinessKeyMs = 10_000;
 
 /** First and longest wait before connecting again, in milliseconds. */
 const reconnect = { firstMs: 50, longestMs: 2_000 };
@@ -48,10 +54,14 @@ export function connectRedis(url: string, options: RedisConnectionOptions): Redi
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
   logChanges(client, name, log);
+  const readinessKey = `ready:${name}:${randomUUID()}`;
   return {
     client,
     ping: async () => {
       await client.ping();
+    },
+    checkWrites: async () => {
+      await client.set(readinessKey, '1', 'PX', readinessKeyMs);
     },
     close: () => close(client),
   };

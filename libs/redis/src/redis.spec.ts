@@ -82,6 +82,24 @@ describe('a token bucket on Redis', () => {
   });
 });
 
+describe('the readiness check', () => {
+  it('fails while Redis answers but refuses writes', async () => {
+    const { client: admin } = await openReady();
+    const url = new URL(redis.url);
+    [url.username, url.password] = [`reader-${url.pathname.slice(1)}-connection`, 'any'];
+    await admin.call('ACL', 'SETUSER', url.username, 'on', 'nopass', '~*', '&*', '+@all', '-@write');
+    try {
+      const reading = open(url.href);
+      await eventually(() => reading.ping());
+      await expect(reading.checkWrites()).rejects.toThrow('NOPERM');
+      await admin.call('ACL', 'SETUSER', url.username, '+@write');
+      await reading.checkWrites();
+    } finally {
+      await admin.call('ACL', 'DELUSER', url.username);
+    }
+  });
+});
+
 describe('while Redis is away', () => {
   let line: CuttableLine;
   beforeEach(async () => {

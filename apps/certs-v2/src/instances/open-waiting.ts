@@ -1,3 +1,4 @@
+import { withoutDatabaseTime } from '@certwright/persistence';
 import { IssuanceNews, IssuanceNewsListener } from '@certwright/redis';
 import type { RunningProcess } from '@certwright/service';
 import { Gauge } from 'prom-client';
@@ -26,7 +27,9 @@ export function openWaiting(
   opened('listener to news of issuances', () => listener.close());
   const pending = new PendingInstances({
     news: listener,
-    closedAmong: async (ids) => await application().get(InstancesRepository).closedAmong(ids),
+    // One look for everybody who waits: it is not on the time of the request that happens to start it.
+    closedAmong: async (ids) =>
+      await withoutDatabaseTime(async () => await application().get(InstancesRepository).closedAmong(ids)),
     onFailure: (error) => log.warn({ err: error }, 'cannot look for instances that clients wait for'),
   });
   new Gauge({

@@ -5,8 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { NotifierDatabase } from '../testing/notifier-database';
 import { Sink } from '../testing/sinks';
 import { deliveryBounds } from './bounds';
-import { DeliverWebhook } from './deliver-webhook';
-import { FailingPlaces } from './failing-places';
+import { DeliverWebhook, leaseMs } from './deliver-webhook';
 import { reasons } from './next-try';
 import { postThrough } from './post.client';
 
@@ -34,17 +33,15 @@ interface Surroundings {
   readonly allowedNetworks?: readonly string[];
   readonly resolvers?: readonly ResolverAddress[];
   readonly stopping?: AbortSignal;
-  readonly failingPlaces?: number;
 }
 
 function deliverer({
   allowedNetworks = ['127.0.0.0/8'],
   resolvers = [],
   stopping = new AbortController().signal,
-  failingPlaces = 8,
 }: Surroundings = {}) {
   const post = postThrough(new AddressGuard({ allowedNetworks, resolvers }));
-  return new DeliverWebhook({
+  const deliver = new DeliverWebhook({
     deliveries: notifier.leasedDeliveries,
     sealing: notifier.sealing,
     post: async (request) => await post({ ...request, timeoutMs }),
@@ -53,11 +50,17 @@ function deliverer({
       leaseLost: () => undefined,
       stumbled: (_, error) => stumbled.push(error),
     },
-    bounds: deliveryBounds,
-    failingPlaces: new FailingPlaces(failingPlaces),
     stopping,
     random: () => 0,
   });
+  /** Leases the delivery when it can be leased, and tries it. */
+  const run = async (id: string) => {
+    const waiting = await notifier.leasedDeliveries.waitingAt([id]);
+    const requests = waiting.map(({ endpointId }) => ({ endpointId, max: 1 }));
+    const { leased } = await notifier.leasedDeliveries.lease(requests, leaseMs, deliveryBounds);
+    return await Promise.all(leased.map(async (each) => await deliver.run(each)));
+  };
+  return { run };
 }
 
 async function sinkThat(sink: Promise<Sink>): Promise<Sink> {
@@ -239,21 +242,12 @@ describe('a delivery', () => {
     expect(sink.mostAtOnce).toBe(0);
   });
 
-  it('to an endpoint that answers takes none of the places for failing ones', async () => {
-    const hanging = await sinkThat(Sink.saying((socket) => void socket.resume()));
+  it('resets the health of an endpoint that was failing', async () => {
     const sink = await sinkThat(Sink.answering((_, response) => response.end()));
-    const first = await delivery(hanging.url);
-    const failing = await delivery(sink.url);
-    await notifier.database.query(
-      `UPDATE webhook_endpoint SET failing_since = now(), failed_at = now() WHERE id = $1`,
-      [failing.endpoint.id],
-    );
-    const one = deliverer({ failingPlaces: 1 });
-    const hangs = one.run(first.id);
-    await eventually(() => expect(hanging.mostAtOnce).toBe(1));
-    await one.run(failing.id);
-    expect(await failing.look()).toMatchObject({ state: 'delivered', endpoint: { failingSince: null } });
-    await hangs;
+    const { id, look } = await delivery(sink.url);
+    await notifier.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
+    expect(await deliverer().run(id)).toMatchObject([{ isDelivered: true }]);
+    expect(await look()).toMatchObject({ state: 'delivered', endpoint: { failingSince: null } });
   });
 
   it('that is cut off by the end of the process counts as no try, and is free for another one', async () => {
@@ -261,10 +255,11 @@ describe('a delivery', () => {
     const { id, look } = await delivery(sink.url);
     const stopping = new AbortController();
     const running = deliverer({ stopping: stopping.signal }).run(id);
+    await eventually(() => expect(sink.mostAtOnce).toBe(1));
     stopping.abort(new Error('stopping'));
-    await running;
+    expect(await running).toEqual([null]);
     expect(await look()).toMatchObject({ state: 'pending', attempts: [] });
-    expect(await notifier.leasedDeliveries.due(10, deliveryBounds)).toMatchObject([{ id }]);
+    expect(await notifier.leasedDeliveries.waitingAt([id])).toHaveLength(1);
     expect(stumbled).toEqual([]);
   });
 

@@ -1,10 +1,17 @@
 import { credentialsContext, secretContext } from '@certwright/webhooks';
 import { OutboundFault } from '@certwright/outbound';
-import type { DeliveryBounds, LeasedDeliveries, LeasedDelivery } from '@certwright/persistence';
+import type {
+  DeliveredAttempt,
+  LeasedDeliveries,
+  LeasedDelivery,
+  TriedDelivery,
+  WebhookAttempt,
+} from '@certwright/persistence';
 import type { SealingKeys } from '@certwright/sealing';
 import { type Answer, type Judged, judgeAnswer } from './answer';
-import type { FailingPlaces } from './failing-places';
-import { nextTry } from './next-try';
+import { Batches } from './batches';
+import type { Tried } from './endpoint-pace';
+import { nextTry, type TryOutcome } from './next-try';
 import type { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
 
@@ -12,20 +19,21 @@ import { webhookHeaders } from './webhook-request';
 export const answerWithinMs = 15_000;
 
 /** Longer than the longest try, so that a lease is lost by accident only. */
-const leaseMs = 2 * answerWithinMs;
+export const leaseMs = 2 * answerWithinMs;
+
+/** Successes recorded by one statement. */
+const maxRecorded = 100;
 
 /** How soon a delivery comes back that a fault of ours, or the end of this process, kept from being tried. */
 const afterStumbleMs = 60_000;
 const afterStopMs = 0;
 
 export interface DeliverPorts {
-  readonly deliveries: Pick<LeasedDeliveries, 'lease' | 'recordAttempt' | 'postpone'>;
+  readonly deliveries: Pick<LeasedDeliveries, 'recordDelivered' | 'recordAttempt' | 'postpone'>;
   readonly sealing: Pick<SealingKeys, 'open'>;
   /** @throws OutboundFault; what the signal's reason is when it aborts */
   readonly post: (request: PostRequest) => Promise<Answer>;
   readonly events: WebhookEvents;
-  readonly bounds: DeliveryBounds;
-  readonly failingPlaces: FailingPlaces;
   /** Aborts when this process may wait no longer for answers. */
   readonly stopping: AbortSignal;
   /** 0 to 1. */
@@ -40,50 +48,68 @@ export interface PostRequest {
   readonly signal: AbortSignal;
 }
 
-/** One try of one delivery: lease, send, judge, record. */
-export class DeliverWebhook {
-  constructor(private readonly ports: DeliverPorts) {}
+/** How a try went, for the pace of its endpoint; null when it says nothing of the endpoint. */
+export type Sent = Tried | null;
 
-  async run(deliveryId: string): Promise<void> {
-    const { deliveries, bounds, failingPlaces } = this.ports;
-    const giveBack = failingPlaces.take();
-    try {
-      const leased = await deliveries.lease(deliveryId, leaseMs, bounds, giveBack !== null);
-      if (leased === null) return;
-      if (leased.endpoint.failingSince === null) giveBack?.();
-      await this.deliver(leased);
-    } finally {
-      giveBack?.();
-    }
+/** One try of one leased delivery: send, judge, record. */
+export class DeliverWebhook {
+  readonly #successes: Batches<DeliveredAttempt, boolean>;
+
+  constructor(private readonly ports: DeliverPorts) {
+    this.#successes = new Batches(maxRecorded, async (delivered) => {
+      const recorded = await ports.deliveries.recordDelivered(delivered);
+      return delivered.map(({ lease }) => recorded.has(lease.deliveryId));
+    });
   }
 
-  private async deliver(leased: LeasedDelivery): Promise<void> {
+  /** Never throws. */
+  async run(leased: LeasedDelivery): Promise<Sent> {
     const { deliveries, events, stopping } = this.ports;
     try {
-      await this.tryOnce(leased);
+      return await this.tryOnce(leased);
     } catch (error) {
       const stopped = stopping.aborted;
       if (!stopped) events.stumbled(leased, error);
-      await deliveries.postpone(leased.lease, stopped ? afterStopMs : afterStumbleMs);
+      await deliveries
+        .postpone(leased.lease, stopped ? afterStopMs : afterStumbleMs)
+        .catch((failure: unknown) => events.stumbled(leased, failure));
+      return null;
     }
   }
 
-  private async tryOnce(leased: LeasedDelivery): Promise<void> {
-    const { deliveries, events, random } = this.ports;
+  private async tryOnce(leased: LeasedDelivery): Promise<Sent> {
+    const { events } = this.ports;
     const request = this.request(leased);
     const startedMs = performance.now();
     const answered = await this.send(request, leased.now);
     const durationMs = Math.round(performance.now() - startedMs);
-    const now = new Date(leased.now.getTime() + durationMs);
     const { outcome, problem, status } = answered;
     const attempt = { startedAt: leased.now, durationMs, status, problem };
-    const tried = { attempts: leased.delivery.attempts + 1, isTest: leased.delivery.planId === null };
-    const jitter = random();
-    const followed = await deliveries.recordAttempt(leased.lease, attempt, (health) =>
+    const followed = await this.record(leased, attempt, outcome);
+    if (followed === null) {
+      events.leaseLost(leased);
+      return null;
+    }
+    events.tried(leased, attempt, followed);
+    return { isDelivered: outcome.kind === 'delivered', durationMs };
+  }
+
+  private async record(
+    leased: LeasedDelivery,
+    attempt: WebhookAttempt,
+    outcome: TryOutcome,
+  ): Promise<TriedDelivery | null> {
+    const { lease, endpoint, delivery } = leased;
+    const now = new Date(leased.now.getTime() + attempt.durationMs);
+    const tried = { attempts: delivery.attempts + 1, isTest: delivery.planId === null };
+    const jitter = this.ports.random();
+    if (outcome.kind === 'delivered' && endpoint.failingSince === null) {
+      const isRecorded = await this.#successes.add({ lease, attempt });
+      if (isRecorded) return nextTry(tried, outcome, endpoint, now, jitter);
+    }
+    return await this.ports.deliveries.recordAttempt(lease, attempt, (health) =>
       nextTry(tried, outcome, health, now, jitter),
     );
-    if (followed === null) events.leaseLost(leased);
-    else events.tried(leased, attempt, followed);
   }
 
   private request({ delivery, endpoint, now }: LeasedDelivery): PostRequest {

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { Mails } from '../mail/mails';
-import type { DeliveryBounds } from '../webhooks/delivery-lease';
+import type { DeliveryBounds, LeasedDelivery } from '../webhooks/delivery-lease';
 import { LeasedDeliveries } from '../webhooks/leased-deliveries';
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries';
 import { WebhookEndpoints } from '../webhooks/webhook-endpoints';
@@ -71,8 +71,12 @@ export class WebhookFixture {
     return (await this.core.plan(accountId, ['a.example.com'])).planId;
   }
 
-  async lease(id: string | null, alsoFailing = true) {
-    return await this.leased.lease(String(id), leaseMs, bounds, alsoFailing);
+  /** Up to `max` deliveries of an endpoint; requests again while somebody else leases for the account. */
+  async lease(endpointId: string, max = 1): Promise<readonly LeasedDelivery[]> {
+    for (;;) {
+      const { leased, retry } = await this.leased.lease([{ endpointId, max }], leaseMs, bounds);
+      if (leased.length > 0 || retry.length === 0) return leased;
+    }
   }
 
   async stateOf(id: string | null): Promise<string | undefined> {

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { DatabaseClient, databaseDriver, DatabasePool } from '@certwright/postgres';
 import type * as pg from 'pg';
+import { currentDatabaseTime, type DatabaseTime } from './database-time';
 
 type Callback = (error: Error, result: pg.QueryResult) => void;
+
+/** A server that lives ends a statement that is canceled within this time, ms; one that froze does not. */
+const cancelWithinMs = 500;
 
 /**
  * Prepares every statement that has parameters, once per connection: PostgreSQL then neither parses nor plans it again,
@@ -13,6 +17,7 @@ class PreparingClient extends DatabaseClient {
   /** Without an answer for so long, ms, the server is gone, whatever TCP still believes. */
   private readonly patienceMs: number;
   private patience: NodeJS.Timeout | undefined;
+  private endWait: () => void = () => undefined;
 
   constructor(config: pg.ClientConfig = {}) {
     super(config);
@@ -24,7 +29,7 @@ class PreparingClient extends DatabaseClient {
 
   // pg declares a dozen overloads; TypeORM calls the one with text and values.
   override query(...args: unknown[]): never {
-    this.patience ??= setTimeout(() => this.giveUp(), this.patienceMs).unref();
+    if (this.patience === undefined) this.beginPatience();
     const [text, values, callback] = args;
     const plain = super.query.bind(this) as (...args: unknown[]) => never;
     if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return plain(...args);
@@ -32,20 +37,56 @@ class PreparingClient extends DatabaseClient {
     return callback === undefined ? plain(config) : plain(config, callback as Callback);
   }
 
+  private beginPatience(): void {
+    const time = currentDatabaseTime();
+    const leftMs = time?.leftMs ?? Infinity;
+    this.endWait = time?.wait() ?? (() => undefined);
+    this.patience =
+      leftMs < this.patienceMs
+        ? setTimeout(() => this.cancel(leftMs), leftMs).unref()
+        : setTimeout(() => this.giveUp(this.patienceMs), this.patienceMs).unref();
+  }
+
+  /** The time of the request is over. A server that lives ends the statement, and the connection can be used again. */
+  private cancel(afterMs: number): void {
+    const { host, port, processID, secretKey } = this as unknown as Required<Cancelable>;
+    sendCancelRequest({ host, port, processID, secretKey });
+    this.patience = setTimeout(() => this.giveUp(afterMs + cancelWithinMs), cancelWithinMs).unref();
+  }
+
   /**
    * A server that froze, or a fail-over that nobody told us of, leaves connections on which nothing ever comes back. With its
    * stream cut, the statement fails, and the pool opens another connection in its place; otherwise it would be lost for good.
    */
-  private giveUp(): void {
+  private giveUp(afterMs: number): void {
     const { connection } = this as unknown as { connection: { stream: Socket } };
-    const error = new Error(`Connection terminated: no answer in ${this.patienceMs} ms`);
+    const error = new Error(`Connection terminated: no answer in ${Math.round(afterMs)} ms`);
     connection.stream.destroy(Object.assign(error, { code: 'ETIMEDOUT' }));
   }
 
   private endPatience(): void {
     clearTimeout(this.patience);
     this.patience = undefined;
+    this.endWait();
   }
+}
+
+interface Cancelable {
+  readonly host: string;
+  readonly port: number;
+  readonly processID: number;
+  readonly secretKey: number;
+}
+
+/** PostgreSQL protocol 3.0, CancelRequest: on a connection of its own, in the clear, and without an answer. */
+function sendCancelRequest({ host, port, processID, secretKey }: Cancelable): void {
+  const message = Buffer.alloc(16);
+  [16, 80_877_102, processID, secretKey].forEach((value, index) => message.writeInt32BE(value, 4 * index));
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  socket.on('error', () => undefined);
+  socket.setTimeout(cancelWithinMs, () => socket.destroy());
+  socket.unref();
+  socket.end(message);
 }
 
 /** The server itself ends a statement at its timeout, and says so; what takes half as long again is not coming. */
@@ -65,9 +106,49 @@ function nameOf(text: string): string {
   return name;
 }
 
+type Connected = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  release: (destroy?: boolean) => void,
+) => void;
+
 class PreparingPool extends DatabasePool {
   constructor(config: pg.PoolConfig) {
     super(config, PreparingClient);
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {
+    if (callback === undefined) return super.connect();
+    const time = currentDatabaseTime();
+    if (time === null) super.connect(callback);
+    else this.connectInTime(time, callback);
+    return undefined;
+  }
+
+  /** Waits for a connection no longer than the request may; one that comes later goes back to the pool. */
+  private connectInTime(time: DatabaseTime, callback: Connected): void {
+    const endWait = time.wait();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      endWait();
+      callback(new Error('timeout exceeded when trying to connect'), undefined, () => undefined);
+    }, time.leftMs);
+    time.takePlace((giveBack) => {
+      if (isLate) return giveBack();
+      super.connect((error, client, release) => {
+        if (client === undefined || isLate) giveBack();
+        if (isLate) return release();
+        clearTimeout(timer);
+        endWait();
+        callback(error, client, (destroy) => {
+          giveBack();
+          release(destroy);
+        });
+      });
+    });
   }
 }
 

@@ -59,7 +59,7 @@ export interface TriedDelivery {
   readonly disabledReason: string | null;
 }
 
-/** How much may be under way at the same time. */
+/** Limits of what all processes together send at the same time. */
 export interface DeliveryBounds {
   /** To one endpoint that answers. */
   readonly perEndpoint: number;
@@ -67,4 +67,32 @@ export interface DeliveryBounds {
   readonly perFailingEndpoint: number;
   /** To all endpoints of one account. */
   readonly perAccount: number;
+}
+
+/** An endpoint with deliveries that could be sent now. */
+export interface WaitingEndpoint {
+  readonly endpointId: string;
+  readonly accountId: string;
+  /** Failed last, and has not succeeded since. */
+  readonly isFailing: boolean;
+  /** Seconds since the oldest of them became due. */
+  readonly overdueS: number;
+}
+
+/** How many deliveries of one endpoint to lease. */
+export interface LeaseRequest {
+  readonly endpointId: string;
+  readonly max: number;
+}
+
+export interface LeasedBatch {
+  readonly leased: readonly LeasedDelivery[];
+  /** Endpoints to request again soon: another process was leasing for their account, or deliveries were canceled. */
+  readonly retry: readonly string[];
+}
+
+/** A delivery that succeeded. */
+export interface DeliveredAttempt {
+  readonly lease: DeliveryLease;
+  readonly attempt: WebhookAttempt;
 }

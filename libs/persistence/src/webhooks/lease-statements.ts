@@ -7,43 +7,91 @@ const free = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
 /** Class of the advisory locks (of the transaction) that make the leases of one account one after another. */
 const accountLock = 4_361;
 
-/** $1 delivery. Takes the account's lock; whether it may be sent at all. */
-export const foundStatement = `
-  SELECT delivery.endpoint_id, delivery.account_id,
-    endpoint.enabled AND plan.closed_at IS NULL AS sendable,
-    pg_advisory_xact_lock(${accountLock}, hashint8(delivery.account_id))
-  FROM webhook_delivery AS delivery
-  JOIN webhook_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
-  LEFT JOIN plan ON plan.id = delivery.plan_id
-  WHERE delivery.id = $1 AND delivery.state = 'pending'`;
+/** $1 endpoints. Locks their accounts unless another process is leasing for them; until the end of the transaction. */
+export const lockStatement = `
+  WITH accounts AS MATERIALIZED (SELECT DISTINCT account_id FROM webhook_endpoint WHERE id = ANY ($1::bigint[])),
+  locked AS MATERIALIZED (
+    SELECT account_id FROM accounts WHERE pg_try_advisory_xact_lock(${accountLock}, hashint8(account_id)))
+  SELECT endpoint.id, locked.account_id IS NOT NULL AS "isLocked"
+  FROM webhook_endpoint AS endpoint LEFT JOIN locked ON locked.account_id = endpoint.account_id
+  WHERE endpoint.id = ANY ($1::bigint[])`;
 
-export const cancelStatement = `
-  UPDATE webhook_delivery SET state = 'canceled', finished_at = clock_timestamp()
-  WHERE id = $1 AND state = 'pending'`;
-
-/** $1 delivery, $2 ms, $3 endpoint, $4 account, $5 places of an endpoint, $6 of a failing one, $7 of an account, $8 failing ones too */
+/**
+ * $1 endpoints, $2 max deliveries of each, $3 ms, $4 places of an endpoint, $5 of a failing one, $6 of an account. Oldest
+ * first. Rows that another transaction holds are left out: no lease waits for a lock. `now()` and not the clock, since only
+ * the former can bound the scan of the index. Deliveries that may not be sent any more are canceled and returned as such.
+ */
 export const leaseStatement = `
-  UPDATE webhook_delivery AS delivery SET
-    lease_token = lease_token + 1,
-    leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
-  FROM webhook_endpoint AS endpoint
-  WHERE delivery.id = $1 AND endpoint.id = $3 AND delivery.state = 'pending' AND delivery.due_at <= clock_timestamp()
-    AND (delivery.leased_until IS NULL OR delivery.leased_until <= clock_timestamp())
-    AND (endpoint.failing_since IS NULL OR $8::boolean)
-    AND (SELECT count(*) FROM webhook_delivery WHERE endpoint_id = $3 AND ${held})
-      < CASE WHEN endpoint.failing_since IS NULL THEN $5::int ELSE $6::int END
-    AND (SELECT count(*) FROM webhook_delivery
-         WHERE endpoint_id IN (SELECT id FROM webhook_endpoint WHERE account_id = $4)
-           AND ${held}) < $7::int
-    AND NOT EXISTS (
-      SELECT 1 FROM webhook_delivery AS older
-      WHERE older.endpoint_id = $3 AND older.plan_id = delivery.plan_id AND older.version < delivery.version
-        AND older.replay_of = '' AND older.${held})
-  RETURNING delivery.id, delivery.endpoint_id, delivery.account_id, delivery.plan_id, delivery.event, delivery.body,
-    delivery.attempts, delivery.created_at, delivery.lease_token, clock_timestamp() AS now,
+  WITH request AS (SELECT * FROM unnest($1::bigint[], $2::int[]) AS request (endpoint_id, max)),
+  room AS MATERIALIZED (
+    SELECT endpoint.id AS endpoint_id, endpoint.account_id, endpoint.enabled,
+      least(request.max, CASE WHEN endpoint.failing_since IS NULL THEN $4::int ELSE $5::int END
+        - (SELECT count(*) FROM webhook_delivery WHERE endpoint_id = endpoint.id AND ${held})) AS free,
+      $6::int - (SELECT count(*) FROM webhook_delivery
+                 WHERE endpoint_id IN (SELECT id FROM webhook_endpoint AS own WHERE own.account_id = endpoint.account_id)
+                   AND ${held}) AS account_free
+    FROM request JOIN webhook_endpoint AS endpoint ON endpoint.id = request.endpoint_id),
+  candidate AS MATERIALIZED (
+    SELECT due.id, due.sendable, room.account_free,
+      row_number() OVER (PARTITION BY room.account_id, due.sendable ORDER BY due.due_at) AS account_turn
+    FROM room CROSS JOIN LATERAL (
+      SELECT delivery.id, delivery.due_at,
+        room.enabled AND NOT EXISTS (
+          SELECT 1 FROM plan WHERE plan.id = delivery.plan_id AND plan.closed_at IS NOT NULL) AS sendable
+      FROM webhook_delivery AS delivery
+      WHERE delivery.endpoint_id = room.endpoint_id AND delivery.state = 'pending' AND delivery.due_at <= now()
+        AND ${free}
+        AND NOT EXISTS (
+          SELECT 1 FROM webhook_delivery AS older
+          WHERE older.endpoint_id = delivery.endpoint_id AND older.plan_id = delivery.plan_id
+            AND older.version < delivery.version AND older.replay_of = '' AND older.${held})
+      ORDER BY delivery.due_at LIMIT greatest(0, room.free) FOR UPDATE OF delivery SKIP LOCKED) AS due),
+  canceled AS (
+    UPDATE webhook_delivery AS delivery SET state = 'canceled', finished_at = clock_timestamp()
+    FROM candidate WHERE delivery.id = candidate.id AND NOT candidate.sendable
+    RETURNING delivery.endpoint_id),
+  leased AS (
+    UPDATE webhook_delivery AS delivery SET
+      lease_token = lease_token + 1,
+      leased_until = clock_timestamp() + $3::int * interval '1 millisecond'
+    FROM candidate
+    WHERE delivery.id = candidate.id AND candidate.sendable AND candidate.account_turn <= candidate.account_free
+    RETURNING delivery.*)
+  SELECT NULL AS canceled_of, leased.id, leased.endpoint_id, leased.account_id, leased.plan_id, leased.event, leased.body,
+    leased.attempts, leased.created_at, leased.lease_token, clock_timestamp() AS now,
     endpoint.url, endpoint.credentials_sealed, endpoint.secret_sealed, endpoint.failing_since, endpoint.failed_at,
     CASE WHEN endpoint.previous_secret_until > clock_timestamp() THEN endpoint.previous_secret_sealed END
-      AS previous_secret_sealed`;
+      AS previous_secret_sealed
+  FROM leased JOIN webhook_endpoint AS endpoint ON endpoint.id = leased.endpoint_id
+  UNION ALL
+  SELECT endpoint_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM canceled`;
+
+/**
+ * $1 deliveries, $2 tokens, $3 to $5 their tries. Successes at endpoints that were not failing: nothing changes at the
+ * endpoint, so its row need not be locked. Returns what it recorded; the rest is recorded one by one.
+ */
+export const recordDeliveredStatement = `
+  WITH tried AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::int[], $5::int[])
+      AS tried (id, token, started_at, duration_ms, status)),
+  locked AS MATERIALIZED (
+    SELECT delivery.id FROM tried JOIN webhook_delivery AS delivery ON delivery.id = tried.id
+    WHERE delivery.lease_token = tried.token AND delivery.leased_until > clock_timestamp()
+      AND EXISTS (SELECT 1 FROM webhook_endpoint AS endpoint
+                  WHERE endpoint.id = delivery.endpoint_id AND endpoint.failing_since IS NULL AND endpoint.failed_at IS NULL)
+    FOR UPDATE OF delivery SKIP LOCKED),
+  recorded AS (
+    UPDATE webhook_delivery AS delivery SET
+      attempts = attempts + 1,
+      leased_until = NULL,
+      state = CASE WHEN state = 'pending' THEN 'delivered' ELSE state END,
+      finished_at = CASE WHEN state = 'pending' THEN clock_timestamp() ELSE finished_at END
+    FROM locked WHERE delivery.id = locked.id
+    RETURNING delivery.id)
+  INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status)
+  SELECT tried.id, tried.started_at, tried.duration_ms, tried.status FROM tried JOIN recorded ON recorded.id = tried.id
+  RETURNING delivery_id`;
 
 /** $1 delivery, $2 token, $3 state, $4 due; $5 to $8 the try. What was ended meanwhile stays as it is, but the try is logged. */
 export const recordStatement = `
@@ -59,33 +107,42 @@ export const recordStatement = `
   INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status, problem)
   SELECT id, $5, $6, $7, $8 FROM tried RETURNING id`;
 
+const waitingColumns = `endpoint.id AS "endpointId", endpoint.account_id AS "accountId",
+  endpoint.failing_since IS NOT NULL AS "isFailing", due.overdue_s AS "overdueS"`;
+
+const oldestDue = `
+  SELECT extract(epoch FROM now() - delivery.due_at)::float AS overdue_s FROM webhook_delivery AS delivery
+  WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'pending' AND delivery.due_at <= now() AND ${free}
+  ORDER BY delivery.due_at LIMIT 1`;
+
 /**
- * $1 limit, $2 places of an endpoint, $3 of a failing one. Goes from endpoint to endpoint through the index of pending
- * deliveries, so its cost grows with the endpoints that wait, not with what waits there.
+ * Goes from endpoint to endpoint through the index of pending deliveries, so its cost grows with the endpoints that wait,
+ * not with what waits there.
  */
-export const dueStatement = `
+export const waitingStatement = `
   WITH RECURSIVE waiting (endpoint_id) AS (
     (SELECT endpoint_id FROM webhook_delivery WHERE state = 'pending' ORDER BY endpoint_id LIMIT 1)
     UNION ALL
     SELECT (SELECT next.endpoint_id FROM webhook_delivery AS next
             WHERE next.state = 'pending' AND next.endpoint_id > waiting.endpoint_id ORDER BY next.endpoint_id LIMIT 1)
-    FROM waiting WHERE waiting.endpoint_id IS NOT NULL),
-  places AS (
-    SELECT endpoint.id, endpoint.account_id, endpoint.failing_since IS NOT NULL AS failing,
-      CASE WHEN endpoint.failing_since IS NULL THEN $2::int ELSE $3::int END
-        - (SELECT count(*) FROM webhook_delivery WHERE endpoint_id = endpoint.id AND ${held}) AS free
-    FROM waiting JOIN webhook_endpoint AS endpoint ON endpoint.id = waiting.endpoint_id),
-  turns AS (
-    SELECT due.*, places.failing,
-      row_number() OVER (PARTITION BY places.account_id ORDER BY places.failing, due.turn, due.due_at) AS account_turn
-    FROM places CROSS JOIN LATERAL (
-      SELECT id, lease_token, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM webhook_delivery
-      WHERE endpoint_id = places.id AND state = 'pending' AND due_at <= clock_timestamp() AND ${free}
-      ORDER BY due_at LIMIT greatest(0, places.free)) AS due)
-  SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
-  FROM turns ORDER BY failing, account_turn, due_at LIMIT $1`;
+    FROM waiting WHERE waiting.endpoint_id IS NOT NULL)
+  SELECT ${waitingColumns}
+  FROM waiting JOIN webhook_endpoint AS endpoint ON endpoint.id = waiting.endpoint_id
+  CROSS JOIN LATERAL (${oldestDue}) AS due
+  ORDER BY due.overdue_s DESC`;
+
+/** $1 deliveries */
+export const waitingAtStatement = `
+  SELECT ${waitingColumns}
+  FROM webhook_endpoint AS endpoint CROSS JOIN LATERAL (${oldestDue}) AS due
+  WHERE endpoint.id IN (SELECT endpoint_id FROM webhook_delivery WHERE id = ANY ($1::text[]) AND state = 'pending')`;
+
+export interface CanceledRow {
+  readonly canceled_of: string;
+}
 
 export interface LeaseRow {
+  readonly canceled_of: null;
   readonly id: string;
   readonly endpoint_id: string;
   readonly account_id: string;

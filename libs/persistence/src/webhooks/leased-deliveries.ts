@@ -3,36 +3,28 @@ import { DataSource } from 'typeorm';
 import { Mails } from '../mail/mails';
 import { Transactions, type Tx } from '../transactions/transactions';
 import type {
+  DeliveredAttempt,
   DeliveryBounds,
   DeliveryLease,
   EndpointHealth,
-  LeasedDelivery,
+  LeasedBatch,
+  LeaseRequest,
   TriedDelivery,
+  WaitingEndpoint,
   WebhookAttempt,
 } from './delivery-lease';
 import {
-  cancelStatement,
-  dueStatement,
-  foundStatement,
-  type LeaseRow,
+  type CanceledRow,
   leasedDelivery,
+  type LeaseRow,
   leaseStatement,
+  lockStatement,
+  recordDeliveredStatement,
   recordStatement,
+  waitingAtStatement,
+  waitingStatement,
 } from './lease-statements';
 import { cancelPending } from './webhook-deliveries';
-
-export interface DueDelivery {
-  readonly id: string;
-  readonly leaseToken: string;
-  /** Seconds since its time came. */
-  readonly overdueS: number;
-}
-
-interface FoundRow {
-  readonly endpoint_id: string;
-  readonly account_id: string;
-  readonly sendable: boolean;
-}
 
 /** Deliveries in the hands of the process that sends them. */
 @Injectable()
@@ -43,39 +35,65 @@ export class LeasedDeliveries {
     private readonly mails: Mails,
   ) {}
 
+  /** Endpoints with deliveries that are due and not leased, the one that waits longest first. */
+  async waiting(): Promise<readonly WaitingEndpoint[]> {
+    return await this.database.query(waitingStatement);
+  }
+
+  /** The same, of the endpoints of these deliveries only. */
+  async waitingAt(deliveryIds: readonly string[]): Promise<readonly WaitingEndpoint[]> {
+    return await this.database.query(waitingAtStatement, [deliveryIds]);
+  }
+
   /**
-   * Takes a delivery for one try. One whose endpoint is disabled, or whose plan is closed, is canceled instead.
-   *
-   * @param alsoFailing whether an endpoint that has been failing may be given a place
-   * @returns null when it is not due, not pending any more, in other hands, when an older state of the same plan is still
-   *   under way there, or when its endpoint or account has no place left
+   * Leases due deliveries for one try each, the oldest of each endpoint first, within `bounds`. One whose endpoint is
+   * disabled, or whose plan is closed, is canceled instead. One is left out while an older state of its plan is under way.
+   * Never waits for a lock.
    */
   async lease(
-    deliveryId: string,
+    requests: readonly LeaseRequest[],
     leaseMs: number,
-    bounds: DeliveryBounds,
-    alsoFailing: boolean,
-  ): Promise<LeasedDelivery | null> {
+    { perEndpoint, perFailingEndpoint, perAccount }: DeliveryBounds,
+  ): Promise<LeasedBatch> {
     return await this.transactions.run(async (tx) => {
-      // Its lock makes the leases of one account one after another, so that the places counted next are exact.
-      const [found]: FoundRow[] = await tx.query(foundStatement, [deliveryId]);
-      if (found === undefined) return null;
-      if (!found.sendable) {
-        await tx.query(cancelStatement, [deliveryId]);
-        return null;
-      }
-      const [[leased]] = await tx.query<[LeaseRow[], number]>(leaseStatement, [
-        deliveryId,
+      const endpointIds = requests.map(({ endpointId }) => endpointId);
+      // With the locks no other process leases for these accounts, so that the places counted next are exact.
+      const endpoints: { id: string; isLocked: boolean }[] = await tx.query(lockStatement, [endpointIds]);
+      const locked = new Set(endpoints.flatMap(({ id, isLocked }) => (isLocked ? [id] : [])));
+      const skipped = endpoints.flatMap(({ id, isLocked }) => (isLocked ? [] : [id]));
+      if (locked.size === 0) return { leased: [], retry: skipped };
+      const possible = requests.filter(({ endpointId }) => locked.has(endpointId));
+      const taken: (LeaseRow | CanceledRow)[] = await tx.query(leaseStatement, [
+        possible.map(({ endpointId }) => endpointId),
+        possible.map(({ max }) => max),
         leaseMs,
-        found.endpoint_id,
-        found.account_id,
-        bounds.perEndpoint,
-        bounds.perFailingEndpoint,
-        bounds.perAccount,
-        alsoFailing,
+        perEndpoint,
+        perFailingEndpoint,
+        perAccount,
       ]);
-      return leased === undefined ? null : leasedDelivery(leased);
+      const canceledOf = taken.flatMap(({ canceled_of }) => (canceled_of === null ? [] : [canceled_of]));
+      return {
+        leased: taken.flatMap((row) => (row.canceled_of === null ? [leasedDelivery(row)] : [])),
+        retry: [...new Set([...skipped, ...canceledOf])],
+      };
     });
+  }
+
+  /**
+   * Records successes at endpoints that were not failing.
+   *
+   * @returns ids of the deliveries that were recorded; the others are left to `recordAttempt`: their lease is lost, their
+   *   endpoint began to fail, or another transaction holds their row
+   */
+  async recordDelivered(delivered: readonly DeliveredAttempt[]): Promise<ReadonlySet<string>> {
+    const rows: { delivery_id: string }[] = await this.database.query(recordDeliveredStatement, [
+      delivered.map(({ lease }) => lease.deliveryId),
+      delivered.map(({ lease }) => lease.token),
+      delivered.map(({ attempt }) => attempt.startedAt),
+      delivered.map(({ attempt }) => attempt.durationMs),
+      delivered.map(({ attempt }) => attempt.status),
+    ]);
+    return new Set(rows.map(({ delivery_id }) => delivery_id));
   }
 
   /**
@@ -124,23 +142,6 @@ export class LeasedDeliveries {
        WHERE id = $1 AND lease_token = $2 AND state = 'pending'`,
       [deliveryId, token, delayMs],
     );
-  }
-
-  /**
-   * Deliveries that are due and could be leased now: of each endpoint no more than it has places, and the accounts in
-   * turn, so that neither a busy nor a dead one holds up the others.
-   */
-  async due(limit: number, bounds: DeliveryBounds): Promise<readonly DueDelivery[]> {
-    return await this.database.query(dueStatement, [limit, bounds.perEndpoint, bounds.perFailingEndpoint]);
-  }
-
-  /** How long the delivery that waits longest has been due, seconds; 0 without one. */
-  async oldestDueS(): Promise<number> {
-    const [row] = await this.database.query<[{ oldest: number }]>(
-      `SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float AS oldest
-       FROM webhook_delivery WHERE state = 'pending'`,
-    );
-    return row.oldest;
   }
 
   private async disable(tx: Tx, endpointId: string, reason: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { CoreDatabaseFixture } from '../testing/core-database';
-import { bounds, WebhookFixture } from '../testing/webhooks';
+import { bounds, leaseMs, WebhookFixture } from '../testing/webhooks';
 import type { TriedDelivery } from './delivery-lease';
 import { mostWebhookEndpoints } from './webhook-endpoints';
 
@@ -28,10 +28,18 @@ const failing = (disabledReason: string | null = null): TriedDelivery => ({
   health: { failingSince: new Date(), failedAt: new Date() },
   disabledReason,
 });
-const leased = async (id: string | null, alsoFailing = true) => {
-  const work = await webhooks.lease(id, alsoFailing);
-  if (work === null) throw new Error('not leased');
+const leased = async (endpoint: string) => {
+  const [work] = await webhooks.lease(endpoint);
+  if (work === undefined) throw new Error('not leased');
   return work;
+};
+const enqueued = async (endpoint: string, of = account) => {
+  const id = await webhooks.enqueue(of, endpoint, null, 0);
+  if (id === null) throw new Error('not enqueued');
+  return id;
+};
+const missing = (): never => {
+  throw new Error('not leased');
 };
 const endLeases = async () =>
   await core.database.query(
@@ -98,13 +106,13 @@ describe('enqueue', () => {
 });
 
 describe('lease', () => {
-  it('goes to one only, and comes back when its time is up', async () => {
+  it('goes to one process only, and ends when its time is up', async () => {
     const endpoint = await webhooks.endpoint(account);
-    const id = await webhooks.enqueue(account, endpoint, await webhooks.plan(account), 1);
-    const first = await leased(id);
-    expect(await webhooks.lease(id)).toBeNull();
+    const id = await enqueued(endpoint);
+    const first = await leased(endpoint);
+    expect(await webhooks.lease(endpoint)).toEqual([]);
     await endLeases();
-    const second = await leased(id);
+    const second = await leased(endpoint);
     expect(await webhooks.leased.recordAttempt(first.lease, attempt, delivered)).toBeNull();
     expect(await webhooks.stateOf(id)).toBe('pending');
     expect(await webhooks.leased.recordAttempt(second.lease, attempt, delivered)).not.toBeNull();
@@ -112,47 +120,100 @@ describe('lease', () => {
     expect(await core.database.query(`SELECT delivery_id FROM webhook_attempt`)).toHaveLength(1);
   });
 
+  it('takes the oldest first, of several endpoints at once', async () => {
+    const endpoints = [await webhooks.endpoint(account), await webhooks.endpoint('4712')];
+    const oldest: string[] = [];
+    for (const [index, endpoint] of endpoints.entries()) {
+      for (let each = 0; each < 3; each += 1) oldest.push(await enqueued(endpoint, ['4711', '4712'][index]));
+    }
+    const { leased: works } = await webhooks.leased.lease(
+      endpoints.map((endpointId) => ({ endpointId, max: 2 })),
+      leaseMs,
+      bounds,
+    );
+    expect(works.map(({ delivery }) => delivery.id).sort()).toEqual(
+      [0, 1, 3, 4].map((index) => oldest[index]).sort(),
+    );
+  });
+
+  it('leaves out what is not due, not pending, or leased', async () => {
+    const endpoint = await webhooks.endpoint(account);
+    const ids = [await enqueued(endpoint), await enqueued(endpoint), await enqueued(endpoint)];
+    const [held, postponed, done] = await webhooks.lease(endpoint, 3);
+    await webhooks.leased.postpone(postponed?.lease ?? missing(), 60_000);
+    await webhooks.leased.recordAttempt(done?.lease ?? missing(), attempt, delivered);
+    expect(await webhooks.lease(endpoint, 3)).toEqual([]);
+    expect(await webhooks.leased.waiting()).toEqual([]);
+    await endLeases();
+    expect(await webhooks.leased.waiting()).toMatchObject([{ endpointId: endpoint, isFailing: false }]);
+    expect(await webhooks.leased.waitingAt(ids)).toMatchObject([
+      { endpointId: endpoint, accountId: account },
+    ]);
+    expect(await webhooks.lease(endpoint, 3)).toMatchObject([
+      { delivery: { id: held?.delivery.id }, lease: { token: '2' } },
+    ]);
+  });
+
   it.each([
     ['its plan was closed', `UPDATE plan SET closed_at = now()`],
     ['its endpoint was disabled', `UPDATE webhook_endpoint SET enabled = false`],
-  ])('cancels the delivery when %s meanwhile', async (_, change) => {
+  ])('cancels the delivery when %s, and has its endpoint requested again', async (_, change) => {
     const endpoint = await webhooks.endpoint(account);
     const id = await webhooks.enqueue(account, endpoint, await webhooks.plan(account), 1);
     await core.database.query(change);
-    expect(await webhooks.lease(id)).toBeNull();
+    const batch = await webhooks.leased.lease([{ endpointId: endpoint, max: 1 }], leaseMs, bounds);
+    expect(batch).toEqual({ leased: [], retry: [endpoint] });
     expect(await webhooks.stateOf(id)).toBe('canceled');
   });
 
-  it('never gives an endpoint or an account more places than it has, however many ask at once', async () => {
+  it('never gives an endpoint or an account more places than it has, however many processes lease', async () => {
     const counts: number[] = [];
     for (const endpoint of [await webhooks.endpoint(account), await webhooks.endpoint(account)]) {
-      const ids: (string | null)[] = [];
-      for (let each = 0; each < 8; each += 1) ids.push(await webhooks.enqueue(account, endpoint, null, 0));
-      const works = await Promise.all(ids.map(async (id) => await webhooks.lease(id)));
-      counts.push(works.filter((work) => work !== null).length);
+      for (let each = 0; each < 8; each += 1) await enqueued(endpoint);
+      const works = await Promise.all([1, 2, 3, 4].map(async () => await webhooks.lease(endpoint, 3)));
+      counts.push(works.flat().length);
     }
     expect(counts).toEqual([bounds.perEndpoint, bounds.perAccount - bounds.perEndpoint]);
   });
 
-  it('gives a failing endpoint one place, and none when failing ones are not wanted', async () => {
+  it('waits for no lock: another lease of the account is requested again, a locked delivery is left out', async () => {
     const endpoint = await webhooks.endpoint(account);
-    const first = await webhooks.enqueue(account, endpoint, null, 0);
-    const second = await webhooks.enqueue(account, endpoint, null, 0);
+    const [first, second] = [await enqueued(endpoint), await enqueued(endpoint)];
+    await core.transactions.run(async (tx) => {
+      await tx.query(`SELECT 1 FROM webhook_delivery WHERE id = $1 FOR UPDATE`, [first]);
+      expect(await webhooks.lease(endpoint, 2)).toMatchObject([{ delivery: { id: second } }]);
+      await tx.query(`SELECT pg_advisory_xact_lock(4361, hashint8($1::bigint))`, [account]);
+      const batch = await webhooks.leased.lease([{ endpointId: endpoint, max: 2 }], leaseMs, bounds);
+      expect(batch).toEqual({ leased: [], retry: [endpoint] });
+    });
+    expect(await webhooks.lease(endpoint, 2)).toMatchObject([{ delivery: { id: first } }]);
+  });
+
+  it('does not have an endpoint requested again that was deleted', async () => {
+    const batch = await webhooks.leased.lease([{ endpointId: '815', max: 1 }], leaseMs, bounds);
+    expect(batch).toEqual({ leased: [], retry: [] });
+  });
+
+  it('gives a failing endpoint one place', async () => {
+    const endpoint = await webhooks.endpoint(account);
+    for (let each = 0; each < 2; each += 1) await enqueued(endpoint);
     await core.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
-    expect(await webhooks.lease(first, false)).toBeNull();
-    expect(await webhooks.lease(first)).not.toBeNull();
-    expect(await webhooks.lease(second)).toBeNull();
+    expect(await webhooks.lease(endpoint, 2)).toHaveLength(1);
+    expect(await webhooks.lease(endpoint, 2)).toEqual([]);
+    expect(await webhooks.leased.waiting()).toMatchObject([{ isFailing: true }]);
   });
 
   it('holds back the newer state of a plan while an older one is under way', async () => {
     const endpoint = await webhooks.endpoint(account);
     const plan = await webhooks.plan(account);
-    const older = await leased(await webhooks.enqueue(account, endpoint, plan, 1));
+    await webhooks.enqueue(account, endpoint, plan, 1);
+    const older = await leased(endpoint);
     const newer = await webhooks.enqueue(account, endpoint, plan, 2);
-    expect(await webhooks.lease(newer)).toBeNull();
+    expect(await webhooks.lease(endpoint)).toEqual([]);
     await webhooks.leased.recordAttempt(older.lease, attempt, () => failing());
     expect(await webhooks.stateOf(older.delivery.id)).toBe('superseded');
-    expect(await webhooks.lease(newer)).not.toBeNull();
+    await core.database.query(`UPDATE webhook_endpoint SET failing_since = NULL, failed_at = NULL`);
+    expect((await leased(endpoint)).delivery.id).toBe(newer);
     const log = await webhooks.log.page(account, endpoint, { after: null, limit: 10 });
     expect(log.map(({ state, attempts }) => [state, attempts.length])).toEqual([
       ['pending', 0],
@@ -165,7 +226,8 @@ describe('lease', () => {
     await core.transactions.run(
       async (tx) => await webhooks.endpoints.rotateSecret(tx, account, endpoint, Buffer.from('fresh')),
     );
-    const during = await leased(await webhooks.enqueue(account, endpoint, null, 0));
+    await enqueued(endpoint);
+    const during = await leased(endpoint);
     expect([during.endpoint.secretSealed, during.endpoint.previousSecretSealed].map(String)).toEqual([
       'fresh',
       'sealed',
@@ -173,8 +235,50 @@ describe('lease', () => {
     await core.database.query(
       `UPDATE webhook_endpoint SET previous_secret_until = previous_secret_until - interval '24 hours'`,
     );
-    const after = await leased(await webhooks.enqueue(account, endpoint, null, 0));
-    expect(after.endpoint.previousSecretSealed).toBeNull();
+    await enqueued(endpoint);
+    expect((await leased(endpoint)).endpoint.previousSecretSealed).toBeNull();
+  });
+});
+
+describe('recordDelivered', () => {
+  const success = { startedAt: new Date(), durationMs: 12, status: 204, problem: null };
+
+  it('records many successes at once, and leaves out lost leases, failing endpoints and locked rows', async () => {
+    const endpoints = [await webhooks.endpoint(account), await webhooks.endpoint(account)];
+    const [sound = '', failed = ''] = endpoints;
+    for (const endpoint of [sound, sound, sound, failed]) await enqueued(endpoint);
+    const works = [...(await webhooks.lease(sound, 3)), ...(await webhooks.lease(failed))];
+    await core.database.query(
+      `UPDATE webhook_endpoint SET failing_since = now(), failed_at = now() WHERE id = $1`,
+      [failed],
+    );
+    const [first, lost, locked, ofFailing] = works.map(({ lease }) => ({ lease, attempt: success }));
+    if (!first || !lost || !locked || !ofFailing) throw new Error('not leased');
+    const stale = { ...lost, lease: { ...lost.lease, token: '0' } };
+    await core.transactions.run(async (tx) => {
+      await tx.query(`SELECT 1 FROM webhook_delivery WHERE id = $1 FOR UPDATE`, [locked.lease.deliveryId]);
+      const recorded = await webhooks.leased.recordDelivered([first, stale, locked, ofFailing]);
+      expect([...recorded]).toEqual([first.lease.deliveryId]);
+    });
+    expect(await webhooks.log.get(account, sound, first.lease.deliveryId)).toMatchObject({
+      state: 'delivered',
+      attempts: [{ status: 204, durationMs: 12, problem: null }],
+    });
+    expect(await webhooks.stateOf(lost.lease.deliveryId)).toBe('pending');
+    expect([...(await webhooks.leased.recordDelivered([locked]))]).toEqual([locked.lease.deliveryId]);
+  });
+
+  it('leaves a delivery superseded that was superseded meanwhile, with its try in the log', async () => {
+    const endpoint = await webhooks.endpoint(account);
+    const plan = await webhooks.plan(account);
+    const id = await webhooks.enqueue(account, endpoint, plan, 1);
+    const { lease } = await leased(endpoint);
+    await webhooks.enqueue(account, endpoint, plan, 2);
+    await webhooks.leased.recordDelivered([{ lease, attempt: success }]);
+    expect(await webhooks.log.get(account, endpoint, String(id))).toMatchObject({
+      state: 'superseded',
+      attempts: [{ status: 204 }],
+    });
   });
 });
 
@@ -184,10 +288,8 @@ describe('an endpoint that is switched off', () => {
     await core.database.query(`UPDATE account SET contact_email = 'ops@example.com' WHERE id = $1`, [
       account,
     ]);
-    const works = [
-      await leased(await webhooks.enqueue(account, endpoint, null, 0)),
-      await leased(await webhooks.enqueue(account, endpoint, null, 0)),
-    ];
+    for (let each = 0; each < 2; each += 1) await enqueued(endpoint);
+    const works = await webhooks.lease(endpoint, 2);
     const waiting = await webhooks.enqueue(account, endpoint, null, 0);
     for (const { lease } of works) await webhooks.leased.recordAttempt(lease, attempt, () => failing('gone'));
     expect(await webhooks.endpoints.get(account, endpoint)).toMatchObject({
@@ -216,37 +318,6 @@ describe('an endpoint that is switched off', () => {
   });
 });
 
-describe('due', () => {
-  it('goes by accounts in turn, gives each endpoint its places, and puts failing ones last', async () => {
-    const busy = await webhooks.endpoint(account);
-    for (let each = 0; each < 9; each += 1) await webhooks.enqueue(account, busy, null, 0);
-    const dead = await webhooks.endpoint('4712');
-    for (let each = 0; each < 3; each += 1) await webhooks.enqueue('4712', dead, null, 0);
-    await core.database.query(`UPDATE webhook_endpoint SET failing_since = now() WHERE id = $1`, [dead]);
-    const healthy = await webhooks.endpoint('4713');
-    const late = await webhooks.enqueue('4713', healthy, null, 0);
-    const due = await webhooks.leased.due(100, bounds);
-    const endpoints: { id: string; endpoint_id: string }[] = await core.database.query(
-      `SELECT id, endpoint_id FROM webhook_delivery`,
-    );
-    const endpointOf = new Map(endpoints.map((row) => [row.id, row.endpoint_id]));
-    expect(due.map(({ id }) => endpointOf.get(id))).toEqual([busy, healthy, busy, busy, busy, dead]);
-    expect(due[1]?.id).toBe(late);
-  });
-
-  it('leaves out what is not due, not pending, or in somebody’s hands', async () => {
-    const endpoint = await webhooks.endpoint(account);
-    const held = await leased(await webhooks.enqueue(account, endpoint, null, 0));
-    const postponed = await leased(await webhooks.enqueue(account, endpoint, null, 0));
-    await webhooks.leased.postpone(postponed.lease, 60_000);
-    const done = await leased(await webhooks.enqueue(account, endpoint, null, 0));
-    await webhooks.leased.recordAttempt(done.lease, attempt, delivered);
-    expect(await webhooks.leased.due(100, bounds)).toEqual([]);
-    await endLeases();
-    expect(await webhooks.leased.due(100, bounds)).toMatchObject([{ id: held.delivery.id, leaseToken: '1' }]);
-  });
-});
-
 describe('the log', () => {
   it('is read in pages, newest first, by its own account only', async () => {
     const endpoint = await webhooks.endpoint(account);
@@ -261,10 +332,8 @@ describe('the log', () => {
 
   it('is kept for 30 days', async () => {
     const endpoint = await webhooks.endpoint(account);
-    const works = [
-      await leased(await webhooks.enqueue(account, endpoint, null, 0)),
-      await leased(await webhooks.enqueue(account, endpoint, null, 0)),
-    ];
+    for (let each = 0; each < 2; each += 1) await enqueued(endpoint);
+    const works = await webhooks.lease(endpoint, 2);
     for (const { lease } of works) await webhooks.leased.recordAttempt(lease, attempt, delivered);
     await core.database.query(
       `UPDATE webhook_delivery SET finished_at = now() - interval '30 days 1 minute' WHERE id = $1`,

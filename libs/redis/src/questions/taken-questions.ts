@@ -52,10 +52,10 @@ export class TakenQuestions {
   }
 
   /** Rejects while no questions could be taken or answered: a readiness check. */
-  async ping(): Promise<void> {
+  async checkWrites(): Promise<void> {
     if (this.#taking.client.status !== 'ready')
       throw new Error('the connection that takes questions is away');
-    await this.#answering.ping();
+    await this.#answering.checkWrites();
   }
 
   /** Takes no more questions, and waits for those under way no longer than this. */

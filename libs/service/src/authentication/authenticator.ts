@@ -40,7 +40,7 @@ interface Admitted extends CallerIdentity {
 
 const ofEveryUser: readonly Permission[] = ['Full Access'];
 
-const methodsThatRead: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+export const methodsThatRead: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Lets a request in or throws the Problem that says why not: `bad_credentials`, `rate_limited`, `disabled_credentials`,

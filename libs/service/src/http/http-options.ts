@@ -28,6 +28,13 @@ export interface HttpAppOptions {
   /** What the log line of a request tells beyond what it always does. Default: nothing. */
   readonly logOf?: (request: FastifyRequest) => object;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** Called for each request with what handles it, to run that in an AsyncLocalStorage. Default: it is just called. */
+  readonly around?: (handle: () => void) => void;
+  /**
+   * Called for each write once its body is there. Returns what is called when the request has ended, or null when there are
+   * too many writes: then the request is answered 503. Default: all are carried out.
+   */
+  readonly beginWrite?: () => (() => void) | null;
   /** Mutual TLS. Default: plain HTTP, for whatever ends TLS in front of it. */
   readonly tls?: HttpTls;
   /** Largest body that is read, in bytes. Default: `largestBody`. */

@@ -1,6 +1,8 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addressKey } from '../limits/client-address';
+import { methodsThatRead } from '../authentication/authenticator';
 import { AllowedMethods } from './allowed-methods';
 import { securityHeaders } from './answer';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
@@ -15,6 +17,7 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
   refuseRoutesWithoutAccess(instance, authenticator !== undefined);
   instance.decorateRequest('caller', null);
 
+  if (options.around !== undefined) runInside(instance, options.around);
   instance.addHook('onRequest', (request, reply, done) => {
     logWhenAnswered(request, reply, options);
     reply.headers(headersOfAll).header('x-request-id', request.id);
@@ -46,6 +49,8 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     });
   }
 
+  if (options.beginWrite !== undefined) refuseTooManyWrites(instance, options.beginWrite);
+
   instance.addHook('onSend', (_request, reply, _payload, done) => {
     // Fastify adds a charset to every JSON type of its own accord, which RFC 8259 §11 does not define.
     if (String(reply.getHeader('content-type')).startsWith('application/json'))
@@ -53,6 +58,43 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
     // While the process stops, the client's next request belongs to another one.
     if (!instance.server.listening) reply.header('connection', 'close');
     done();
+  });
+}
+
+/** A moment: so many writes are carried out in less than a second. */
+const overloadedRetryAfterS = 1;
+
+function refuseTooManyWrites(
+  instance: FastifyInstance,
+  beginWrite: NonNullable<HttpAppOptions['beginWrite']>,
+): void {
+  instance.addHook('preValidation', (request, reply, done) => {
+    if (methodsThatRead.has(request.method)) return done();
+    const end = beginWrite();
+    if (end === null) {
+      const retryAfterS = overloadedRetryAfterS;
+      return done(
+        new Problem('service_outage', 'The service is overloaded. Please try again.', { retryAfterS }),
+      );
+    }
+    reply.raw.once('close', end);
+    done();
+  });
+}
+
+function runInside(instance: FastifyInstance, around: NonNullable<HttpAppOptions['around']>): void {
+  const scopes = new WeakMap<FastifyRequest, AsyncResource>();
+  instance.addHook('onRequest', (request, _reply, done) =>
+    around(() => {
+      scopes.set(request, new AsyncResource('request'));
+      done();
+    }),
+  );
+  // The body arrives with events of the connection, which are outside.
+  instance.addHook('preValidation', (request, _reply, done) => {
+    const scope = scopes.get(request);
+    if (scope === undefined) done();
+    else scope.runInAsyncScope(done);
   });
 }
 

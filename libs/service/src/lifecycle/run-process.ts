@@ -1,7 +1,7 @@
 import { createLogger, type Logger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { startOperationsServer } from '../operations/operations-server';
-import { Readiness } from '../operations/readiness';
+import { Readiness, type ReadinessOptions } from '../operations/readiness';
 import { type Close, ClosingOrder } from './closing-order';
 import { writePidFile } from './pid-file';
 import type { ProcessConfig } from './process-settings';
@@ -72,9 +72,7 @@ interface StoppableProcess extends RunningProcess {
 
 function describeRunning(name: string, log: Logger): StoppableProcess {
   const closing = new ClosingOrder();
-  const readiness = new Readiness({
-    onFailure: (check, error) => log.warn({ check, err: error }, 'not ready'),
-  });
+  const readiness = new Readiness({ onChange: logReadiness(log) });
   return {
     name,
     log,
@@ -83,6 +81,24 @@ function describeRunning(name: string, log: Logger): StoppableProcess {
     closing,
     opened: (resource, close) => closing.opened(resource, close),
   };
+}
+
+/** One line per change, without the stack: what failed is the service that was checked, not our code. */
+export const logReadiness =
+  (log: Logger): ReadinessOptions['onChange'] =>
+  (check, result, error) => {
+    if (result === 'ok') return log.info({ check }, 'readiness check passed');
+    log.warn(
+      { check, result, error: error === undefined ? undefined : briefly(error) },
+      'readiness check failed',
+    );
+  };
+
+/** An AggregateError of several addresses has no message, but a code. */
+function briefly(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as { readonly code?: unknown };
+  return error.message || (typeof code === 'string' ? code : error.name);
 }
 
 function stopOnSignal({ log, readiness, closing }: StoppableProcess, boundMs: number): void {

@@ -1,4 +1,6 @@
 import { Gauge } from 'prom-client';
+import { logReadiness } from '../lifecycle/run-process';
+import { createLogger } from '../logging/logger';
 import { Metrics } from './metrics';
 import { type OperationsServer, startOperationsServer } from './operations-server';
 import { Readiness } from './readiness';
@@ -106,4 +108,31 @@ it('readiness asks the checks once for all who ask at the same time, and again a
   nowMs += 1_000;
   await readiness.report();
   expect(asked).toBe(2);
+});
+
+it('readiness logs one line without a stack for each change of a check', async () => {
+  const lines: string[] = [];
+  const log = createLogger('spec', 'info', { write: (line) => void lines.push(line) });
+  const readiness = new Readiness({ reuseMs: 0, boundMs: 30, onChange: logReadiness(log) });
+  const refused = new AggregateError([], '') as Error & { code?: string };
+  refused.code = 'ECONNREFUSED';
+  let check: () => Promise<unknown> = async () => await Promise.reject(new Error('OOM command not allowed'));
+  readiness.add('redis', async () => await check());
+  for (let each = 0; each < 3; each += 1) await readiness.report();
+  check = async () => await Promise.reject(refused);
+  await readiness.report();
+  check = async () => await new Promise(() => undefined);
+  for (let each = 0; each < 2; each += 1) await readiness.report();
+  check = async () => await Promise.resolve();
+  for (let each = 0; each < 2; each += 1) await readiness.report();
+  check = async () => await Promise.reject(refused);
+  await readiness.report();
+
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { msg: 'readiness check failed', check: 'redis', result: 'failed', error: 'OOM command not allowed' },
+    { msg: 'readiness check failed', check: 'redis', result: 'timeout' },
+    { msg: 'readiness check passed', check: 'redis' },
+    { msg: 'readiness check failed', check: 'redis', result: 'failed', error: 'ECONNREFUSED' },
+  ]);
+  expect(lines.join('')).not.toContain('stack');
 });

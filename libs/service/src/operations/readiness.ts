@@ -1,10 +1,12 @@
 /** Rejects when what it checks cannot be used. */
 export type ReadinessCheck = () => Promise<unknown>;
 
+export type CheckResult = 'ok' | 'failed' | 'timeout';
+
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: 'starting' | 'running' | 'stopping';
-  readonly checks: Readonly<Record<string, 'ok' | 'failed' | 'timeout'>>;
+  readonly checks: Readonly<Record<string, CheckResult>>;
   /** What has failed although the process is ready: it does part of its work without. Left out when there is none. */
   readonly degraded?: readonly string[];
 }
@@ -21,8 +23,8 @@ export interface ReadinessOptions {
   readonly reuseMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Told why a check failed; the report names only which. */
-  readonly onFailure?: (name: string, error: unknown) => void;
+  /** Called when the result of a check is another one than before; a check is `ok` until it has run. */
+  readonly onChange?: (name: string, result: CheckResult, error?: unknown) => void;
 }
 
 /** Whether this process should get requests now. Not whether it lives: a process whose database is away is alive. */
@@ -30,6 +32,7 @@ export class Readiness {
   readonly #checks = new Map<string, { readonly check: ReadinessCheck; readonly isRequired: boolean }>();
   readonly #options: Required<ReadinessOptions>;
   #state: ReadinessReport['state'] = 'starting';
+  readonly #results = new Map<string, CheckResult>();
   #last: { readonly report: Promise<ReadinessReport>; readonly untilMs: number } | undefined;
 
   constructor(options: ReadinessOptions = {}) {
@@ -37,7 +40,7 @@ export class Readiness {
       boundMs: 2_000,
       reuseMs: 1_000,
       nowMs: () => performance.now(),
-      onFailure: () => undefined,
+      onChange: () => undefined,
       ...options,
     };
   }
@@ -77,23 +80,30 @@ export class Readiness {
     return ready && failed.length > 0 ? { ready, state, degraded: failed, checks } : { ready, state, checks };
   }
 
-  async #run(name: string, check: ReadinessCheck): Promise<'ok' | 'failed' | 'timeout'> {
+  async #run(name: string, check: ReadinessCheck): Promise<CheckResult> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<'timeout'>((resolve) => {
       timer = setTimeout(resolve, this.#options.boundMs, 'timeout');
     });
     try {
-      return await Promise.race([
+      const result = await Promise.race([
         Promise.resolve()
           .then(check)
           .then(() => 'ok' as const),
         tooLate,
       ]);
+      return this.#changeTo(name, result);
     } catch (error) {
-      this.#options.onFailure(name, error);
-      return 'failed';
+      return this.#changeTo(name, 'failed', error);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #changeTo(name: string, result: CheckResult, error?: unknown): CheckResult {
+    const before = this.#results.get(name) ?? 'ok';
+    this.#results.set(name, result);
+    if (result !== before) this.#options.onChange(name, result, error);
+    return result;
   }
 }

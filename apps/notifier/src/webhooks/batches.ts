@@ -1,0 +1,41 @@
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Runs one batch at a time. What comes in meanwhile makes the next batch, so that batches grow with the load, and nothing
+ * waits when there is none.
+ */
+export class Batches<Item, Result> {
+  #waiting: Waiting<Item, Result>[] = [];
+  #isRunning = false;
+
+  /** @param run returns a result for each item, in their order; when it throws, every item of the batch fails with that */
+  constructor(
+    private readonly maxItems: number,
+    private readonly run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  ) {}
+
+  async add(item: Item): Promise<Result> {
+    return await new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (!this.#isRunning) void this.#runAll();
+    });
+  }
+
+  async #runAll(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.maxItems);
+      try {
+        const results = await this.run(batch.map(({ item }) => item));
+        batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#isRunning = false;
+  }
+}

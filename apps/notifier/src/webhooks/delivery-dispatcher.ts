@@ -1,0 +1,270 @@
+import type {
+  DeliveryBounds,
+  LeasedDeliveries,
+  LeasedDelivery,
+  LeaseRequest,
+  WaitingEndpoint,
+} from '@certwright/persistence';
+import { leaseMs, type Sent } from './deliver-webhook';
+import { slowAfterMs } from './bounds';
+import { firstPace, type Pace, paceAfter, paceWhile, type Standing } from './endpoint-pace';
+import { FairQueue } from './fair-queue';
+
+/** Deliveries of endpoints of one standing that are leased in one transaction: each is read with its body. */
+const maxBatch = 64;
+
+/** When another process was leasing for the same account. */
+const retryAfterMs = 20;
+
+/** Deliveries that have given their place up, at most, per place: each is a connection. Endpoints that answer soon are let in up to twice as many. */
+const overduePerPlace = 4;
+
+/** Endpoints whose pace is remembered; the one unused for longest is forgotten first. */
+const maxKnown = 10_000;
+
+export interface DispatcherPorts {
+  readonly deliveries: Pick<LeasedDeliveries, 'waitingAt' | 'lease'>;
+  /** One try; never throws. */
+  readonly send: (leased: LeasedDelivery) => Promise<Sent>;
+  readonly bounds: DeliveryBounds;
+  /** Places: deliveries under way at the same time, those not counted that have been waiting for long. */
+  readonly concurrency: number;
+  /** Told of a round that failed; what it missed comes back with the next sweep. */
+  readonly onError: (error: unknown) => void;
+  /** Monotonic, ms. */
+  readonly nowMs: () => number;
+}
+
+/** Deliveries under way by the standing of their endpoint; those that have been waiting for longer than `slowAfterMs` apart. */
+type Counts = Record<Standing | 'overdue', number>;
+
+interface Endpoint {
+  readonly id: string;
+  readonly accountId: string;
+  pace: Pace;
+  /** Start of each delivery under way, ms, by its id; the oldest first. */
+  readonly underWay: Map<string, number>;
+}
+
+/**
+ * Decides which deliveries this process sends next. Half of the places are for endpoints that answer soon, a quarter for
+ * untested ones, a quarter for those that fail or are slow: none can take the places of the others. A delivery that waits
+ * for its answer for long gives its place up, so that dead endpoints do not hold up one another, nor those that have
+ * recovered. A place that becomes free after a success is filled at once; an endpoint that fails waits for the next sweep.
+ */
+export class DeliveryDispatcher {
+  /** In the order of last use. */
+  readonly #known = new Map<string, Endpoint>();
+  readonly #queues: Readonly<Record<Standing, FairQueue>> = {
+    quick: new FairQueue(),
+    untested: new FairQueue(),
+    doubtful: new FairQueue(),
+  };
+  /** Endpoints with deliveries under way. */
+  readonly #busy = new Set<Endpoint>();
+  readonly #sending = new Set<Promise<void>>();
+  #nudged = new Set<string>();
+  readonly #retried = new Set<string>();
+  #isWanted = false;
+  #isStopped = false;
+  #rounds: Promise<void> | null = null;
+
+  constructor(private readonly ports: DispatcherPorts) {}
+
+  /** Endpoints that the sweep found: the net under every nudge that was lost, and the way back of those that failed. */
+  sweep(waiting: readonly WaitingEndpoint[]): void {
+    for (const endpoint of waiting) this.#enqueue(this.#endpoint(endpoint));
+    this.#wake();
+  }
+
+  /** A delivery that may be due. */
+  nudge(deliveryId: string): void {
+    this.#nudged.add(deliveryId);
+    this.#wake();
+  }
+
+  /**
+   * Seconds that the oldest delivery has been waiting for this platform: one whose endpoint is failing, slow, or tried for
+   * the first time just now, waits for its endpoint.
+   */
+  longestWaitS(waiting: readonly WaitingEndpoint[]): number {
+    const waitsForUs = (endpoint: WaitingEndpoint) => {
+      const known = this.#endpoint(endpoint);
+      const { standing } = this.#paceOf(known);
+      const isTestedNow = standing === 'untested' && known.underWay.size > 0;
+      return !endpoint.isFailing && standing !== 'doubtful' && !isTestedNow;
+    };
+    return waiting.filter(waitsForUs).reduce((longest, { overdueS }) => Math.max(longest, overdueS), 0);
+  }
+
+  /** Starts nothing more, and waits for what is under way. */
+  async close(): Promise<void> {
+    this.#isStopped = true;
+    await this.#rounds;
+    await Promise.all(this.#sending);
+  }
+
+  #wake(): void {
+    this.#isWanted = true;
+    if (this.#isStopped) return;
+    this.#rounds ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      try {
+        await this.#round();
+      } catch (error) {
+        this.ports.onError(error);
+      }
+    }
+    this.#rounds = null;
+  }
+
+  async #round(): Promise<void> {
+    const { deliveries, bounds } = this.ports;
+    if (this.#nudged.size > 0) {
+      const nudged = [...this.#nudged];
+      this.#nudged = new Set();
+      for (const endpoint of await deliveries.waitingAt(nudged)) this.#enqueue(this.#endpoint(endpoint));
+    }
+    const requests = this.#nextRequests();
+    if (requests.length === 0) return;
+    const { leased, retry } = await deliveries.lease(requests, leaseMs, bounds);
+    for (const each of leased) this.#start(each);
+    this.#enqueueFull(requests, leased);
+    // Until there is nothing more to request: a round is bounded, and what it leased may be followed by more.
+    this.#isWanted = true;
+    this.#retryLater(retry);
+  }
+
+  /** Endpoints of which as much was leased as was requested may have more waiting. */
+  #enqueueFull(requests: readonly LeaseRequest[], leased: readonly LeasedDelivery[]): void {
+    const counts = new Map<string, number>();
+    for (const { endpoint } of leased) counts.set(endpoint.id, (counts.get(endpoint.id) ?? 0) + 1);
+    const full = requests.filter(({ endpointId, max }) => counts.get(endpointId) === max);
+    this.#enqueueAll(full.map(({ endpointId }) => endpointId));
+  }
+
+  #enqueueAll(endpointIds: readonly string[]): void {
+    for (const id of endpointIds) {
+      const endpoint = this.#known.get(id);
+      if (endpoint !== undefined) this.#enqueue(endpoint);
+    }
+  }
+
+  #retryLater(endpointIds: readonly string[]): void {
+    if (endpointIds.length === 0) return;
+    if (this.#retried.size === 0) {
+      setTimeout(() => {
+        this.#enqueueAll([...this.#retried]);
+        this.#retried.clear();
+        this.#wake();
+      }, retryAfterMs).unref();
+    }
+    for (const id of endpointIds) this.#retried.add(id);
+  }
+
+  #nextRequests(): LeaseRequest[] {
+    const taken = new Map<string, number>();
+    const counts = this.#counts();
+    for (const standing of ['quick', 'untested', 'doubtful'] as const) {
+      const queue = this.#queues[standing];
+      for (let left = Math.min(maxBatch - sum(taken.values()), this.#room(standing, counts)); left > 0;) {
+        const id = queue.next();
+        if (id === undefined) break;
+        const endpoint = this.#known.get(id);
+        if (endpoint === undefined) continue;
+        const pace = this.#paceOf(endpoint);
+        if (pace.standing !== standing) {
+          this.#queues[pace.standing].add(endpoint.accountId, id);
+          continue;
+        }
+        const own = (taken.get(id) ?? 0) + 1;
+        if (endpoint.underWay.size + own > pace.places) continue;
+        taken.set(id, own);
+        counts[standing] += 1;
+        left -= 1;
+        queue.add(endpoint.accountId, id);
+      }
+    }
+    return [...taken].map(([endpointId, max]) => ({ endpointId, max }));
+  }
+
+  #counts(): Counts {
+    const counts = { quick: 0, untested: 0, doubtful: 0, overdue: 0 };
+    const overdueSinceMs = this.ports.nowMs() - slowAfterMs;
+    for (const endpoint of this.#busy) {
+      const { standing } = this.#paceOf(endpoint);
+      for (const startedMs of endpoint.underWay.values()) {
+        counts[startedMs <= overdueSinceMs ? 'overdue' : standing] += 1;
+      }
+    }
+    return counts;
+  }
+
+  #room(standing: Standing, counts: Counts): number {
+    const { concurrency } = this.ports;
+    const isQuick = standing === 'quick';
+    const maxOverdue = (isQuick ? 2 : 1) * overduePerPlace * concurrency;
+    if (counts.overdue >= maxOverdue) return 0;
+    return Math.floor(concurrency / (isQuick ? 2 : 4)) - counts[standing];
+  }
+
+  #start(leased: LeasedDelivery): void {
+    const { id: deliveryId, accountId } = leased.delivery;
+    const endpoint = this.#endpoint({ endpointId: leased.endpoint.id, accountId, isFailing: false });
+    endpoint.underWay.set(deliveryId, this.ports.nowMs());
+    this.#busy.add(endpoint);
+    const sending = this.ports.send(leased).then((sent) => {
+      this.#sending.delete(sending);
+      endpoint.underWay.delete(deliveryId);
+      if (endpoint.underWay.size === 0) this.#busy.delete(endpoint);
+      this.#finish(endpoint, sent);
+    });
+    this.#sending.add(sending);
+  }
+
+  #finish(endpoint: Endpoint, sent: Sent): void {
+    if (sent === null) return;
+    endpoint.pace = paceAfter(endpoint.pace, sent);
+    if (!sent.isDelivered) return;
+    this.#enqueue(endpoint);
+    this.#wake();
+  }
+
+  #paceOf({ pace, underWay }: Endpoint): Pace {
+    const [oldestMs] = underWay.values();
+    return oldestMs === undefined ? pace : paceWhile(pace, this.ports.nowMs() - oldestMs);
+  }
+
+  #enqueue(endpoint: Endpoint): void {
+    this.#queues[this.#paceOf(endpoint).standing].add(endpoint.accountId, endpoint.id);
+  }
+
+  #endpoint({
+    endpointId: id,
+    accountId,
+    isFailing,
+  }: Pick<WaitingEndpoint, 'endpointId' | 'accountId' | 'isFailing'>): Endpoint {
+    const endpoint = this.#known.get(id) ?? {
+      id,
+      accountId,
+      pace: firstPace(isFailing),
+      underWay: new Map<string, number>(),
+    };
+    this.#known.delete(id);
+    this.#known.set(id, endpoint);
+    if (this.#known.size > maxKnown) this.#forgetOne();
+    return endpoint;
+  }
+
+  #forgetOne(): void {
+    for (const [id, { underWay }] of this.#known) {
+      if (underWay.size > 0) continue;
+      this.#known.delete(id);
+      return;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** However little time is left, a statement gets this long, ms: also the ROLLBACK of a request whose time is over. */
+const minLeftMs = 300;
+
+/** How long one request may wait for the database in total. Waits of several statements at the same time count once. */
+export class DatabaseTime {
+  #spentMs = 0;
+  #waits = 0;
+  #sinceMs = 0;
+  #places: Places | null = null;
+  #placesHeld = 0;
+
+  constructor(private readonly maxMs: number) {}
+
+  get leftMs(): number {
+    const runningMs = this.#waits > 0 ? performance.now() - this.#sinceMs : 0;
+    return Math.max(minLeftMs, this.maxMs - this.#spentMs - runningMs);
+  }
+
+  /** Counts from now on. @returns ends it; further calls do nothing */
+  wait(): () => void {
+    if (this.#waits === 0) this.#sinceMs = performance.now();
+    this.#waits += 1;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#waits -= 1;
+      if (this.#waits === 0) this.#spentMs += performance.now() - this.#sinceMs;
+    };
+  }
+
+  /** From now on the request takes a place for its connection. */
+  takePlacesOf(places: Places): void {
+    this.#places = places;
+  }
+
+  /**
+   * @param granted called at once for a request that takes no places, and for one that has a place already: waiting for
+   *   another one might be waiting for itself
+   */
+  takePlace(granted: (giveBack: () => void) => void): void {
+    if (this.#places === null || this.#placesHeld > 0) return granted(() => undefined);
+    this.#places.take((giveBack) => {
+      this.#placesHeld += 1;
+      let isHeld = true;
+      granted(() => {
+        if (isHeld) this.#placesHeld -= 1;
+        isHeld = false;
+        giveBack();
+      });
+    });
+  }
+}
+
+/** A limited number of connections. */
+export interface Places {
+  /** @param granted called once there is a place, with what gives it back */
+  take(granted: (giveBack: () => void) => void): void;
+}
+
+const current = new AsyncLocalStorage<DatabaseTime | null>();
+
+/**
+ * Everything that `work` starts may wait for the database this long in total: for a connection, and for the answers to
+ * its statements. Then the statement under way is canceled and fails as when the database is unavailable.
+ */
+export function withinDatabaseTime<T>(maxMs: number, work: () => T): T {
+  return current.run(new DatabaseTime(maxMs), work);
+}
+
+/** For work that a request starts on behalf of others, and that outlives it. */
+export function withoutDatabaseTime<T>(work: () => T): T {
+  return current.run(null, work);
+}
+
+export function currentDatabaseTime(): DatabaseTime | null {
+  return current.getStore() ?? null;
+}

@@ -1,0 +1,59 @@
+import { currentDatabaseTime } from './database-time';
+
+/** Writes that may wait for each connection: what takes them a few hundred milliseconds. More would only wait longer. */
+const waitingPerConnection = 4;
+
+/**
+ * The share of the pool that writes may use at the same time, so that reads find a connection however many writes there
+ * are. Writes that wait are bounded too: further ones are refused before anything is spent on them.
+ */
+export class WriteConnections {
+  #free: number;
+  readonly #queue: (() => void)[] = [];
+  /** Writes that have not had a connection yet. */
+  #waiting = 0;
+
+  constructor(private readonly connections: number) {
+    this.#free = connections;
+  }
+
+  /**
+   * Makes the current request a write (see `withinDatabaseTime`).
+   *
+   * @returns to be called when the request has ended; null when too many writes are waiting: refuse the request
+   */
+  begin(): (() => void) | null {
+    if (this.#waiting >= this.connections * waitingPerConnection) return null;
+    this.#waiting += 1;
+    const endWaiting = once(() => (this.#waiting -= 1));
+    currentDatabaseTime()?.takePlacesOf({
+      take: (granted) =>
+        this.#take(() => {
+          endWaiting();
+          granted(once(() => this.#giveBack()));
+        }),
+    });
+    return endWaiting;
+  }
+
+  #take(granted: () => void): void {
+    if (this.#free === 0) return void this.#queue.push(granted);
+    this.#free -= 1;
+    granted();
+  }
+
+  #giveBack(): void {
+    const next = this.#queue.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}
+
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    work();
+  };
+}

@@ -1,0 +1,50 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { eventually } from '@certwright/testing';
+import { type SampleApi, sampleKeys, startSampleApi } from '../testing/sample-api';
+import { exchange, parseAnswer, request } from '../testing/wire';
+
+const store = new AsyncLocalStorage<number>();
+const begun: (number | undefined)[] = [];
+let requests = 0;
+let isFull = false;
+let ended = 0;
+
+let api: SampleApi;
+beforeAll(async () => {
+  api = await startSampleApi({
+    around: (handle) => store.run((requests += 1), handle),
+    beginWrite: () => {
+      if (isFull) return null;
+      begun.push(store.getStore());
+      return () => (ended += 1);
+    },
+  });
+});
+afterAll(async () => await api.app.close());
+beforeEach(() => {
+  [requests, ended, isFull, begun.length] = [0, 0, false, 0];
+});
+
+const bearer = `Authorization: Bearer ${sampleKeys.owner}`;
+
+describe('a write', () => {
+  it('runs in the scope of its request also after its body has arrived in pieces, and is ended with it', async () => {
+    const whole = request('POST /echo', ['Content-Type: application/json'], '{"name":"a"}');
+    const answer = parseAnswer(await exchange(api.port, whole.subarray(0, -5), whole.subarray(-5)));
+    expect(answer.status).toBe(200);
+    expect(begun).toEqual([1]);
+    await eventually(() => expect(ended).toBe(1));
+  });
+
+  it('is answered 503 with Retry-After when there are too many, while a read is answered', async () => {
+    isFull = true;
+    for (const line of ['POST /echo', 'DELETE /orders/example.com']) {
+      const refused = parseAnswer(await exchange(api.port, request(line, [bearer])));
+      expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+      expect(JSON.parse(refused.body)).toMatchObject({ code: 'service_outage' });
+    }
+    const read = await exchange(api.port, request('GET /orders/example.com', [bearer]));
+    expect(parseAnswer(read).status).toBe(200);
+    expect([begun, ended]).toEqual([[], 0]);
+  });
+});
