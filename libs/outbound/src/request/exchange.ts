@@ -10,9 +10,14 @@ export interface HttpQuestion {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly maxResponseBytes: number;
-  /** Takes the body of a 200 piece by piece, which is not kept then. What it throws ends the request. */
-  readonly onBody?: ((piece: Buffer) => void) | undefined;
+  readonly onBody?: OnBody | undefined;
 }
+
+/**
+ * Takes the body of a 200 piece by piece, which is not kept then. Nothing more is read while it returns a promise that is pending.
+ * What it throws, or rejects with, ends the request.
+ */
+export type OnBody = (piece: Buffer, headers: IncomingHttpHeaders) => void | Promise<void>;
 
 export interface HttpAnswer {
   readonly status: number;
@@ -90,20 +95,30 @@ function collect(
     resolve({ status, headers, body: Buffer.concat(chunks), truncated });
   response.on('error', fail);
   if (redirects.includes(status)) return done(false);
-  const take = status === 200 && onBody !== undefined ? onBody : (piece: Buffer) => void chunks.push(piece);
+  const take: OnBody =
+    status === 200 && onBody !== undefined ? onBody : (piece: Buffer) => void chunks.push(piece);
+  // Nothing that still comes is wanted.
+  const stop = (): void => void response.pause().removeAllListeners('data');
+  const refused = (error: unknown): void => {
+    stop();
+    reject(error);
+  };
   response.on('data', (chunk: Buffer) => {
     const isTooMuch = size + chunk.length > maxBytes;
+    const goOn = (): void => {
+      if (!isTooMuch) return void response.resume();
+      stop();
+      done(true);
+    };
     try {
-      take(isTooMuch ? chunk.subarray(0, maxBytes - size) : chunk);
+      const taking = take(isTooMuch ? chunk.subarray(0, maxBytes - size) : chunk, headers);
+      size += chunk.length;
+      if (!(taking instanceof Promise)) return isTooMuch ? goOn() : undefined;
+      response.pause();
+      taking.then(goOn, refused);
     } catch (error) {
-      response.pause().removeAllListeners('data');
-      return reject(error);
+      refused(error);
     }
-    size += chunk.length;
-    if (!isTooMuch) return;
-    // Nothing that still comes is wanted.
-    response.pause().removeAllListeners('data');
-    done(true);
   });
   response.on('end', () => done(false));
 }
