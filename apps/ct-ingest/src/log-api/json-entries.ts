@@ -1,4 +1,5 @@
 import { KnownChains, readLeafText } from '@certwright/ct';
+import { Pieces } from '@certwright/outbound';
 import { CompactJson } from './compact-json';
 import { fetchedEntry } from './fetched-entry';
 import { JsonEntry } from './json-entry';
@@ -57,7 +58,9 @@ export interface JsonEntriesOptions extends StreamedBounds {
 export class JsonEntries {
   private readonly held = new HeldEntries();
   private expecting: Expecting = 'answer';
-  private carried: Buffer | null = null;
+  /** An entry that is not whole yet. */
+  private readonly carried = new Pieces();
+  private lookedAtBytes = 0;
   private entry: JsonEntry | null = null;
   private name = '';
   private isEscaped = false;
@@ -78,21 +81,20 @@ export class JsonEntries {
 
   /** Of memory, for the entry that is not whole yet. */
   get bytesUnderWay(): number {
-    return (this.carried?.length ?? 0) + (this.entry?.bytes ?? 0);
+    return this.carried.length + (this.entry?.bytes ?? 0);
   }
 
   /** @throws EnoughEntries; EntryIsLong; LogUnavailable for what is no such answer */
   take(piece: Buffer): void {
-    const bytes = this.carried === null ? piece : Buffer.concat([this.carried, piece]);
-    this.carried = null;
-    this.read(bytes, true);
+    if (this.carried.length === 0) return this.read(piece, true);
+    this.carried.push(piece);
+    // However small the pieces are, what is carried is looked at a few times only.
+    if (this.carried.length >= 2 * this.lookedAtBytes) this.read(this.carried.take(), true);
   }
 
   /** No more comes. @throws as `take` */
   end(): void {
-    const last = this.carried;
-    this.carried = null;
-    if (last !== null) this.read(last, false);
+    if (this.carried.length > 0) this.read(this.carried.take(), false);
     if (this.expecting !== 'nothing') throw new LogUnavailable(notJson);
     if (this.entries.length === 0) throw new LogUnavailable('The log answered get-entries without entries.');
   }
@@ -124,7 +126,8 @@ export class JsonEntries {
       const { maxEntry } = this.options;
       if (!json.isCut || bytes.length - at > Math.min(maxEntry, maxCarried)) return at;
       // A copy: what was read is not held for what is left over.
-      this.carried = Buffer.from(bytes.subarray(at));
+      this.carried.push(Buffer.from(bytes.subarray(at)));
+      this.lookedAtBytes = bytes.length - at;
       return null;
     }
     if (json.at - at > this.options.maxEntry) throw new EntryIsLong();

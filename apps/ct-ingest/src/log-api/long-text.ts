@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Pieces } from '@certwright/outbound';
 import { LogUnavailable } from './log-faults';
 
 const backslash = '\\'.charCodeAt(0);
@@ -66,8 +67,7 @@ export class Base64Text {
 /** Keeps octets up to a bound; of more, none, or their beginning. */
 export class KeptOctets implements Octets {
   length = 0;
-  kept = 0;
-  private pieces: Buffer[] = [];
+  private readonly pieces = new Pieces();
 
   /**
    * @param maxKept how many are kept as long as there are no more
@@ -85,8 +85,13 @@ export class KeptOctets implements Octets {
     this.length += octets.length;
     if (this.length > this.max)
       throw new LogUnavailable('An entry of the log is longer than an entry can be.');
-    if (!this.isTooLong || this.kept < this.beginning) this.keep(octets);
+    if (!this.isTooLong || this.kept < this.beginning) this.pieces.push(octets);
     if (this.isTooLong) this.cut();
+  }
+
+  /** In memory. */
+  get kept(): number {
+    return this.pieces.length;
   }
 
   /** There are, or will be, more than are kept. */
@@ -102,23 +107,14 @@ export class KeptOctets implements Octets {
 
   /** All, or the beginning. */
   get octets(): Buffer {
-    const [first] = this.pieces;
-    const octets =
-      this.pieces.length === 1 && first !== undefined ? first : Buffer.concat(this.pieces, this.kept);
-    this.pieces = [octets];
+    const octets = this.pieces.take();
+    this.pieces.push(octets);
     return octets;
   }
 
-  private keep(octets: Buffer): void {
-    this.pieces.push(octets);
-    this.kept += octets.length;
-  }
-
   private cut(): void {
-    if (this.kept <= this.beginning) return;
-    const octets = Buffer.from(this.octets.subarray(0, this.beginning));
-    this.pieces = [octets];
-    this.kept = octets.length;
+    if (this.kept > this.beginning)
+      this.pieces.push(Buffer.from(this.pieces.take().subarray(0, this.beginning)));
   }
 }
 

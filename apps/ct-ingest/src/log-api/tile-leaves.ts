@@ -1,4 +1,5 @@
 import { readDataTile, tileWidth } from '@certwright/ct';
+import { Pieces } from '@certwright/outbound';
 import { fetchedEntry, hugeEntry, keptOfOdd, longestIndexed, merkleTreeLeafHead } from './fetched-entry';
 import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
@@ -26,8 +27,7 @@ const beforeLeaf = Buffer.concat([Buffer.from([0]), merkleTreeLeafHead]);
  */
 export class TileLeaves {
   private readonly held = new HeldEntries();
-  private pieces: Buffer[] = [];
-  private octets = 0;
+  private readonly pieces = new Pieces();
   private wanted = 1;
   private next: number;
   private huge: HugeLeaf | null = null;
@@ -48,9 +48,8 @@ export class TileLeaves {
   /** @throws EnoughEntries; EntryIsLong; LogUnavailable for what is no tile */
   take(piece: Buffer): void {
     this.pieces.push(piece);
-    this.octets += piece.length;
-    if (this.octets < this.wanted && this.huge === null) return;
-    const bytes = this.pieces.length === 1 ? piece : Buffer.concat(this.pieces);
+    if (this.pieces.length < this.wanted && this.huge === null) return;
+    const bytes = this.pieces.take();
     let at = 0;
     while (at < bytes.length) {
       if (this.huge === null) {
@@ -70,9 +69,8 @@ export class TileLeaves {
       }
     }
     // A copy: what was read is not held for what is left over.
-    this.pieces = at === bytes.length ? [] : [at === 0 ? bytes : Buffer.from(bytes.subarray(at))];
-    this.octets = bytes.length - at;
-    if (this.octets === 0) this.wanted = 1;
+    if (at === bytes.length) this.wanted = 1;
+    else this.pieces.push(at === 0 ? bytes : Buffer.from(bytes.subarray(at)));
   }
 
   private leaf(leaf: Buffer): void {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
 import type { Deadline } from './deadline';
 import { exchangeFault, longestHeader } from './fault-words';
+import { Pieces } from './pieces';
 
 export interface HttpQuestion {
   readonly method: string;
@@ -28,6 +29,9 @@ export interface HttpAnswer {
   /** The body was longer than `maxResponseBytes`; `body` holds its beginning. */
   readonly truncated: boolean;
 }
+
+/** Where a body is taken piece by piece, that of a status other than 200 is kept, bytes. */
+const maxOtherBody = 65_536;
 
 /** RFC 9110 §15.2: a 103 or two are usual, an endless row of 1xx is not. */
 const mostInterimAnswers = 8;
@@ -83,20 +87,22 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 function collect(
   response: IncomingMessage,
-  { maxResponseBytes: maxBytes, onBody }: HttpQuestion,
+  { maxResponseBytes, onBody }: HttpQuestion,
   resolve: (answer: HttpAnswer) => void,
   fail: (error: unknown) => void,
   reject: (error: unknown) => void,
 ): void {
   const { statusCode: status = 0, headers } = response;
-  const chunks: Buffer[] = [];
+  const pieces = new Pieces();
   let size = 0;
-  const done = (truncated: boolean): void =>
-    resolve({ status, headers, body: Buffer.concat(chunks), truncated });
+  let taken = Promise.resolve();
+  const done = (truncated: boolean): void => resolve({ status, headers, body: pieces.take(), truncated });
   response.on('error', fail);
   if (redirects.includes(status)) return done(false);
-  const take: OnBody =
-    status === 200 && onBody !== undefined ? onBody : (piece: Buffer) => void chunks.push(piece);
+  const isTaken = status === 200 && onBody !== undefined;
+  const take: OnBody = isTaken ? onBody : (piece: Buffer) => void pieces.push(piece);
+  const maxBytes =
+    isTaken || onBody === undefined ? maxResponseBytes : Math.min(maxResponseBytes, maxOtherBody);
   // Nothing that still comes is wanted.
   const stop = (): void => void response.pause().removeAllListeners('data');
   const refused = (error: unknown): void => {
@@ -115,12 +121,13 @@ function collect(
       size += chunk.length;
       if (!(taking instanceof Promise)) return isTooMuch ? goOn() : undefined;
       response.pause();
-      taking.then(goOn, refused);
+      taken = taking.then(goOn, refused);
     } catch (error) {
       refused(error);
     }
   });
-  response.on('end', () => done(false));
+  // The last piece may not be taken yet.
+  response.on('end', () => void taken.then(() => done(false)));
 }
 
 function limitOctets(socket: Socket, most: number, fail: (error: unknown) => void): void {
