@@ -70,23 +70,22 @@ export class LogRequests {
     const { pace, timeoutMs, minAnswerRate } = this.options;
     await pace.turn(signal);
     const rate = new AnswerRate(minAnswerRate, timeoutMs);
-    let unpacking: Unpacking | null = null;
+    const unpacking = new Unpacking(take, maxBytes);
     const onBody = (piece: Buffer, headers: IncomingHttpHeaders) => {
       rate.received(piece.length);
-      if (headers['content-encoding'] !== 'gzip') return take(piece);
-      unpacking ??= new Unpacking(take, maxBytes);
-      return unpacking.write(piece);
+      return headers['content-encoding'] === 'gzip' ? unpacking.write(piece) : take(piece);
     };
     try {
       const answer = await this.request({
         ...{ url, onBody, maxResponseBytes: maxBytes, timeoutMs: timeoutMs * maxTimeouts },
         signal: AbortSignal.any([signal, rate.signal]),
       });
-      if (this.accepted(answer, url) === null) return false;
-      await (unpacking as Unpacking | null)?.end();
-      return true;
+      const accepted = this.accepted(answer, url);
+      if (accepted?.encoding === 'gzip') await unpacking.end();
+      return accepted !== null;
     } finally {
       rate.end();
+      unpacking.close();
     }
   }
 

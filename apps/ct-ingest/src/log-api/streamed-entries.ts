@@ -13,6 +13,9 @@ export interface StreamedBounds {
   readonly maxEntry: number;
 }
 
+/** Bytes of memory that an entry takes beside its octets. */
+const besideOctets = 1_024;
+
 /** Entries that are held, and how many bytes of memory they take, about. */
 export class HeldEntries {
   readonly entries: FetchedEntry[] = [];
@@ -27,12 +30,13 @@ export class HeldEntries {
   }
 
   private bytesOf(fetched: FetchedEntry): number {
-    if (fetched.kind === 'odd') return fetched.leaf.length;
+    if (fetched.kind === 'odd') return fetched.leaf.length + besideOctets;
     const { timestampedEntry, chain, ...entry } = fetched.entry;
     // Entries share the chains that are known.
     const isShared = this.chains.has(chain.bytes);
     this.chains.add(chain.bytes);
     const precertificate = entry.type === 'precertificate' ? entry.precertificateDer.length : 0;
-    return timestampedEntry.length + precertificate + (isShared ? 0 : chain.bytes.length);
+    const octets = timestampedEntry.length + precertificate + (isShared ? 0 : chain.bytes.length);
+    return octets + besideOctets;
   }
 }

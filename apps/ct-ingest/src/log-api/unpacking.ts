@@ -34,6 +34,11 @@ export class Unpacking {
     await Promise.race([this.failed, ended]);
   }
 
+  /** Must be called, or its memory is held for a while. */
+  close(): void {
+    this.gunzip.destroy();
+  }
+
   private unpacked(piece: Buffer): void {
     if (this.gunzip.destroyed) return;
     try {

@@ -62,7 +62,8 @@ it('a log that is ingested now and then, later and later behind its head, has an
       dueAt: new Date(startMs + minutes * minute),
     });
   const { alarms } = await watched(rowAt);
-  expect(alarms).toEqual([expect.stringMatching(/^lags at 1\d$/)]);
+  expect(alarms[0]).toMatch(/^lags at 1\d$/);
+  expect(alarms.at(-1)).toMatch(/^lags/);
 });
 
 it.each([
