@@ -31,12 +31,12 @@ const faults = {
   huge: null,
 };
 
-process.on('message', async ({ healthy, faulty, kinds, entries }) => {
+process.on('message', async ({ healthy, faulty, kinds, entries, page }) => {
   const listed = { rfc6962: [], static: [] };
   const open = async (kind, description, submissions) => {
     const log = await FakeLog.open(kind, submissions);
     listed[kind].push(log.listed({ description }));
-    log.page = 512;
+    log.page = page;
     return log;
   };
   for (let nth = 0; nth < healthy; nth += 1)

@@ -17,6 +17,7 @@ const { values: options } = parseArgs({
     kinds: { type: 'string', default: 'endless,drip,stall,part,huge' },
     entries: { type: 'string', default: '6000' },
     seconds: { type: 'string', default: '60' },
+    page: { type: 'string', default: '512' },
     limit: { type: 'string', default: '512' },
     rate: { type: 'string', default: '5' },
     rounds: { type: 'string', default: 'alone,beside' },
@@ -24,7 +25,7 @@ const { values: options } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 });
-const { healthy, faulty, entries, seconds, limit } = Object.fromEntries(
+const { healthy, faulty, entries, page, seconds, limit } = Object.fromEntries(
   Object.entries(options).map(([name, value]) => [name, Number(value)]),
 );
 const mebibyte = 1_048_576;
@@ -44,7 +45,7 @@ async function measured(round) {
   const index = await indexDatabase();
   const logs = fork(path.join(import.meta.dirname, 'faulty-logs-served.mjs'), [], { stdio: 'inherit' });
   try {
-    logs.send({ healthy, faulty: round === 'alone' ? 0 : faulty, kinds: options.kinds.split(','), entries });
+    logs.send({ healthy, faulty: round === 'alone' ? 0 : faulty, kinds: options.kinds.split(','), entries, page });
     const list = await new Promise((resolve) => logs.once('message', resolve));
     const file = path.join(folder, 'list.json');
     writeFileSync(file, JSON.stringify(list));
