@@ -45,7 +45,13 @@ async function measured(round) {
   const index = await indexDatabase();
   const logs = fork(path.join(import.meta.dirname, 'faulty-logs-served.mjs'), [], { stdio: 'inherit' });
   try {
-    logs.send({ healthy, faulty: round === 'alone' ? 0 : faulty, kinds: options.kinds.split(','), entries, page });
+    logs.send({
+      healthy,
+      faulty: round === 'alone' ? 0 : faulty,
+      kinds: options.kinds.split(','),
+      entries,
+      page,
+    });
     const list = await new Promise((resolve) => logs.once('message', resolve));
     const file = path.join(folder, 'list.json');
     writeFileSync(file, JSON.stringify(list));
