@@ -53,7 +53,8 @@ export const settings = defineSettings({
     default: ['beginning'],
   }),
   FOLLOW_CONCURRENCY: integer({
-    meaning: 'Logs that this process follows at the same time; more of them take turns',
+    meaning:
+      'Logs that this process follows at the same time, as far as MEMORY_LIMIT has room for them; more of them take turns. Up to 8 that are slow or have failed are followed besides',
     unit: 'logs',
     min: 1,
     max: 200,
@@ -95,10 +96,18 @@ export const settings = defineSettings({
   }),
   REQUEST_TIMEOUT: durationMs({
     meaning:
-      'How long a log may take for one answer, from the look-up to the last octet; ten times that for a huge entry',
+      'How long a log may take for one answer, from the look-up to the last octet; for entries, until their first octet, and ten times that for all of them',
     minMs: 100,
     maxMs: 600_000,
     default: 30_000,
+  }),
+  MIN_ANSWER_RATE: integer({
+    meaning:
+      'How fast entries must come, over each 10 seconds; a slower answer is cut off, and its log rests as after every failure',
+    unit: 'bytes per second',
+    min: 1,
+    max: 100_000_000,
+    default: 16_384,
   }),
   STALE_HEAD_PATIENCE: durationMs({
     meaning:
@@ -112,7 +121,8 @@ export const settings = defineSettings({
     default: null,
   }),
   MEMORY_LIMIT: integer({
-    meaning: 'What the process takes at most, whatever logs send; fetches wait when it is used up',
+    meaning:
+      'What the process takes at most, whatever logs send, with its threads: the limit of its container. Each log that is followed has a share of it',
     unit: 'MiB',
     min: 384,
     max: 65_536,

@@ -186,21 +186,21 @@ it('follows a log that the list names later, leaves one that it names no more, a
   expect((await child.stop()).code).toBe(0);
 });
 
-it('keeps within its memory whatever logs send: entries of 16 MB, one after another', async () => {
-  for (const kind of ['rfc6962', 'static'] as const) {
+it('keeps within its memory whatever logs send: entries of 16 MB of several logs at once', async () => {
+  // The same octets again and again: this process has memory of its own to care for.
+  const huge = forgePair(5_000, { padding: 16_000_000 }).precertificate;
+  for (const kind of ['rfc6962', 'rfc6962', 'rfc6962', 'rfc6962', 'rfc6962', 'static'] as const) {
     const log = await opened(kind, 10);
-    const huge = forgePair(5_000, { padding: 16_000_000 }).precertificate;
-    // The same octets again and again: this process has memory of its own to care for.
     log.add(Array.from({ length: 3 }, () => huge));
     log.gzip = false;
     log.add(forgeMany(10, 5));
   }
-  const child = await startIngest({ MEMORY_LIMIT: '512', LEASE_TIME: '20s' });
+  const child = await startIngest({ MEMORY_LIMIT: '384', LEASE_TIME: '20s' });
   await arrived();
   const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-  expect(Number(peak) / 1_024).toBeLessThan(512);
+  expect(Number(peak) / 1_024).toBeLessThan(384);
   expect(await ingest.rows('ct_issuance')).toBe(10);
-  expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(['3', '3']);
+  expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(logs.map(() => '3'));
 });
 
 it('does not start with settings that do not hold', async () => {

@@ -86,18 +86,25 @@ export function observeLogs({ log: lines, metrics: { registry } }: RunningProces
     const gauge = new Gauge({ name: `certwright_ct_log_${name}`, help, labelNames, registers: [registry] });
     return { gauge, of };
   });
+  const late = new Gauge({
+    name: 'certwright_ct_log_late_seconds',
+    help: 'How long entries have been signed that are not ingested, or the head could not be fetched, since this process watches',
+    ...{ labelNames, registers: [registry] },
+  });
   return {
-    seen: (logs) => {
-      for (const { gauge, of } of registered) {
-        gauge.reset();
-        for (const log of logs) if (log.enabled) gauge.set({ log: log.description }, of(log));
+    seen: (logs, lateMs) => {
+      for (const { gauge } of registered) gauge.reset();
+      late.reset();
+      for (const log of logs.filter(({ enabled }) => enabled)) {
+        for (const { gauge, of } of registered) gauge.set({ log: log.description }, of(log));
+        late.set({ log: log.description }, (lateMs.get(log.id) ?? 0) / 1_000);
       }
     },
-    lags: (log) =>
-      lines.error(
-        { ...nameOf(log), alarm: 'log_lags', backlog: backlog(log), problem: log.lastError },
-        'ALARM: log lags behind its maximum merge delay',
-      ),
+    lags: (log, lateMs) => {
+      const [late_s, problem] = [Math.round(lateMs / 1_000), log.lastError];
+      const facts = { ...nameOf(log), alarm: 'log_lags', backlog: backlog(log), late_s, problem };
+      lines.error(facts, 'ALARM: log lags');
+    },
     caughtUp: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_lags' }, 'log no longer lags'),
   };
 }

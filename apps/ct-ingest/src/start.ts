@@ -11,7 +11,7 @@ import { merging } from './housekeeping/merging';
 import { fetchLogList } from './log-list/fetch-log-list';
 import { WantedLogs } from './log-list/followed-logs';
 import { KeepLogList } from './log-list/keep-log-list';
-import { memoryShares } from './memory/memory-shares';
+import { type MemoryShares, memoryShares } from './memory/memory-shares';
 import { observeFollowing, observeList, observeLogs } from './observe';
 import { asTheyAre, type BodyPacker } from './packing/body-packer';
 import { PackingThreads } from './packing/packing-threads';
@@ -33,6 +33,9 @@ const silentMs = statementTimeoutMs + 10_000;
 
 const afterErrorMs = 5_000;
 
+/** Logs that are followed beside those that FOLLOW_CONCURRENCY counts, since they are slow or have failed. */
+const maxPlacesAside = 8;
+
 export async function start(config: Config, running: RunningProcess): Promise<void> {
   const database = await openDatabase(config, running);
   await ensurePartitions(database, new Date());
@@ -46,9 +49,11 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const scope = await indexedScope(config, running);
   await startRounds(config, running, database, logs, { guard, userAgent });
   await startRevocations(config, running, database, { guard, userAgent });
+  const shares = sharesOf(config);
   const follow = new FollowLog({
     ...{ logs, events: observeFollowing(running), random: Math.random },
-    apiOf: apisOf(config, guard, userAgent),
+    apiOf: apisOf(config, guard, userAgent, shares),
+    maxBatch: shares.batch,
     reading: {
       issuers: new Issuers(),
       recent: new RecentIssuances(recentIssuances),
@@ -63,11 +68,15 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
     pollIntervalMs: config.POLL_INTERVAL,
     stalePatienceMs: config.STALE_HEAD_PATIENCE,
   });
+  const placesAside = Math.min(maxPlacesAside, Math.ceil(shares.logs / 2));
   const places = {
-    places: config.FOLLOW_CONCURRENCY,
+    places: Math.max(1, shares.logs - placesAside),
+    placesAside,
     leaseMs: config.LEASE_TIME,
     pollMs: config.POLL_INTERVAL,
   };
+  if (places.places < config.FOLLOW_CONCURRENCY)
+    running.log.warn({ logs_at_a_time: places.places }, 'MEMORY_LIMIT is too low for FOLLOW_CONCURRENCY');
   const onError = (error: unknown) => running.log.warn({ err: error }, 'no log can be leased');
   const following = followLogs(logs, follow, places, onError);
   running.opened('following', async () => await following.stop());
@@ -81,10 +90,17 @@ function bodyPacker(config: Config, { log, opened }: RunningProcess): BodyPacker
   return threads;
 }
 
+function sharesOf({ REVOCATION, MEMORY_LIMIT, CRL_SIZE_LIMIT, FOLLOW_CONCURRENCY }: Config): MemoryShares {
+  const forFollowing =
+    REVOCATION === 'off' ? MEMORY_LIMIT : crlMemory(MEMORY_LIMIT, CRL_SIZE_LIMIT).followingMib;
+  return memoryShares(forFollowing, FOLLOW_CONCURRENCY + maxPlacesAside);
+}
+
 function apisOf(
   config: Config,
   guard: AddressGuard,
   userAgent: string,
+  shares: MemoryShares,
 ): (log: Parameters<LogApis['of']>[0]) => ReturnType<LogApis['of']> {
   const apis = new LogApis({
     guard,
@@ -92,11 +108,8 @@ function apisOf(
     timeoutMs: config.REQUEST_TIMEOUT,
     requestsPerSecond: config.REQUESTS_PER_SECOND,
     pageSize: config.PAGE_SIZE,
-    shares: memoryShares(
-      config.REVOCATION === 'off'
-        ? config.MEMORY_LIMIT
-        : crlMemory(config.MEMORY_LIMIT, config.CRL_SIZE_LIMIT).followingMib,
-    ),
+    minAnswerRate: config.MIN_ANSWER_RATE,
+    shares,
     now: Date.now,
   });
   return (log) => apis.of(log);

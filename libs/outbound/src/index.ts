@@ -8,3 +8,4 @@ export {
 } from './presented-certificates/presented-certificates';
 export { type TlsTrust } from './request/connection';
 export { guardedRequest, type GuardedAnswer, type GuardedRequest } from './request/guarded-request';
+export { Pieces } from './request/pieces';

@@ -69,7 +69,7 @@ async function openPath() {
     ...{
       ct: 'libs/ct/src/index.ts',
       batch: `${src}/following/batch.ts`,
-      tile: `${src}/log-api/tile-entries.ts`,
+      tile: `${src}/log-api/tile-leaves.ts`,
     },
     ...{ json: `${src}/log-api/json-entries.ts`, issuers: `${src}/reading/issuers.ts` },
     ...{ recent: `${src}/reading/recent-issuances.ts`, scope: `${src}/reading/indexed-scope.ts` },
@@ -90,8 +90,16 @@ async function openPath() {
   return {
     ofTiles: () =>
       tiles.flatMap((octets, index) => {
-        const range = { from: index * tileWidth, to: (index + 1) * tileWidth };
-        return tile.readTileEntries(octets, { index, width: tileWidth }, range);
+        const first = index * tileWidth;
+        const bounds = { maxHeld: Infinity, maxEntry: Infinity };
+        const leaves = new tile.TileLeaves({ ...{ first, from: first, width: tileWidth }, ...bounds });
+        try {
+          leaves.take(octets);
+        } catch (error) {
+          // It says so when it has all of them.
+          if (leaves.entries.length !== tileWidth) throw error;
+        }
+        return leaves.entries;
       }),
     ...{ json: answered(0), chained: answered(2) },
     /** As they go into the database, after the tree has grown by them. */

@@ -9,10 +9,13 @@ import type { RecentIssuances } from '../reading/recent-issuances';
 /** What became of an entry before the database saw it. */
 export type EntryOutcome = 'stored' | 'known' | 'expired' | 'elsewhere' | 'odd';
 
-/** When a batch is committed: entries, octets to be stored, rows of the name index. */
+/** When a batch is committed: entries, octets to be stored, rows of the name index; or earlier, by what it takes in memory. */
 const mostEntries = 2_048;
 const mostOctets = 3 * 1_048_576;
 const mostNameKeys = 30_000;
+
+/** Bytes of memory of an issuance beside its octets, and of a key of a name. */
+const weights = { issuance: 2_048, nameKey: 128 } as const;
 
 /** Certificates that have expired so long ago are of no use to anybody who searches, ms. */
 const expiredAfterMs = 86_400_000;
@@ -35,11 +38,15 @@ export class Batch {
   private nameKeys = 0;
   private entryAt: Date | null = null;
 
-  /** @param tree of all entries before the batch; it grows with each entry that is added */
+  /**
+   * @param tree of all entries before the batch; it grows with each entry that is added
+   * @param maxBytes of memory
+   */
   constructor(
     private readonly tree: CompactTree,
     private readonly reading: Reading,
     private readonly fetchIssuer: FetchIssuer,
+    private readonly maxBytes = Infinity,
   ) {
     this.from = tree.size;
   }
@@ -50,7 +57,13 @@ export class Batch {
 
   get isFull(): boolean {
     const entries = this.tree.size - this.from;
-    return entries >= mostEntries || this.octets >= mostOctets || this.nameKeys >= mostNameKeys;
+    const isLong = entries >= mostEntries || this.octets >= mostOctets || this.nameKeys >= mostNameKeys;
+    return isLong || this.bytes >= this.maxBytes;
+  }
+
+  /** What it takes in memory, about. */
+  private get bytes(): number {
+    return this.octets + this.issuances.size * weights.issuance + this.nameKeys * weights.nameKey;
   }
 
   /** Mostly done at once: a promise per entry costs as much as a tenth of reading one. */

@@ -9,6 +9,7 @@ import {
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
 import type { PerLog } from '../log-list/per-log';
+import { Flushes } from '../memory/flushes';
 import type { BodyPacker } from '../packing/body-packer';
 import type { Reading } from './batch';
 import type { FollowEvents } from './follow-events';
@@ -17,6 +18,10 @@ import { ingestEntries } from './ingest-entries';
 import { type Head, judgeHead } from './judge-head';
 import { restAfterFailure, restOfFollowed } from './rest';
 import { type Start, startIndex } from './start-point';
+import { Waits } from './waits';
+
+/** A log whose requests have brought nothing for so long takes no place of other logs any more, ms. */
+const slowAfterMs = 2_000;
 
 export interface FollowOptions {
   readonly logs: CtLogs;
@@ -24,6 +29,8 @@ export interface FollowOptions {
   readonly apiOf: (log: CtLogEntity) => LogApi;
   readonly reading: Reading;
   readonly packer: BodyPacker;
+  /** Bytes of memory that a batch of a log may take. */
+  readonly maxBatch: number;
   readonly events: FollowEvents;
   readonly start: PerLog<Start>;
   readonly parallel: PerLog<number>;
@@ -44,15 +51,22 @@ interface Turn extends LeasedLog {
 export class FollowLog {
   /** Since when logs have answered with older heads, by their ids, `performance.now()`. */
   private readonly staleSince = new Map<number, number>();
+  private readonly flushes = new Flushes();
 
   constructor(private readonly options: FollowOptions) {}
 
-  /** One turn of a log; it is given back at the end. Throws nothing. */
-  async turn(leased: LeasedLog, stopping: AbortSignal): Promise<void> {
+  /**
+   * One turn of a log; it is given back at the end. Throws nothing.
+   *
+   * @param onSlow called when the log keeps us waiting, or at once when it has failed before
+   */
+  async turn(leased: LeasedLog, stopping: AbortSignal, onSlow: () => void = () => undefined): Promise<void> {
     const { logs, events, leaseMs } = this.options;
     const held = holdLease(logs, leased.lease, leaseMs, stopping);
+    const waits = new Waits(slowAfterMs, onSlow);
+    if (leased.log.failures > 0) onSlow();
     try {
-      const restMs = await this.follow(leased, held.signal);
+      const restMs = await this.follow(leased, waits, held.signal);
       await logs.release(leased.lease, restMs);
     } catch (error) {
       await this.ended(leased, error, stopping).catch((unforeseen: unknown) => {
@@ -60,23 +74,26 @@ export class FollowLog {
         else events.stumbled(leased.log, unforeseen);
       });
     } finally {
+      waits.end();
       held.end();
     }
   }
 
   /** @returns how long the log may rest, ms */
-  private async follow(leased: LeasedLog, signal: AbortSignal): Promise<number> {
-    const { logs, reading, packer, events, parallel, turnMs, pollIntervalMs, random } = this.options;
+  private async follow(leased: LeasedLog, waits: Waits, signal: AbortSignal): Promise<number> {
+    const { logs, reading, packer, maxBatch, events, turnMs, pollIntervalMs, random } = this.options;
     const { log, lease } = leased;
     const untilMs = performance.now() + turnMs;
-    const turn: Turn = { ...leased, api: this.options.apiOf(log), signal };
+    const turn: Turn = { ...leased, api: waits.of(this.options.apiOf(log)), signal };
+    // One that has failed has to answer once before it is asked for more.
+    const parallel = log.failures > 0 ? 1 : this.options.parallel.of(log);
     const head = await this.headToFollow(turn);
     const tree = await this.treeOf(turn, head);
     if (tree.size === head.treeSize && !tree.root().equals(head.rootHash))
       throw new LogMisbehaves('root', `What was ingested does not hash to the root of ${tree.size} entries.`);
     await ingestEntries({
-      ...{ logs, reading, packer, events, log, lease, api: turn.api, tree, head },
-      ...{ parallel: parallel.of(log), untilMs, signal },
+      ...{ logs, reading, packer, maxBatch, events, log, lease, api: turn.api, tree, head },
+      ...{ flushes: this.flushes, parallel, untilMs, signal },
     });
     return tree.size < head.treeSize ? 0 : restOfFollowed(log, pollIntervalMs, reading.now(), random);
   }

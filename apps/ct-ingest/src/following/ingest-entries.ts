@@ -3,6 +3,7 @@ import type { CtLogEntity, CtLogs, IngestedBatch, LogLease } from '@certwright/c
 import { entryPages } from '../log-api/entry-pages';
 import type { LogApi } from '../log-api/log-api';
 import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
+import type { Flushes } from '../memory/flushes';
 import type { BodyPacker } from '../packing/body-packer';
 import { Batch, type Reading } from './batch';
 import type { FollowEvents } from './follow-events';
@@ -12,6 +13,9 @@ export interface Ingesting {
   readonly logs: Pick<CtLogs, 'ingest'>;
   readonly reading: Reading;
   readonly packer: BodyPacker;
+  readonly flushes: Flushes;
+  /** Bytes of memory. */
+  readonly maxBatch: number;
   readonly events: FollowEvents;
   readonly log: CtLogEntity;
   readonly lease: LogLease;
@@ -91,7 +95,7 @@ class Commits {
   private async flush(): Promise<void> {
     const { batch } = this;
     if (batch.isEmpty) return;
-    const { tree, head, packer } = this.ingesting;
+    const { tree, head, packer, flushes, signal } = this.ingesting;
     const verified = tree.size === head.treeSize;
     if (verified && !tree.root().equals(head.rootHash))
       throw new LogMisbehaves(
@@ -99,13 +103,24 @@ class Commits {
         `The entries of the log do not hash to its root of ${tree.size} entries.`,
       );
     const ingested = batch.ingested(verified);
+    await flushes.begin(signal);
     // Packed while the one before it is committed.
     const packed = packer.pack(ingested.issuances);
-    await this.underWay;
-    this.underWay = packed.then(async (issuances) => await this.commit(batch, { ...ingested, issuances }));
+    const before = this.underWay;
+    const flushed = async () => {
+      try {
+        const issuances = await packed;
+        await before;
+        await this.commit(batch, { ...ingested, issuances });
+      } finally {
+        flushes.ended();
+      }
+    };
+    this.underWay = flushed();
     // Looked at before the next one, or at the end.
     this.underWay.catch(() => undefined);
     this.batch = this.nextBatch();
+    await before;
   }
 
   private async commit(batch: Batch, ingested: IngestedBatch): Promise<void> {
@@ -121,7 +136,8 @@ class Commits {
   }
 
   private nextBatch(): Batch {
-    const { api, tree, reading, signal } = this.ingesting;
-    return new Batch(tree, reading, async (fingerprint) => await api.issuer(fingerprint, signal));
+    const { api, tree, reading, signal, maxBatch } = this.ingesting;
+    const fetchIssuer = async (fingerprint: Buffer) => await api.issuer(fingerprint, signal);
+    return new Batch(tree, reading, fetchIssuer, maxBatch);
   }
 }

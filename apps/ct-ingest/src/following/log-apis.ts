@@ -8,13 +8,15 @@ import { Pace } from '../log-api/pace';
 import { Rfc6962Log } from '../log-api/rfc6962-log';
 import { StaticLog } from '../log-api/static-log';
 import type { PerLog } from '../log-list/per-log';
-import { MemoryBudget } from '../memory/memory-budget';
+import { logMemory } from '../memory/log-memory';
 import type { MemoryShares } from '../memory/memory-shares';
 
 export interface LogApisOptions {
   readonly guard: AddressGuard;
   readonly userAgent: string;
   readonly timeoutMs: number;
+  /** Bytes per second. */
+  readonly minAnswerRate: number;
   readonly requestsPerSecond: PerLog<number>;
   readonly pageSize: number;
   readonly shares: MemoryShares;
@@ -24,12 +26,9 @@ export interface LogApisOptions {
 /** How each log is asked: kept from turn to turn, so that its pace is, and the size of page that it likes. */
 export class LogApis {
   private readonly apis = new Map<string, LogApi>();
-  private readonly memory: MemoryBudget;
   private readonly chains = new KnownChains();
 
-  constructor(private readonly options: LogApisOptions) {
-    this.memory = new MemoryBudget(options.shares.answers);
-  }
+  constructor(private readonly options: LogApisOptions) {}
 
   /** @throws LogUnavailable when its key is none that a log may have */
   of(log: CtLogEntity): LogApi {
@@ -42,10 +41,11 @@ export class LogApis {
   private open(log: CtLogEntity): LogApi {
     const key = readLogKey(log.keyDer);
     if (key === null) throw new LogUnavailable('The key of the log is none that a log may have.');
-    const { guard, userAgent, timeoutMs, requestsPerSecond, pageSize, shares, now } = this.options;
+    const { guard, userAgent, timeoutMs, minAnswerRate, requestsPerSecond, pageSize, shares, now } =
+      this.options;
     const pace = Pace.perSecond(requestsPerSecond.of(log));
-    const requests = new LogRequests({ guard, pace, userAgent, timeoutMs, now });
-    const common = { url: log.url, key, requests, memory: this.memory, shares };
+    const requests = new LogRequests({ guard, pace, userAgent, timeoutMs, minAnswerRate, now });
+    const common = { url: log.url, key, requests, memory: logMemory(shares) };
     return log.kind === 'static'
       ? new StaticLog({ ...common, origin: log.origin ?? '' })
       : new Rfc6962Log({ ...common, chains: this.chains, pageSize });

@@ -189,8 +189,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
       pour(response);
       return true;
     };
-    const shares = { page: 100_000, singleEntry: 200_000 };
-    const follower = ingest.follower({ shares, timeoutMs: 300 });
+    const follower = ingest.follower({ timeoutMs: 300 });
     await ingest.turn(follower);
     await ingest.turn(follower);
     const both = await ingest.logs.all();
@@ -228,8 +227,7 @@ it.each(kinds)('a huge entry is counted and kept in part; those around it are in
   log.add([forgePair(500, { padding: 3_000_000 }).certificate]);
   log.add(forgeMany(10, 5));
   log.add([forgePair(501, { padding: 3_000_000 }).precertificate]);
-  // Longer than a usual answer, as entries of 16 MB are where an answer has 8: ct-ingest-process.spec.ts.
-  const followed = await ingest.turn(ingest.follower({ shares: { page: 1_000_000 } }));
+  const followed = await ingest.turn(ingest.follower());
   expect(followed).toMatchObject({ position: '22', verifiedSize: '22', entriesOdd: '2' });
   expect(await ingest.rows('ct_issuance')).toBe(10);
   const odd: unknown[] = await ingest.database.query(

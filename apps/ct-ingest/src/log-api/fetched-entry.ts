@@ -5,23 +5,23 @@ import type { FetchedEntry } from './log-api';
 export const longestIndexed = 1_048_576;
 
 /** Octets that are kept of an entry that is not indexed. */
-const keptOfOdd = 65_536;
+export const keptOfOdd = 65_536;
 
 /** MerkleTreeLeaf: version v1, type timestamped_entry (RFC 6962, section 3.4). */
-const merkleTreeLeafHead = Buffer.from([0, 0]);
+export const merkleTreeLeafHead = Buffer.from([0, 0]);
 
 export function fetchedEntry(entry: LogEntry): FetchedEntry {
   const { timestampedEntry } = entry;
   const submitted = entry.type === 'precertificate' ? entry.precertificateDer.length : 0;
   if (timestampedEntry.length + submitted <= longestIndexed)
     return { kind: 'read', leafHash: entryLeafHash(entry), entry };
-  return {
-    kind: 'odd',
-    leafHash: entryLeafHash(entry),
-    fault: 'huge',
-    leaf: Buffer.concat([merkleTreeLeafHead, timestampedEntry.subarray(0, keptOfOdd)]),
-    leafBytes: timestampedEntry.length + merkleTreeLeafHead.length,
-  };
+  const leaf = Buffer.concat([merkleTreeLeafHead, timestampedEntry.subarray(0, keptOfOdd)]);
+  return hugeEntry(entryLeafHash(entry), leaf, timestampedEntry.length + merkleTreeLeafHead.length);
+}
+
+/** @param leaf its beginning @param leafBytes of the whole leaf */
+export function hugeEntry(leafHash: Buffer, leaf: Buffer, leafBytes: number): FetchedEntry {
+  return { kind: 'odd', leafHash, fault: 'huge', leaf: Buffer.from(leaf.subarray(0, keptOfOdd)), leafBytes };
 }
 
 /** @param leaf MerkleTreeLeaf, which is not held */

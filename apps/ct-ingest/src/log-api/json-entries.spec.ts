@@ -1,6 +1,8 @@
+import { KnownChains, leafHash } from '@certwright/ct';
 import { forgeMany } from '../testing/forged-entries';
 import { served } from '../testing/forged-tree';
-import { readJsonEntries } from './json-entries';
+import { JsonEntries, readJsonEntries } from './json-entries';
+import { EnoughEntries, EntryIsLong } from './streamed-entries';
 
 const entries = forgeMany(5).map((submission, at) => {
   const { leaf, extraData } = served(submission, at, false);
@@ -52,10 +54,91 @@ it.each([
 it.each([
   ['objects', '{"entries":[', '{},'],
   ['lists within lists', '', '['],
-  ['entries', '{"entries":[', '{"extra_data":"","leaf_input":""},'],
-])('an answer of millions of %s is not made values of', (_, begin, one) => {
-  expect(() => read(`${begin}${one.repeat(4_000_000 / one.length)}`)).toThrow('far more than was asked for');
+  ['white space', '', ' '],
+  ['members that nobody knows', '{', '"a":{"b":[1,"c\\"",2]},'],
+  ['digits', '{"a":', '1'],
+])('an answer of millions of %s is given up after 64 KiB', (_, begin, one) => {
+  const answer = new JsonEntries({ max: 100, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 1e9 });
+  answer.take(Buffer.from(begin));
+  expect(() => {
+    for (let taken = 0; taken < 70_000; taken += one.length) answer.take(Buffer.from(one));
+  }).toThrow('The log answered');
 });
+
+it('of an answer with millions of entries, only as many are read as were asked for', () => {
+  const one = '{"extra_data":"","leaf_input":""},';
+  expect(read(`{"entries":[${one.repeat(100_000)}`)).toHaveLength(100);
+});
+
+describe('an answer that comes in pieces', () => {
+  const texts = { 'as usual': usual, 'with white space': JSON.stringify({ entries }, null, 2) };
+  const escaped = usual.replaceAll('/', '\\/').replaceAll('A', '\\u0041');
+  const long = JSON.stringify({ entries: [{ ...entries[0], leaf_input: longLeaf(200_000) }, entries[1]] });
+  const all = Object.entries({ ...texts, 'with escapes': escaped, 'with a long entry': long });
+  const cases = all.flatMap(([form, text]) => [1, 7, 1_000].map((size) => [form, size, text] as const));
+
+  it.each(cases)('%s, of %i bytes each, is read as in one', (_, size, text) => {
+    expect(inPieces(text, size)).toEqual(read(text));
+  });
+
+  function inPieces(text: string, size: number) {
+    const bytes = Buffer.from(text);
+    const answer = new JsonEntries({ max: 100, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 1e9 });
+    for (let at = 0; at < bytes.length; at += size) answer.take(bytes.subarray(at, at + size));
+    answer.end();
+    return answer.entries;
+  }
+});
+
+it.each([
+  ['leaf', 16_000_000, 0],
+  ['precertificate', 1_000, 16_000_000],
+])(
+  'an entry with a %s of 16 MB is hashed as it comes, and little of it is kept',
+  (_, leafBytes, precertificateBytes) => {
+    const precertificate = Buffer.alloc(precertificateBytes, 1);
+    const { leaf_input, extra_data } = {
+      leaf_input: longLeaf(leafBytes),
+      extra_data: Buffer.concat([Buffer.from([0, 0, 1]), precertificate]).toString('base64'),
+    };
+    const answer = new JsonEntries({ max: 1, chains: new KnownChains(), maxHeld: 1, maxEntry: Infinity });
+    const bytes = Buffer.from(JSON.stringify({ entries: [{ leaf_input, extra_data }] }));
+    let most = 0;
+    const take = () => {
+      for (let at = 0; at < bytes.length; at += 65_536) {
+        answer.take(bytes.subarray(at, at + 65_536));
+        most = Math.max(most, answer.bytesUnderWay);
+      }
+    };
+    expect(take).toThrow(EnoughEntries);
+    expect(most).toBeLessThan(4_000_000);
+    const leaf = Buffer.from(leaf_input, 'base64');
+    expect(answer.entries).toEqual([
+      {
+        kind: 'odd',
+        leafHash: leafHash(leaf),
+        fault: 'huge',
+        leaf: leaf.subarray(0, 65_536),
+        leafBytes: leaf.length,
+      },
+    ]);
+  },
+);
+
+it('an entry that is longer than its bound is not read, and those before it are held', () => {
+  const answer = new JsonEntries({ max: 9, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 20_000 });
+  const long = { leaf_input: longLeaf(30_000), extra_data: '' };
+  const bytes = Buffer.from(JSON.stringify({ entries: [...entries, long] }));
+  expect(() => answer.take(bytes)).toThrow(EntryIsLong);
+  expect(answer.entries).toHaveLength(5);
+});
+
+/** A MerkleTreeLeaf of a certificate of so many octets. */
+function longLeaf(octets: number): string {
+  const head = Buffer.alloc(15);
+  head.writeUIntBE(octets, 12, 3);
+  return Buffer.concat([head, Buffer.alloc(octets, 7), Buffer.alloc(2)]).toString('base64');
+}
 
 it.each([
   ['cut off', usual.slice(0, -1)],

@@ -1,108 +1,297 @@
-import { KnownChains, readLeafJson, readLeafText, type TextSpan } from '@certwright/ct';
+import { KnownChains, readLeafText } from '@certwright/ct';
+import { Pieces } from '@certwright/outbound';
 import { CompactJson } from './compact-json';
-import { fetchedEntry, oddEntry } from './fetched-entry';
+import { fetchedEntry } from './fetched-entry';
+import { JsonEntry } from './json-entry';
 import type { FetchedEntry } from './log-api';
 import { LogUnavailable } from './log-faults';
+import { EnoughEntries, EntryIsLong, HeldEntries, type StreamedBounds } from './streamed-entries';
 
-/**
- * The entries of a `get-entries` answer (RFC 6962, section 4.6).
- *
- * @param most that were asked for: what comes behind them is not read
- * @param chains of answers before
- * @throws LogUnavailable when it is none
- */
-export function readJsonEntries(body: Buffer, most: number, chains = new KnownChains()): FetchedEntry[] {
-  return readAsUsual(body, most, chains) ?? readAnyJson(body, most);
-}
+const notJson = 'The log answered something that is not JSON.';
 
-/** Values of an entry, and those beside the entries, in JSON of any form. More are not worth their memory, up to forty times that of the text. */
-const mostValues = { ofEntry: 16, beside: 1_024 } as const;
-
-/** How nearly all logs write an answer, piece by piece around the base64. */
+/** How nearly all logs write an entry, piece by piece around the base64. */
 const pieces = {
-  begin: Buffer.from('{"entries":['),
   leafInput: Buffer.from('{"leaf_input":"'),
   extraData: Buffer.from(',"extra_data":"'),
   end: Buffer.from('}'),
-  comma: Buffer.from(','),
-  last: Buffer.from(']}'),
-  lineEnd: Buffer.from('\n'),
 } as const;
 
-const [comma, brace, bracket] = [',', '{', '['];
+/** Bytes of an entry that is not whole yet which are kept until more comes; a longer one is read as it comes. */
+const maxCarried = 131_072;
 
-/** Null: it is written in another way. */
-function readAsUsual(body: Buffer, most: number, chains: KnownChains): FetchedEntry[] | null {
-  const json = new CompactJson(body);
-  const entries: FetchedEntry[] = [];
-  let goesOn: boolean;
-  json.expect(pieces.begin);
-  do {
+/** Bytes between two entries that say nothing: white space, and members that RFC 6962 does not have. */
+const maxBeside = 65_536;
+
+const code = (character: string) => character.charCodeAt(0);
+const [quote, colon, comma, backslash] = [code('"'), code(':'), code(','), code('\\')];
+const [open, close, openList, closeList] = [code('{'), code('}'), code('['), code(']')];
+const whiteSpace: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(code));
+
+/** What may come next, in an object or the list of entries. */
+type Expecting =
+  | 'answer'
+  | 'nameOrEnd'
+  | 'name'
+  | 'inName'
+  | 'colon'
+  | 'value'
+  | 'inText'
+  | 'inSkipped'
+  | 'commaOrEnd'
+  | 'entryOrEnd'
+  | 'entry'
+  | 'entryCommaOrEnd'
+  | 'nothing';
+
+export interface JsonEntriesOptions extends StreamedBounds {
+  /** Entries that were asked for: what comes behind them is not read. */
+  readonly max: number;
+  /** Of answers before. */
+  readonly chains: KnownChains;
+}
+
+/**
+ * The entries of a `get-entries` answer (RFC 6962, section 4.6) as its bytes come. Besides the entries that are held, one entry is in
+ * memory; of one that is not indexed for its length, only the hash and the beginning are. An entry that is written in the usual way is
+ * read where it lies; every other one, and one of which the end has not come yet though it is long, byte by byte.
+ */
+export class JsonEntries {
+  private readonly held = new HeldEntries();
+  private expecting: Expecting = 'answer';
+  /** An entry that is not whole yet. */
+  private readonly carried = new Pieces();
+  private lookedAtBytes = 0;
+  private entry: JsonEntry | null = null;
+  private name = '';
+  private isEscaped = false;
+  private beside = 0;
+  private depth = 0;
+  private isInSkippedText = false;
+
+  constructor(private readonly options: JsonEntriesOptions) {}
+
+  get entries(): readonly FetchedEntry[] {
+    return this.held.entries;
+  }
+
+  /** Of memory, that the entries take. */
+  get bytes(): number {
+    return this.held.bytes;
+  }
+
+  /** Of memory, for the entry that is not whole yet. */
+  get bytesUnderWay(): number {
+    return this.carried.length + (this.entry?.bytes ?? 0);
+  }
+
+  /** @throws EnoughEntries; EntryIsLong; LogUnavailable for what is no such answer */
+  take(piece: Buffer): void {
+    if (this.carried.length === 0) return this.read(piece, true);
+    this.carried.push(piece);
+    // However small the pieces are, what is carried is looked at a few times only.
+    if (this.carried.length >= 2 * this.lookedAtBytes) this.read(this.carried.take(), true);
+  }
+
+  /** No more comes. @throws as `take` */
+  end(): void {
+    if (this.carried.length > 0) this.read(this.carried.take(), false);
+    if (this.expecting !== 'nothing') throw new LogUnavailable(notJson);
+    if (this.entries.length === 0) throw new LogUnavailable('The log answered get-entries without entries.');
+  }
+
+  /** @param goesOn what is not whole may be kept for later */
+  private read(bytes: Buffer, goesOn: boolean): void {
+    for (let at = 0; at < bytes.length;) {
+      if (goesOn && (this.expecting === 'entry' || this.expecting === 'entryOrEnd') && bytes[at] === open) {
+        const next = this.wholeEntry(bytes, at);
+        if (next === null) return;
+        if (next > at) {
+          at = next;
+          continue;
+        }
+      }
+      at = this.step(bytes, at);
+    }
+  }
+
+  /** An entry as nearly all logs write them. @returns where it ends; `at`: it is another one; null: it is kept until more comes */
+  private wholeEntry(bytes: Buffer, at: number): number | null {
+    const json = new CompactJson(bytes, at);
     json.expect(pieces.leafInput);
     const leafInput = json.textBeforeQuote();
     json.expect(pieces.extraData);
     const extraData = json.textBeforeQuote();
     json.expect(pieces.end);
-    if (json.failed) return null;
-    const entry = readLeafText(body, leafInput, extraData, chains);
-    const fetched = entry === null ? readTexts(body, leafInput, extraData) : fetchedEntry(entry);
-    if (fetched === null) return null;
-    entries.push(fetched);
-    goesOn = json.skip(pieces.comma);
-  } while (goesOn && entries.length < most);
-  if (goesOn) return entries;
-  json.expect(pieces.last);
-  json.skip(pieces.lineEnd);
-  return json.failed || !json.isAtEnd ? null : entries;
+    if (json.failed) {
+      const { maxEntry } = this.options;
+      if (!json.isCut || bytes.length - at > Math.min(maxEntry, maxCarried)) return at;
+      // A copy: what was read is not held for what is left over.
+      this.carried.push(Buffer.from(bytes.subarray(at)));
+      this.lookedAtBytes = bytes.length - at;
+      return null;
+    }
+    if (json.at - at > this.options.maxEntry) throw new EntryIsLong();
+    const entry = readLeafText(bytes, leafInput, extraData, this.options.chains);
+    if (entry === null) return at;
+    this.expecting = 'entryCommaOrEnd';
+    this.add(fetchedEntry(entry));
+    return json.at;
+  }
+
+  /** @returns behind what was read */
+  private step(bytes: Buffer, at: number): number {
+    if (this.expecting === 'inText') return this.inText(bytes, at);
+    const byte = bytes[at] ?? 0;
+    this.beside += 1;
+    if (this.beside > maxBeside)
+      throw new LogUnavailable('The log answered get-entries with far more than was asked for.');
+    if (this.expecting === 'inName') return this.inName(byte, at);
+    if (this.expecting === 'inSkipped') return this.inSkipped(byte, at);
+    if (!whiteSpace.has(byte)) this.token(byte);
+    return at + 1;
+  }
+
+  private token(byte: number): void {
+    switch (this.expecting) {
+      case 'answer':
+        return this.expect(byte, [[open, 'nameOrEnd']]);
+      case 'nameOrEnd':
+      case 'name':
+        if (byte === close && this.expecting === 'nameOrEnd') return this.objectEnds();
+        this.name = '';
+        return this.expect(byte, [[quote, 'inName']]);
+      case 'colon':
+        return this.expect(byte, [[colon, 'value']]);
+      case 'value':
+        return this.valueBegins(byte);
+      case 'commaOrEnd':
+        if (byte === close) return this.objectEnds();
+        return this.expect(byte, [[comma, 'name']]);
+      case 'entry':
+      case 'entryOrEnd':
+        if (byte === closeList && this.expecting === 'entryOrEnd')
+          return void (this.expecting = 'commaOrEnd');
+        this.entry = new JsonEntry(this.options.maxEntry);
+        return this.expect(byte, [[open, 'nameOrEnd']]);
+      case 'entryCommaOrEnd':
+        return this.expect(byte, [
+          [comma, 'entry'],
+          [closeList, 'commaOrEnd'],
+        ]);
+      default:
+        throw new LogUnavailable(notJson);
+    }
+  }
+
+  private expect(byte: number, tokens: readonly (readonly [number, Expecting])[]): void {
+    const token = tokens.find(([wanted]) => wanted === byte);
+    if (token === undefined) throw new LogUnavailable(notJson);
+    [, this.expecting] = token;
+  }
+
+  private valueBegins(byte: number): void {
+    const { entry, name } = this;
+    const isText = byte === quote;
+    if (entry === null && name === 'entries' && byte === openList)
+      return void (this.expecting = 'entryOrEnd');
+    if (entry !== null && isText && entry.begin(name)) return void (this.expecting = 'inText');
+    this.expecting = 'inSkipped';
+    this.depth = byte === open || byte === openList ? 1 : 0;
+    this.isInSkippedText = isText;
+    this.isEscaped = false;
+  }
+
+  private objectEnds(): void {
+    if (this.entry === null) return void (this.expecting = 'nothing');
+    const fetched = this.entry.end();
+    this.entry = null;
+    this.expecting = 'entryCommaOrEnd';
+    this.add(fetched);
+  }
+
+  private add(fetched: FetchedEntry): void {
+    this.beside = 0;
+    this.held.add(fetched, this.options.max, this.options.maxHeld);
+  }
+
+  /** Base64 up to the quote at its end, or the end of what came. */
+  private inText(bytes: Buffer, start: number): number {
+    let at = this.isEscaped ? start + 1 : start;
+    this.isEscaped = false;
+    const end = bytes.indexOf(quote, at);
+    let escape = bytes.indexOf(backslash, at);
+    let last = end;
+    // A quote behind a backslash ends nothing.
+    while (escape >= 0 && (last < 0 || escape < last)) {
+      at = escape + 2;
+      if (at > bytes.length) this.isEscaped = true;
+      last = bytes.indexOf(quote, at);
+      escape = bytes.indexOf(backslash, at);
+    }
+    const textEnd = last < 0 ? bytes.length : last;
+    this.entry?.text(bytes.subarray(start, textEnd));
+    if (last < 0) return bytes.length;
+    this.entry?.textEnds();
+    this.expecting = 'commaOrEnd';
+    return last + 1;
+  }
+
+  private inName(byte: number, at: number): number {
+    if (byte === quote) this.expecting = 'colon';
+    else this.name += String.fromCharCode(byte);
+    return at + 1;
+  }
+
+  /** A value that nobody needs. */
+  private inSkipped(byte: number, at: number): number {
+    if (this.isInSkippedText) {
+      if (this.isEscaped) this.isEscaped = false;
+      else if (byte === backslash) this.isEscaped = true;
+      else if (byte === quote) {
+        this.isInSkippedText = false;
+        if (this.depth === 0) this.expecting = 'commaOrEnd';
+      }
+      return at + 1;
+    }
+    if (this.depth === 0) {
+      // A number, or a word, until what comes behind it.
+      if (byte !== comma && byte !== close && !whiteSpace.has(byte)) return at + 1;
+      this.expecting = 'commaOrEnd';
+      return at;
+    }
+    if (byte === quote) this.isInSkippedText = true;
+    else if (byte === open || byte === openList) this.depth += 1;
+    else if (byte === close || byte === closeList) {
+      this.depth -= 1;
+      if (this.depth === 0) this.expecting = 'commaOrEnd';
+    }
+    return at + 1;
+  }
 }
 
-/** What cannot be read otherwise. Null: escapes make other texts of these. */
-function readTexts(body: Buffer, leafInput: TextSpan, extraData: TextSpan): FetchedEntry | null {
-  const [leaf_input, extra_data] = [leafInput, extraData].map(({ start, end }) =>
-    body.toString('latin1', start, end),
-  );
-  if (leaf_input?.includes('\\') === true || extra_data?.includes('\\') === true) return null;
-  return readJsonEntry({ leaf_input, extra_data });
-}
-
-function readAnyJson(body: Buffer, most: number): FetchedEntry[] {
-  if (hasMoreValuesThan(mostValues.ofEntry * most + mostValues.beside, body))
-    throw new LogUnavailable('The log answered get-entries with far more than was asked for.');
-  const entries = membersOf(parseJson(body))['entries'];
-  if (!Array.isArray(entries) || entries.length === 0)
-    throw new LogUnavailable('The log answered get-entries without entries.');
-  return entries.slice(0, most).map(readJsonEntry);
-}
-
-/** The JSON may have more values than that: each is behind one of these. */
-function hasMoreValuesThan(most: number, body: Buffer): boolean {
-  let values = 0;
-  for (const octet of [comma, brace, bracket])
-    for (let at = body.indexOf(octet); at >= 0 && values <= most; at = body.indexOf(octet, at + 1))
-      values += 1;
-  return values > most;
-}
-
-function readJsonEntry(json: unknown): FetchedEntry {
-  const reading = readLeafJson(json);
-  return reading.ok ? fetchedEntry(reading.entry) : oddEntry(leafOf(json), reading.fault);
-}
-
-/** What the tree holds of an entry that cannot be read. Base64 is taken as it comes: a wrong octet shows in the root. */
-function leafOf(json: unknown): Buffer {
-  const leaf = membersOf(json)['leaf_input'];
-  if (typeof leaf !== 'string')
-    throw new LogUnavailable('The log answered get-entries with an entry without a leaf.');
-  return Buffer.from(leaf, 'base64');
+/** The entries of a whole answer. @param max that were asked for @throws LogUnavailable when it is none */
+export function readJsonEntries(
+  body: Buffer,
+  max: number,
+  chains = new KnownChains(),
+): readonly FetchedEntry[] {
+  const answer = new JsonEntries({ max, chains, maxHeld: Infinity, maxEntry: Infinity });
+  try {
+    answer.take(body);
+    answer.end();
+  } catch (error) {
+    if (!(error instanceof EnoughEntries)) throw error;
+  }
+  return answer.entries;
 }
 
 /** @throws LogUnavailable */
 export function parseJson(body: Buffer): unknown {
   try {
-    // JSON of a log is ASCII; as Latin-1 it takes an octet a character.
+    // JSON of a log is ASCII; as Latin-1 it takes a byte a character.
     return JSON.parse(body.toString('latin1'));
   } catch {
-    throw new LogUnavailable('The log answered something that is not JSON.');
+    throw new LogUnavailable(notJson);
   }
 }
 

@@ -10,6 +10,9 @@ export class LogUnavailable extends Error {
   }
 }
 
+/** The answer is longer than was asked for, as sent or as it unpacks. */
+export class AnswerTooLong extends LogUnavailable {}
+
 /**
  * What no repetition mends: `signature` a head that the log has not signed, `rollback` a newer head with fewer entries than one
  * before, `fork` a head that does not continue one before, `root` entries that do not hash to the root of a head.

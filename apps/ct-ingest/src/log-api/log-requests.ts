@@ -1,22 +1,21 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type AddressGuard, guardedRequest, OutboundFault } from '@certwright/outbound';
-import { LogUnavailable } from './log-faults';
+import { AnswerRate } from './answer-rate';
+import { AnswerTooLong, LogUnavailable } from './log-faults';
 import type { Pace } from './pace';
+import { Unpacking } from './unpacking';
 
 const inflate = promisify(gunzip);
 
-/** The answer is longer than was asked for, as sent or as it unpacks. */
-export class AnswerTooLong extends LogUnavailable {}
+/** A streamed answer may be megabytes: it takes up to so many request timeouts, as long as it comes at the minimum rate. */
+const maxTimeouts = 10;
 
 export interface Asking {
   readonly url: string;
-  /** Octets, unpacked. */
-  readonly mostOctets: number;
-  /** As a multiple of the usual time; default 1. */
-  readonly patience?: number;
-  /** Takes the body piece by piece; it is not compressed then. What it throws is thrown. */
-  readonly onBody?: (piece: Buffer) => void;
+  /** Bytes, unpacked. */
+  readonly maxBytes: number;
 }
 
 export interface RequestsOptions {
@@ -24,36 +23,29 @@ export interface RequestsOptions {
   readonly pace: Pace;
   readonly userAgent: string;
   readonly timeoutMs: number;
+  /** Bytes per second; a streamed answer that comes slower is cut off. */
+  readonly minAnswerRate: number;
   readonly now: () => number;
 }
+
+type Answer = Awaited<ReturnType<typeof guardedRequest>>;
 
 /** Politely asks one log. */
 export class LogRequests {
   constructor(private readonly options: RequestsOptions) {}
 
   /**
-   * The body of a 200, unpacked; null: there is none at that place (404, 410).
+   * The body of a 200, unpacked, held as a whole; null: there is none at that place (404, 410).
    *
    * @throws LogUnavailable for every other answer and for none; AnswerTooLong; the reason of the signal
    */
-  async get(asking: Asking, signal: AbortSignal): Promise<Buffer | null> {
-    const { pace } = this.options;
+  async get({ url, maxBytes }: Asking, signal: AbortSignal): Promise<Buffer | null> {
+    const { pace, timeoutMs } = this.options;
     await pace.turn(signal);
-    const { status, headers, body, truncated } = await this.request(asking, signal);
-    const path = new URL(asking.url).pathname;
-    if (status === 404 || status === 410) return null;
-    if (status === 429) pace.slowDown();
-    if (status !== 200) {
-      const retryAfterMs = this.retryAfterMs(headers['retry-after']);
-      throw new LogUnavailable(`The log answered ${status} to ${path}.`, retryAfterMs);
-    }
-    pace.answered();
-    if (truncated) throw new AnswerTooLong(`The answer to ${path} is too long.`);
-    const encoding = headers['content-encoding'];
-    if (encoding === undefined || encoding === 'identity') return body;
-    if (encoding !== 'gzip' || asking.onBody !== undefined)
-      throw new LogUnavailable(`The answer to ${path} is encoded in a way that was not asked for.`);
-    return await unpack(body, asking.mostOctets, path);
+    const answer = await this.request({ url, timeoutMs, maxResponseBytes: maxBytes, signal });
+    const { path, encoding } = this.accepted(answer, url) ?? {};
+    if (path === undefined) return null;
+    return encoding === 'gzip' ? await unpack(answer.body, maxBytes, path) : answer.body;
   }
 
   /** For answers that must exist. @throws LogUnavailable also where there is none */
@@ -63,21 +55,68 @@ export class LogRequests {
     return body;
   }
 
-  private async request({ url, mostOctets, patience = 1, onBody }: Asking, signal: AbortSignal) {
-    const { guard, userAgent, timeoutMs } = this.options;
+  /**
+   * Hands the body of a 200 on as it comes, unpacked; nothing of it is held here.
+   *
+   * @param take what it throws ends the request, and is thrown
+   * @returns false: there is none at that place (404, 410)
+   * @throws as `get`, and LogUnavailable for one that comes too slowly
+   */
+  async stream(
+    { url, maxBytes }: Asking,
+    take: (piece: Buffer) => void,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { pace, timeoutMs, minAnswerRate } = this.options;
+    await pace.turn(signal);
+    const rate = new AnswerRate(minAnswerRate, timeoutMs);
+    const unpacking = new Unpacking(take, maxBytes);
+    const onBody = (piece: Buffer, headers: IncomingHttpHeaders) => {
+      rate.received(piece.length);
+      return headers['content-encoding'] === 'gzip' ? unpacking.write(piece) : take(piece);
+    };
     try {
-      return await guardedRequest(guard, {
-        url,
-        method: 'GET',
-        headers: {
-          'user-agent': userAgent,
-          'accept-encoding': onBody === undefined ? 'gzip' : 'identity',
-        },
-        timeoutMs: timeoutMs * patience,
-        maxResponseBytes: mostOctets,
-        signal,
-        ...(onBody === undefined ? {} : { onBody }),
+      const answer = await this.request({
+        ...{ url, onBody, maxResponseBytes: maxBytes, timeoutMs: timeoutMs * maxTimeouts },
+        signal: AbortSignal.any([signal, rate.signal]),
       });
+      const accepted = this.accepted(answer, url);
+      if (accepted?.encoding === 'gzip') await unpacking.end();
+      return accepted !== null;
+    } finally {
+      rate.end();
+      unpacking.close();
+    }
+  }
+
+  /** Null: there is none. @throws LogUnavailable for what is not a whole answer in an encoding that was asked for */
+  private accepted({ status, headers, truncated }: Answer, url: string) {
+    const { pace } = this.options;
+    const path = new URL(url).pathname;
+    if (status === 404 || status === 410) return null;
+    if (status === 429) pace.slowDown();
+    if (status !== 200) {
+      const retryAfterMs = this.retryAfterMs(headers['retry-after']);
+      throw new LogUnavailable(`The log answered ${status} to ${path}.`, retryAfterMs);
+    }
+    pace.answered();
+    if (truncated) throw new AnswerTooLong(`The answer to ${path} is too long.`);
+    const encoding = headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'gzip' && encoding !== 'identity')
+      throw new LogUnavailable(`The answer to ${path} is encoded in a way that was not asked for.`);
+    return { path, encoding };
+  }
+
+  private async request(
+    request: Pick<
+      Parameters<typeof guardedRequest>[1],
+      'url' | 'timeoutMs' | 'maxResponseBytes' | 'signal' | 'onBody'
+    >,
+  ): Promise<Answer> {
+    const { guard, userAgent } = this.options;
+    try {
+      const headers = { 'user-agent': userAgent, 'accept-encoding': 'gzip' };
+      return await guardedRequest(guard, { ...request, method: 'GET', headers });
     } catch (error) {
       if (error instanceof OutboundFault) throw new LogUnavailable(error.message);
       throw error;
@@ -92,9 +131,9 @@ export class LogRequests {
   }
 }
 
-async function unpack(body: Buffer, mostOctets: number, path: string): Promise<Buffer> {
+async function unpack(body: Buffer, maxBytes: number, path: string): Promise<Buffer> {
   try {
-    return await inflate(body, { maxOutputLength: mostOctets });
+    return await inflate(body, { maxOutputLength: maxBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw new AnswerTooLong(`The answer to ${path} unpacks to more than is read.`);

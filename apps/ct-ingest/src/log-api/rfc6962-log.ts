@@ -7,26 +7,25 @@ import {
   readSignedTreeHead,
   treeUpTo,
 } from '@certwright/ct';
-import type { MemoryBudget } from '../memory/memory-budget';
-import type { MemoryShares } from '../memory/memory-shares';
-import { membersOf, parseJson, readJsonEntries } from './json-entries';
+import type { LogMemory } from '../memory/log-memory';
+import { JsonEntries, membersOf, parseJson } from './json-entries';
 import type { EntryPage, EntryRange, LogApi, VerifiedHead } from './log-api';
 import { LogMisbehaves, LogUnavailable } from './log-faults';
-import { AnswerTooLong, type LogRequests } from './log-requests';
+import type { LogRequests } from './log-requests';
+import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
 
 /** Heads and proofs: a proof of 64 hashes takes 3 kB. */
 const smallAnswer = 65_536;
 
-/** More time for an answer of megabytes. */
-const longPatience = 10;
+/** A leaf and a precertificate of 2^24 bytes, and a chain of as many, in base64 and JSON: the longest entry there can be. */
+const maxAnswer = 72 * 1_048_576;
 
 export interface Rfc6962Options {
   /** Ends in a slash. */
   readonly url: string;
   readonly key: LogKey;
   readonly requests: LogRequests;
-  readonly memory: MemoryBudget;
-  readonly shares: MemoryShares;
+  readonly memory: LogMemory;
   /** Of entries of all logs: most chains come from many. */
   readonly chains: KnownChains;
   readonly pageSize: number;
@@ -36,7 +35,7 @@ export interface Rfc6962Options {
 export class Rfc6962Log implements LogApi {
   /** Entries that the log likes to give at a time. */
   private likedSize: number;
-  /** Entries that fit an ordinary answer, as far as is known: less after one that was too long, more with each that was not. */
+  /** Entries that fit a page, as far as is known: fewer after one that was full, more with each that was not. */
   private fittingSize: number;
 
   constructor(private readonly options: Rfc6962Options) {
@@ -89,43 +88,56 @@ export class Rfc6962Log implements LogApi {
   }
 
   async fetch(range: EntryRange, _treeSize: number, signal: AbortSignal): Promise<EntryPage | null> {
-    const { page: mostOctets, whilePageIsRead } = this.options.shares;
-    const page = await this.entries(range, { mostOctets, reserved: whilePageIsRead, patience: 1 }, signal);
+    const { maxPage, whilePageIsRead, maxPageEntry } = this.options.memory.shares;
+    const bounds = { maxHeld: maxPage, maxEntry: maxPageEntry };
+    const page = await this.entries(range, bounds, whilePageIsRead, signal);
     const asked = range.to - range.from;
-    if (page === null) this.fittingSize = Math.max(1, Math.floor(asked / 4));
+    const got = page?.entries.length ?? 1;
+    if (page?.isFull !== false) this.fittingSize = Math.max(1, got);
     else this.fittingSize = Math.min(this.options.pageSize, this.fittingSize * 2);
-    if (page !== null && page.entries.length < asked) this.likedSize = page.entries.length;
+    if (page?.isFull === false && got < asked) this.likedSize = got;
     return page;
   }
 
-  async fetchLong({ from, to }: EntryRange, treeSize: number, signal: AbortSignal): Promise<EntryPage> {
-    for (let count = Math.ceil((to - from) / 4); count > 1; count = Math.ceil(count / 4)) {
-      const page = await this.fetch({ from, to: from + count }, treeSize, signal);
-      if (page !== null) return page;
-    }
-    const { singleEntry: mostOctets, whileSingleEntryIsRead: reserved } = this.options.shares;
-    const one = { from, to: from + 1 };
-    const page = await this.entries(one, { mostOctets, reserved, patience: longPatience }, signal);
-    if (page === null) throw new LogUnavailable(`Entry ${from} is longer than an entry can be.`);
+  async fetchLong({ from }: EntryRange, _treeSize: number, signal: AbortSignal): Promise<EntryPage> {
+    const { whileEntryIsRead } = this.options.memory.shares;
+    const bounds = { maxHeld: 1, maxEntry: Infinity };
+    const page = await this.entries({ from, to: from + 1 }, bounds, whileEntryIsRead, signal);
+    if (page === null) throw new LogUnavailable(`Entry ${from} cannot be read.`);
     return page;
   }
 
-  /** Null: the answer is too long. */
+  /** Null: the first entry is longer than the bounds say. A full page has fewer entries than the log would have answered with. */
   private async entries(
     { from, to }: EntryRange,
-    { mostOctets, reserved, patience }: { mostOctets: number; reserved: number; patience: number },
+    bounds: StreamedBounds,
+    reserved: number,
     signal: AbortSignal,
-  ): Promise<EntryPage | null> {
-    const memory = await this.options.memory.reserve(reserved, signal);
+  ): Promise<(EntryPage & { readonly isFull: boolean }) | null> {
+    const { memory: log, requests, chains } = this.options;
+    const memory = await log.budget.reserve(reserved, signal);
+    const answer = new JsonEntries({ ...bounds, max: to - from, chains });
+    let isFull = false;
     try {
-      const asking = { ...this.ask('get-entries', { start: from, end: to - 1 }), mostOctets, patience };
-      const body = await this.options.requests.getSome(asking, signal);
-      const entries = readJsonEntries(body, to - from, this.options.chains);
-      memory.shrinkTo(body.length);
-      return { from, entries, release: () => memory.release() };
+      const asking = { ...this.ask('get-entries', { start: from, end: to - 1 }), maxBytes: maxAnswer };
+      try {
+        if (!(await requests.stream(asking, (piece) => answer.take(piece), signal)))
+          throw new LogUnavailable('The log has no get-entries.');
+        answer.end();
+      } catch (error) {
+        if (error instanceof EnoughEntries) isFull = answer.entries.length < to - from;
+        else if (error instanceof EntryIsLong) isFull = true;
+        else throw error;
+      }
+      const { entries } = answer;
+      if (entries.length === 0) {
+        memory.release();
+        return null;
+      }
+      memory.shrinkTo(answer.bytes);
+      return { from, entries, isFull, release: () => memory.release() };
     } catch (error) {
       memory.release();
-      if (error instanceof AnswerTooLong) return null;
       throw error;
     }
   }
@@ -133,7 +145,7 @@ export class Rfc6962Log implements LogApi {
   private ask(call: string, query: Readonly<Record<string, string | number>>) {
     const url = new URL(`ct/v1/${call}`, this.options.url);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
-    return { url: url.href, mostOctets: smallAnswer };
+    return { url: url.href, maxBytes: smallAnswer };
   }
 }
 

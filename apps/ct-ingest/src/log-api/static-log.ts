@@ -12,22 +12,23 @@ import {
   type TilePlace,
   tileWidth,
 } from '@certwright/ct';
-import type { MemoryBudget } from '../memory/memory-budget';
-import type { MemoryShares } from '../memory/memory-shares';
+import type { LogMemory } from '../memory/log-memory';
 import type { EntryPage, EntryRange, LogApi, VerifiedHead } from './log-api';
-import { LogMisbehaves, LogUnavailable } from './log-faults';
-import { AnswerTooLong, type LogRequests } from './log-requests';
-import { readTileEntries } from './tile-entries';
-import { EnoughOfTile, TileLeaves } from './tile-leaves';
+import { AnswerTooLong, LogMisbehaves, LogUnavailable } from './log-faults';
+import type { LogRequests } from './log-requests';
+import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
+import { TileLeaves } from './tile-leaves';
 
 /** Octets: a note may have signatures of many witnesses; a CA certificate has one or two kB. */
 const longestCheckpoint = 65_536;
 const longestIssuer = 262_144;
 const hashOctets = 32;
 
+/** Bytes of entries that are held of a tile with a long one: those before it are sent again for those behind it. */
+const maxHeldOfLong = 262_144;
+
 /** Whatever a tile of 256 entries can have. It is read piece by piece. */
 const longestTile = 2 ** 33;
-const longPatience = 10;
 
 export interface StaticLogOptions {
   /** Ends in a slash. */
@@ -36,8 +37,7 @@ export interface StaticLogOptions {
   readonly origin: string;
   readonly key: LogKey;
   readonly requests: LogRequests;
-  readonly memory: MemoryBudget;
-  readonly shares: MemoryShares;
+  readonly memory: LogMemory;
 }
 
 /** A log with the monitoring interface of static-ct-api. */
@@ -46,7 +46,7 @@ export class StaticLog implements LogApi {
 
   async head(signal: AbortSignal): Promise<VerifiedHead> {
     const { origin, key, requests } = this.options;
-    const asking = { url: this.urlOf('checkpoint'), mostOctets: longestCheckpoint };
+    const asking = { url: this.urlOf('checkpoint'), maxBytes: longestCheckpoint };
     const signed = await requests.getSome(asking, signal);
     const reading = readCheckpoint(signed, origin, key);
     if (reading.ok) return { ...reading.head, signed };
@@ -80,7 +80,7 @@ export class StaticLog implements LogApi {
   async issuer(fingerprint: Buffer, signal: AbortSignal): Promise<Buffer | null> {
     const url = this.urlOf(`issuer/${fingerprint.toString('hex')}`);
     try {
-      return await this.options.requests.get({ url, mostOctets: longestIssuer }, signal);
+      return await this.options.requests.get({ url, maxBytes: longestIssuer }, signal);
     } catch (error) {
       if (error instanceof AnswerTooLong) return null;
       throw error;
@@ -92,50 +92,52 @@ export class StaticLog implements LogApi {
   }
 
   async fetch(range: EntryRange, treeSize: number, signal: AbortSignal): Promise<EntryPage | null> {
-    const { shares, memory: budget } = this.options;
-    const memory = await budget.reserve(shares.whilePageIsRead, signal);
-    try {
-      const place = placeOf(range, treeSize);
-      const { bytes, width } = await this.dataTile(place, signal);
-      memory.shrinkTo(bytes.length);
-      const entries = readTileEntries(bytes, { index: place.index, width }, range);
-      return { from: range.from, entries, release: () => memory.release() };
-    } catch (error) {
-      memory.release();
-      if (error instanceof AnswerTooLong) return null;
-      throw error;
-    }
+    const { maxPage, whilePageIsRead, maxPageEntry } = this.options.memory.shares;
+    const bounds = { maxHeld: maxPage, maxEntry: maxPageEntry };
+    return await this.entries(range, treeSize, bounds, whilePageIsRead, signal);
   }
 
   async fetchLong(range: EntryRange, treeSize: number, signal: AbortSignal): Promise<EntryPage> {
-    const { shares, memory: budget, requests } = this.options;
-    const memory = await budget.reserve(shares.whileTileIsTaken, signal);
-    const { index, width } = placeOf(range, treeSize);
+    const { whileEntryIsRead } = this.options.memory.shares;
+    const bounds = { maxHeld: maxHeldOfLong, maxEntry: Infinity };
+    const page = await this.entries(range, treeSize, bounds, whileEntryIsRead, signal);
+    if (page === null) throw new LogUnavailable(`Entry ${range.from} cannot be read.`);
+    return page;
+  }
+
+  /** Null: the first entry is longer than the bounds say. */
+  private async entries(
+    range: EntryRange,
+    treeSize: number,
+    bounds: StreamedBounds,
+    reserved: number,
+    signal: AbortSignal,
+  ): Promise<EntryPage | null> {
+    const memory = await this.options.memory.budget.reserve(reserved, signal);
+    const place = placeOf(range, treeSize);
+    const first = place.index * tileWidth;
     const leaves = new TileLeaves({
-      first: index * tileWidth,
-      width: Math.min(width, range.to - index * tileWidth),
-      from: range.from,
-      mostHeld: shares.keptOfTile,
-    });
-    const ask = (of: number) => ({
-      url: this.urlOf(tilePath('data', { index, width: of })),
-      mostOctets: longestTile,
-      patience: longPatience,
-      onBody: (piece: Buffer) => leaves.take(piece),
+      ...{ ...bounds, first, from: range.from },
+      width: Math.min(place.width, range.to - first),
     });
     try {
+      let isLong = false;
       try {
-        if ((await requests.get(ask(width), signal)) === null) await requests.getSome(ask(tileWidth), signal);
+        await this.dataTile(place, (piece) => leaves.take(piece), signal);
       } catch (error) {
-        if (!(error instanceof EnoughOfTile)) throw error;
+        isLong = error instanceof EntryIsLong;
+        if (!(error instanceof EnoughEntries || isLong)) throw error;
       }
-      if (leaves.entries.length === 0)
-        throw new LogUnavailable(`Data tile ${index} ends before its entries.`);
-      memory.shrinkTo(shares.keptOfTile * 2);
-      return { from: range.from, entries: leaves.entries, release: () => memory.release() };
+      const { entries } = leaves;
+      if (entries.length === 0 && !isLong)
+        throw new LogUnavailable(`Data tile ${place.index} ends before its entries.`);
+      memory.shrinkTo(leaves.bytes);
+      if (entries.length > 0) return { from: range.from, entries, release: () => memory.release() };
+      memory.release();
+      return null;
     } catch (error) {
       memory.release();
-      if (error instanceof AnswerTooLong) throw new LogUnavailable(`Data tile ${index} is endless.`);
+      if (error instanceof AnswerTooLong) throw new LogUnavailable(`Data tile ${place.index} is endless.`);
       throw error;
     }
   }
@@ -143,16 +145,15 @@ export class StaticLog implements LogApi {
   /** A log may delete a partial tile once there is the full one (static-ct-api, "Partial Tiles"), which begins with it. */
   private async dataTile(
     { index, width }: TilePlace,
+    take: (piece: Buffer) => void,
     signal: AbortSignal,
-  ): Promise<{ readonly bytes: Buffer; readonly width: number }> {
-    const { requests, shares } = this.options;
-    const ask = (of: number) => ({
-      url: this.urlOf(tilePath('data', { index, width: of })),
-      mostOctets: shares.page,
-    });
-    const tile = await requests.get(ask(width), signal);
-    if (tile !== null) return { bytes: tile, width };
-    return { bytes: await requests.getSome(ask(tileWidth), signal), width: tileWidth };
+  ): Promise<void> {
+    const { requests } = this.options;
+    for (const each of new Set([width, tileWidth])) {
+      const url = this.urlOf(tilePath('data', { index, width: each }));
+      if (await requests.stream({ url, maxBytes: longestTile }, take, signal)) return;
+    }
+    throw new LogUnavailable(`The log has no data tile ${index}.`);
   }
 
   private async hashes(
@@ -174,7 +175,7 @@ export class StaticLog implements LogApi {
     const { requests } = this.options;
     const ask = (of: number) => ({
       url: this.urlOf(tilePath(level, { index, width: of })),
-      mostOctets: tileWidth * hashOctets,
+      maxBytes: tileWidth * hashOctets,
     });
     try {
       const tile =

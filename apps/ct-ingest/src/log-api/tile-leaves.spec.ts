@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { entryLeafHash, readDataTile } from '@certwright/ct';
-import { EnoughOfTile, TileLeaves } from './tile-leaves';
+import { entryLeafHash, leafHash, readDataTile } from '@certwright/ct';
+import { forgePair } from '../testing/forged-entries';
+import { served } from '../testing/forged-tree';
+import { EnoughEntries, EntryIsLong } from './streamed-entries';
+import { TileLeaves } from './tile-leaves';
 
 const tile = readFileSync(
   path.join(__dirname, '../../../../libs/ct/src/testing/data/navigli2025h2-001.tile'),
@@ -11,11 +14,18 @@ const hashes = whole.ok ? whole.entries.map((entry) => entryLeafHash(entry).toSt
 
 /** @returns leaf hashes, as the tile comes in pieces of so many octets */
 function taken(octets: number, options: Partial<ConstructorParameters<typeof TileLeaves>[0]> = {}): string[] {
-  const leaves = new TileLeaves({ first: 256, width: 256, from: 256, mostHeld: 1e9, ...options });
+  const leaves = new TileLeaves({
+    first: 256,
+    width: 256,
+    from: 256,
+    maxHeld: 1e9,
+    maxEntry: 1e9,
+    ...options,
+  });
   try {
     for (let at = 0; at < tile.length; at += octets) leaves.take(tile.subarray(at, at + octets));
   } catch (error) {
-    if (!(error instanceof EnoughOfTile)) throw error;
+    if (!(error instanceof EnoughEntries)) throw error;
   }
   return leaves.entries.map(({ leafHash }) => leafHash.toString('hex'));
 }
@@ -31,13 +41,41 @@ it.each([1, 7, 1_000, 65_536, 1_000_000])(
 it('only what is wanted of it is held', () => {
   expect(taken(1_000, { from: 300 })).toEqual(hashes.slice(44));
   expect(taken(1_000, { width: 10 })).toEqual(hashes.slice(0, 10));
-  const some = taken(1_000, { mostHeld: 20_000 });
+  const some = taken(1_000, { maxHeld: 40_000 });
   expect(some.length).toBeGreaterThan(5);
   expect(some).toEqual(hashes.slice(0, some.length));
 });
 
 it('what is no tile, or another one, is refused', () => {
   expect(() => taken(1_000, { first: 512, from: 512 })).toThrow('not in the form');
-  const leaves = new TileLeaves({ first: 0, width: 256, from: 0, mostHeld: 1e9 });
+  const leaves = new TileLeaves({ first: 0, width: 256, from: 0, maxHeld: 1e9, maxEntry: 1e9 });
   expect(() => leaves.take(Buffer.alloc(100, 0x1f))).toThrow('not known');
+});
+
+describe.each(['certificate', 'precertificate'] as const)('a huge %s', (kind) => {
+  const submissions = [7, 8, 9].map((nth) => forgePair(nth, { padding: nth === 8 ? 1_500_000 : 0 })[kind]);
+  const forged = submissions.map((submission, at) => served(submission, at, true));
+  const octets = Buffer.concat(forged.map(({ tileLeaf }) => tileLeaf));
+  const bounds = { first: 0, width: 3, from: 0, maxHeld: 1e9 };
+  const take = (leaves: TileLeaves, size: number) => () => {
+    for (let at = 0; at < octets.length; at += size) leaves.take(octets.subarray(at, at + size));
+  };
+
+  it.each([11, 1_000, 65_536, 10_000_000])('is hashed as it comes, in pieces of %i bytes', (size) => {
+    const leaves = new TileLeaves({ ...bounds, maxEntry: Infinity });
+    expect(take(leaves, size)).toThrow(EnoughEntries);
+    expect(leaves.entries.map((entry) => entry.leafHash)).toEqual(forged.map(({ leaf }) => leafHash(leaf)));
+    const { leaf } = forged[1] ?? { leaf: Buffer.alloc(0) };
+    expect(leaves.entries[1]).toEqual({
+      ...{ kind: 'odd', fault: 'huge', leafHash: leafHash(leaf), leafBytes: leaf.length },
+      leaf: leaf.subarray(0, 65_536),
+    });
+    expect(leaves.bytes).toBeLessThan(100_000);
+  });
+
+  it('ends a page whose entries are bounded', () => {
+    const leaves = new TileLeaves({ ...bounds, maxEntry: 200_000 });
+    expect(take(leaves, 65_536)).toThrow(EntryIsLong);
+    expect(leaves.entries).toHaveLength(1);
+  });
 });

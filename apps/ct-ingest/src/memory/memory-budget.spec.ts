@@ -1,5 +1,4 @@
 import { MemoryBudget, type Reservation } from './memory-budget';
-import { memoryShares } from './memory-shares';
 
 const never = new AbortController().signal;
 
@@ -52,17 +51,3 @@ it('who gives up waiting holds up nobody', async () => {
 it('more than there is at all is all there is', async () => {
   expect((await new MemoryBudget(100).reserve(1_000, never)).octets).toBe(100);
 });
-
-it.each([384, 512, 4_096])(
-  'with %i MiB the longest answer can be read, and several ordinary ones side by side',
-  (limit) => {
-    const { answers, whilePageIsRead, whileSingleEntryIsRead, whileTileIsTaken, singleEntry } =
-      memoryShares(limit);
-    expect(answers).toBeLessThan(limit * 1_048_576);
-    expect(whileSingleEntryIsRead).toBeLessThanOrEqual(answers);
-    expect(whileTileIsTaken).toBeLessThanOrEqual(answers);
-    expect(answers / whilePageIsRead).toBeGreaterThanOrEqual(8);
-    // A leaf and a chain of 2^24 octets in base64.
-    expect(singleEntry).toBeGreaterThan(2 ** 25 * (4 / 3));
-  },
-);

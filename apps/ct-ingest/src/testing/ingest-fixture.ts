@@ -30,6 +30,7 @@ export interface Wishes {
   readonly leaseMs?: number;
   readonly turnMs?: number;
   readonly timeoutMs?: number;
+  readonly minAnswerRate?: number;
   readonly stalePatienceMs?: number;
   readonly now?: () => number;
 }
@@ -95,13 +96,15 @@ export class IngestFixture {
     const usual = <T>(value: T) => perLog(['x'], () => value) ?? { of: () => value };
     const start = perLog([wishes.start ?? 'beginning'], readStart);
     if (start === null) throw new Error('no start');
+    const shares = { ...memoryShares(512, 16), ...wishes.shares };
     const apis = new LogApis({
       guard: new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] }),
       userAgent: 'spec',
       timeoutMs: wishes.timeoutMs ?? 20_000,
       requestsPerSecond: usual(wishes.requestsPerSecond ?? 10_000),
       pageSize: wishes.pageSize ?? 100,
-      shares: { ...memoryShares(512), ...wishes.shares },
+      minAnswerRate: wishes.minAnswerRate ?? 1,
+      shares,
       now: Date.now,
     });
     const options: FollowOptions = {
@@ -114,6 +117,7 @@ export class IngestFixture {
         now: wishes.now ?? Date.now,
       },
       packer: asTheyAre,
+      maxBatch: shares.batch,
       events: {
         began: () => undefined,
         ingested: (_, outcomes) => this.count(outcomes),

@@ -1,18 +1,27 @@
 import { isLagging } from '@certwright/ct';
 import type { CtLogEntity, CtLogs } from '@certwright/ct-persistence';
+import { Lateness } from './lateness';
 
 const restMs = 15_000;
 
+/** With the rest between two looks, and a turn that other logs have before: an alarm comes within 15 minutes. */
+const maxLateMs = 10 * 60_000;
+
 export interface WatchEvents {
-  /** All logs that are or were followed. */
-  seen(logs: readonly CtLogEntity[]): void;
-  lags(log: CtLogEntity): void;
+  /**
+   * All logs that are or were followed.
+   *
+   * @param lateMs of each that is followed, by its id
+   */
+  seen(logs: readonly CtLogEntity[], lateMs: ReadonlyMap<number, number>): void;
+  lags(log: CtLogEntity, lateMs: number): void;
   caughtUp(log: CtLogEntity): void;
 }
 
 /** Looks at all logs, whoever follows them, and tells when one begins or ceases to lag. */
 export class WatchLogs {
   private readonly lagging = new Set<number>();
+  private readonly lateness = new Map<number, Lateness>();
 
   constructor(
     private readonly logs: Pick<CtLogs, 'all'>,
@@ -23,18 +32,34 @@ export class WatchLogs {
   /** @returns how long to rest, ms */
   async run(): Promise<number> {
     const logs = await this.logs.all();
-    this.events.seen(logs);
-    for (const log of logs) this.judge(log);
+    const lateMs = new Map(logs.map((log) => [log.id, this.lateMs(log)] as const));
+    this.events.seen(logs, lateMs);
+    for (const log of logs) this.judge(log, lateMs.get(log.id) ?? 0);
     return restMs;
   }
 
-  private judge(log: CtLogEntity): void {
-    // One that was stopped has an alarm of its own.
-    const lags = log.enabled && log.stoppedAt === null && isLagging(log, this.now());
+  private lateMs(log: CtLogEntity): number {
+    if (!isFollowed(log)) {
+      this.lateness.delete(log.id);
+      return 0;
+    }
+    const nowMs = this.now();
+    const lateness = this.lateness.get(log.id) ?? new Lateness(nowMs);
+    this.lateness.set(log.id, lateness);
+    return lateness.look(log, nowMs);
+  }
+
+  private judge(log: CtLogEntity, lateMs: number): void {
+    const lags = isFollowed(log) && (lateMs > maxLateMs || isLagging(log, this.now()));
     if (lags === this.lagging.has(log.id)) return;
     if (lags) this.lagging.add(log.id);
     else this.lagging.delete(log.id);
-    if (lags) this.events.lags(log);
+    if (lags) this.events.lags(log, lateMs);
     else this.events.caughtUp(log);
   }
+}
+
+/** One that was stopped has an alarm of its own. */
+function isFollowed({ enabled, stoppedAt }: CtLogEntity): boolean {
+  return enabled && stoppedAt === null;
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
 import type { Deadline } from './deadline';
 import { exchangeFault, longestHeader } from './fault-words';
+import { Pieces } from './pieces';
 
 export interface HttpQuestion {
   readonly method: string;
@@ -10,9 +11,14 @@ export interface HttpQuestion {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly maxResponseBytes: number;
-  /** Takes the body of a 200 piece by piece, which is not kept then. What it throws ends the request. */
-  readonly onBody?: ((piece: Buffer) => void) | undefined;
+  readonly onBody?: OnBody | undefined;
 }
+
+/**
+ * Takes the body of a 200 piece by piece, which is not kept then. Nothing more is read while it returns a promise that is pending.
+ * What it throws, or rejects with, ends the request.
+ */
+export type OnBody = (piece: Buffer, headers: IncomingHttpHeaders) => void | Promise<void>;
 
 export interface HttpAnswer {
   readonly status: number;
@@ -23,6 +29,9 @@ export interface HttpAnswer {
   /** The body was longer than `maxResponseBytes`; `body` holds its beginning. */
   readonly truncated: boolean;
 }
+
+/** Where a body is taken piece by piece, that of a status other than 200 is kept, bytes. */
+const maxOtherBody = 65_536;
 
 /** RFC 9110 §15.2: a 103 or two are usual, an endless row of 1xx is not. */
 const mostInterimAnswers = 8;
@@ -78,34 +87,47 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 function collect(
   response: IncomingMessage,
-  { maxResponseBytes: maxBytes, onBody }: HttpQuestion,
+  { maxResponseBytes, onBody }: HttpQuestion,
   resolve: (answer: HttpAnswer) => void,
   fail: (error: unknown) => void,
   reject: (error: unknown) => void,
 ): void {
   const { statusCode: status = 0, headers } = response;
-  const chunks: Buffer[] = [];
+  const pieces = new Pieces();
   let size = 0;
-  const done = (truncated: boolean): void =>
-    resolve({ status, headers, body: Buffer.concat(chunks), truncated });
+  let taken = Promise.resolve();
+  const done = (truncated: boolean): void => resolve({ status, headers, body: pieces.take(), truncated });
   response.on('error', fail);
   if (redirects.includes(status)) return done(false);
-  const take = status === 200 && onBody !== undefined ? onBody : (piece: Buffer) => void chunks.push(piece);
+  const isTaken = status === 200 && onBody !== undefined;
+  const take: OnBody = isTaken ? onBody : (piece: Buffer) => void pieces.push(piece);
+  const maxBytes =
+    isTaken || onBody === undefined ? maxResponseBytes : Math.min(maxResponseBytes, maxOtherBody);
+  // Nothing that still comes is wanted.
+  const stop = (): void => void response.pause().removeAllListeners('data');
+  const refused = (error: unknown): void => {
+    stop();
+    reject(error);
+  };
   response.on('data', (chunk: Buffer) => {
     const isTooMuch = size + chunk.length > maxBytes;
+    const goOn = (): void => {
+      if (!isTooMuch) return void response.resume();
+      stop();
+      done(true);
+    };
     try {
-      take(isTooMuch ? chunk.subarray(0, maxBytes - size) : chunk);
+      const taking = take(isTooMuch ? chunk.subarray(0, maxBytes - size) : chunk, headers);
+      size += chunk.length;
+      if (!(taking instanceof Promise)) return isTooMuch ? goOn() : undefined;
+      response.pause();
+      taken = taking.then(goOn, refused);
     } catch (error) {
-      response.pause().removeAllListeners('data');
-      return reject(error);
+      refused(error);
     }
-    size += chunk.length;
-    if (!isTooMuch) return;
-    // Nothing that still comes is wanted.
-    response.pause().removeAllListeners('data');
-    done(true);
   });
-  response.on('end', () => done(false));
+  // The last piece may not be taken yet.
+  response.on('end', () => void taken.then(() => done(false)));
 }
 
 function limitOctets(socket: Socket, most: number, fail: (error: unknown) => void): void {

@@ -5,6 +5,7 @@ import { OutboundFault } from '../outbound-fault';
 import { NameServer } from '../testing/name-server';
 import { serveHttp, serveOctets, type WebServer } from '../testing/web-server';
 import { guardedRequest, type GuardedRequest } from './guarded-request';
+import { Pieces } from './pieces';
 
 const loopback = ['127.0.0.0/8', '::1/128'];
 let names: NameServer;
@@ -190,6 +191,48 @@ describe('an answer', () => {
     });
     expect((await get(here('/missing'), { onBody, maxResponseBytes: 2_000 })).body).toHaveLength(1_500);
     expect(Buffer.concat(pieces)).toHaveLength(1_000);
+  });
+
+  it('is not read on while its taker is at work', async () => {
+    server = await serveHttp((_, response) => response.end(Buffer.alloc(500_000, 'x')));
+    let taking = 0;
+    let most = 0;
+    let taken = 0;
+    const onBody = async (piece: Buffer) => {
+      most = Math.max(most, (taking += 1));
+      await new Promise((resolve) => setImmediate(resolve));
+      taken += piece.length;
+      taking -= 1;
+    };
+    const answer = await get(here(), { onBody, maxResponseBytes: 1_000_000 });
+    expect({ most, taken, truncated: answer.truncated }).toEqual({
+      most: 1,
+      taken: 500_000,
+      truncated: false,
+    });
+    taken = 0;
+    expect(await get(here(), { onBody, maxResponseBytes: 100_000 })).toMatchObject({ truncated: true });
+    expect(taken).toBe(100_000);
+    const fault = new Error('no');
+    await expect(get(here(), { onBody: async () => await Promise.reject(fault) })).rejects.toBe(fault);
+  });
+
+  it('that is an error message is kept in part where bodies are taken piece by piece', async () => {
+    server = await serveHttp((_, response) => response.writeHead(500).end(Buffer.alloc(500_000, 'x')));
+    const onBody = () => undefined;
+    const { body, truncated } = await get(here(), { onBody, maxResponseBytes: 1_000_000 });
+    expect([body.length, truncated]).toEqual([65_536, true]);
+  });
+
+  it('in pieces of one byte is whole', async () => {
+    const text = Array.from({ length: 5_000 }, (_, at) => String(at)).join(' ');
+    const pieces = new Pieces();
+    for (const byte of Buffer.from(text)) pieces.push(Buffer.from([byte]));
+    pieces.push(Buffer.alloc(5_000, 'y'));
+    pieces.push(Buffer.from('z'));
+    expect(pieces.length).toBe(text.length + 5_001);
+    expect(pieces.take().toString()).toBe(`${text}${'y'.repeat(5_000)}z`);
+    expect([pieces.length, pieces.take().length]).toEqual([0, 0]);
   });
 
   it('that its taker has enough of is not read on', async () => {

@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { AddressGuard } from '../addresses/address-guard';
 import { openConnection, type TlsTrust } from './connection';
 import { Deadline } from './deadline';
-import { exchange, type HttpAnswer } from './exchange';
+import { exchange, type HttpAnswer, type OnBody } from './exchange';
 import { targetOf, type Target } from './target';
 
 export interface GuardedRequest {
@@ -17,7 +17,7 @@ export interface GuardedRequest {
   /** A longer body is cut. */
   readonly maxResponseBytes: number;
   /** Takes the body of a 200 piece by piece; `body` is empty then. What it throws ends the request and is thrown. */
-  readonly onBody?: (piece: Buffer) => void;
+  readonly onBody?: OnBody;
   /** Default: every port. */
   readonly allowedPorts?: readonly number[];
   /** When it aborts, its reason is thrown. */

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { Pieces } from '@certwright/outbound';
+import { LogUnavailable } from './log-faults';
+
+const backslash = '\\'.charCodeAt(0);
+/** Characters of a group of base64. */
+const group = 4;
+
+/** What is kept of octets that come one after another. */
+export interface Octets {
+  take(octets: Buffer): void;
+}
+
+/** The octets that the base64 in a JSON string says, as the string comes. What is no base64 is taken as it comes, and marked. */
+export class Base64Text {
+  isMalformed = false;
+  /** Characters, fewer than a group. */
+  private rest = '';
+  /** The beginning of an escape. */
+  private escape = '';
+  private isPadded = false;
+
+  constructor(private readonly octets: Octets) {}
+
+  /** @param characters inside the string @throws LogUnavailable for an escape that JSON does not have */
+  take(characters: Buffer): void {
+    let text = characters.toString('latin1');
+    if (this.escape !== '' || characters.includes(backslash)) text = this.unescaped(text);
+    text = this.rest + text;
+    const end = text.length - (text.length % group);
+    this.rest = text.slice(end);
+    if (end > 0) this.decode(end === text.length ? text : text.slice(0, end));
+  }
+
+  end(): void {
+    if (this.rest === '' && this.escape === '') return;
+    this.isMalformed = true;
+    this.octets.take(Buffer.from(this.rest, 'base64'));
+  }
+
+  private decode(text: string): void {
+    const octets = Buffer.from(text, 'base64');
+    const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+    // Buffer skips what is not in the alphabet, takes that for URLs, and bits left over that are not zero (RFC 4648, section 3.5).
+    const isWhole = octets.length === (text.length / group) * 3 - padding;
+    const isExact =
+      padding === 0 || octets.toString('base64', octets.length - (3 - padding)) === text.slice(-group);
+    if (this.isPadded || !isWhole || !isExact || text.includes('-') || text.includes('_'))
+      this.isMalformed = true;
+    if (padding > 0) this.isPadded = true;
+    this.octets.take(octets);
+  }
+
+  private unescaped(text: string): string {
+    const whole = this.escape + text;
+    const [cut = ''] = /\\(?:u[0-9a-fA-F]{0,3})?$/.exec(whole.replace(/\\\\/g, '  ')) ?? [];
+    this.escape = cut;
+    const json = `"${whole.slice(0, whole.length - cut.length)}"`;
+    try {
+      return JSON.parse(json) as string;
+    } catch {
+      throw new LogUnavailable('The log answered something that is not JSON.');
+    }
+  }
+}
+
+/** Keeps octets up to a bound; of more, none, or their beginning. */
+export class KeptOctets implements Octets {
+  length = 0;
+  private readonly pieces = new Pieces();
+
+  /**
+   * @param maxKept how many are kept as long as there are no more
+   * @param max how many there may be
+   * @param beginning how many are kept of more than `maxKept`
+   */
+  constructor(
+    private maxKept: number,
+    private readonly max: number,
+    private readonly beginning: number,
+  ) {}
+
+  /** @throws LogUnavailable for more than there may be */
+  take(octets: Buffer): void {
+    this.length += octets.length;
+    if (this.length > this.max)
+      throw new LogUnavailable('An entry of the log is longer than an entry can be.');
+    if (!this.isTooLong || this.kept < this.beginning) this.pieces.push(octets);
+    if (this.isTooLong) this.cut();
+  }
+
+  /** In memory. */
+  get kept(): number {
+    return this.pieces.length;
+  }
+
+  /** There are, or will be, more than are kept. */
+  get isTooLong(): boolean {
+    return this.length > this.maxKept;
+  }
+
+  /** It is known that there will be more than are kept. */
+  willBeTooLong(): void {
+    this.maxKept = 0;
+    this.cut();
+  }
+
+  /** All, or the beginning. */
+  get octets(): Buffer {
+    const octets = this.pieces.take();
+    this.pieces.push(octets);
+    return octets;
+  }
+
+  private cut(): void {
+    if (this.kept > this.beginning)
+      this.pieces.push(Buffer.from(this.pieces.take().subarray(0, this.beginning)));
+  }
+}
+
+/** The hash over octets that come one after another, behind others. */
+export class HashedOctets implements Octets {
+  private readonly hash = createHash('sha256');
+
+  constructor(
+    before: Uint8Array,
+    private readonly next: Octets,
+  ) {
+    this.hash.update(before);
+  }
+
+  take(octets: Buffer): void {
+    this.hash.update(octets);
+    this.next.take(octets);
+  }
+
+  digest(): Buffer {
+    return this.hash.digest();
+  }
+}

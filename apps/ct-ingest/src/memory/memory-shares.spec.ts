@@ -1,0 +1,24 @@
+import { memoryShares } from './memory-shares';
+
+const mebibyte = 1_048_576;
+
+it.each([
+  [384, 16],
+  [384, 200],
+  [512, 1],
+  [512, 56],
+  [65_536, 208],
+])('shares %i MiB out so that %i logs never need more than there is', (limit, wanted) => {
+  const { logs, answers, batch, whileEntryIsRead, whilePageIsRead, maxPage } = memoryShares(limit, wanted);
+  expect(logs).toBeLessThanOrEqual(wanted);
+  // Beside 200 MiB for the process itself.
+  expect(logs * (answers + batch)).toBeLessThanOrEqual((limit - 200) * mebibyte);
+  // Each log can read the longest entry that is indexed without waiting for another log, and several ordinary answers side by side.
+  expect(whileEntryIsRead).toBeLessThanOrEqual(answers);
+  expect(whilePageIsRead * 3).toBeLessThanOrEqual(answers);
+  expect(maxPage).toBeGreaterThan(mebibyte);
+});
+
+it('has room for the usual number of logs, and those set aside, in the smallest limit', () => {
+  expect(memoryShares(384, 16).logs).toBe(16);
+});

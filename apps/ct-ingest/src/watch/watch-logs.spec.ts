@@ -1,0 +1,80 @@
+import { CtLogEntity } from '@certwright/ct-persistence';
+import { WatchLogs } from './watch-logs';
+
+const startMs = Date.parse('2026-06-01T00:00:00Z');
+const minute = 60_000;
+
+/** A log with a merge delay of a day that is followed to its end, and nothing is wrong with it. */
+function healthy(change: Partial<CtLogEntity> = {}): CtLogEntity {
+  return Object.assign(new CtLogEntity(), {
+    ...{ id: 1, description: 'Log', enabled: true, stoppedAt: null, listState: 'usable', mmdS: 86_400 },
+    ...{ position: '100', headSize: '100', headAt: new Date(startMs), entryAt: new Date(startMs) },
+    ...{ failures: 0, lastError: null, dueAt: new Date(startMs), createdAt: new Date(startMs) },
+    ...{ intervalEnd: null, ...change },
+  });
+}
+
+/** @param rowAt the log's row, by the minutes since the beginning @returns minutes at which there was an alarm, or its end */
+async function watched(rowAt: (minutes: number, nowMs: number) => CtLogEntity, minutes = 60) {
+  let nowMs = startMs;
+  const alarms: string[] = [];
+  const at = () => Math.floor((nowMs - startMs) / minute);
+  let late = 0;
+  const watch = new WatchLogs(
+    { all: () => Promise.resolve([rowAt((nowMs - startMs) / minute, nowMs)]) },
+    {
+      seen: (_, lateMs) => void (late = Math.max(late, lateMs.get(1) ?? 0)),
+      lags: () => alarms.push(`lags at ${at()}`),
+      caughtUp: () => alarms.push(`caught up at ${at()}`),
+    },
+    () => nowMs,
+  );
+  while (nowMs < startMs + minutes * minute) nowMs += await watch.run();
+  return { alarms, lateMinutes: Math.round(late / minute) };
+}
+
+it('a log that is asked and answers has no alarm, though it has no new entries', async () => {
+  const { alarms, lateMinutes } = await watched((_, nowMs) => healthy({ dueAt: new Date(nowMs + 5_000) }));
+  expect(alarms).toEqual([]);
+  expect(lateMinutes).toBe(0);
+});
+
+it('a log that rests for hours as it should has no alarm', async () => {
+  const dueAt = new Date(startMs + 6 * 60 * minute);
+  expect((await watched(() => healthy({ listState: 'readonly', dueAt }), 300)).alarms).toEqual([]);
+});
+
+it('a log whose entries are not ingested has an alarm within 15 minutes, until they are', async () => {
+  const rowAt = (minutes: number) =>
+    healthy({ headSize: minutes >= 5 ? '200' : '100', position: minutes >= 30 ? '200' : '100' });
+  const { alarms, lateMinutes } = await watched((minutes, nowMs) =>
+    Object.assign(rowAt(minutes), minutes < 5 || minutes >= 30 ? { dueAt: new Date(nowMs + 5_000) } : {}),
+  );
+  expect(alarms).toEqual(['lags at 15', 'caught up at 30']);
+  expect(lateMinutes).toBe(25);
+});
+
+it('a log that is ingested now and then, later and later behind its head, has an alarm', async () => {
+  const rowAt = (minutes: number) =>
+    healthy({
+      headSize: String(100 + Math.floor(minutes) * 10),
+      position: String(100 + Math.floor(minutes / 6) * 6),
+      dueAt: new Date(startMs + minutes * minute),
+    });
+  const { alarms } = await watched(rowAt);
+  expect(alarms[0]).toMatch(/^lags at 1\d$/);
+  expect(alarms.at(-1)).toMatch(/^lags/);
+});
+
+it.each([
+  ['cannot be fetched', { failures: 3, lastError: 'no answer', dueAt: new Date(startMs + 1e9) }],
+  ['is not fetched by anybody', {}],
+])('a log whose head %s has an alarm within 15 minutes', async (_, change) => {
+  const { alarms } = await watched(() => healthy(change));
+  expect(alarms).toEqual(['lags at 10']);
+});
+
+it('a log that was stopped, or is not followed any more, has no alarm of this kind', async () => {
+  for (const change of [{ enabled: false }, { stoppedAt: new Date(startMs) }])
+    expect((await watched(() => healthy({ headSize: '200', ...change }))).alarms).toEqual([]);
+});
