@@ -47,21 +47,42 @@ export function isName(text: string): boolean {
 }
 
 /**
- * What would be the name in a text that a CA took for one: in lower case, without white space around it,
- * `http://` or `https://` before it, a path, query or port after it, and dots at its ends.
+ * A text that a CA took for a name: in lower case, without white space, control characters and dots at its ends,
+ * and without `http://` or `https://` before it.
  */
-export function hostnamePart(text: string): string {
-  const lower = text.trim().toLowerCase();
-  const [authority = ''] = lower.replace(/^https?:\/\//, '').split(/[/?#]/, 1);
-  return withoutDots(authority.trim().replace(/:[0-9]{1,5}$/, ''));
+export interface NameText {
+  readonly whole: string;
+  /** Without a path and a port; where there was a scheme, without a query, too. */
+  readonly host: string;
 }
 
+export function readNameText(text: string): NameText {
+  const lower = withoutOuter(text, isBlank).toLowerCase();
+  const rest = lower.replace(/^https?:\/\//, '');
+  const [authority = ''] = rest.split(rest === lower ? '/' : /[/?#]/, 1);
+  const host = withoutOuter(authority, isBlank).replace(/:[0-9]{1,5}$/, '');
+  return { whole: withoutOuter(rest, isDot), host: withoutOuter(host, isDot) };
+}
+
+/** A name that a query or a fragment follows. */
+export function beforeQuery(text: string): string | undefined {
+  const [name = ''] = text.split(/[?#]/, 1);
+  return name.includes('.') && isName(name) ? name : undefined;
+}
+
+export function withoutControls(text: string): string {
+  return text.replace(/[\0-\x1f\x7f-\x9f]/g, '');
+}
+
+const isDot = (character: string) => character === '.';
+const isBlank = (character: string) => /[\s\0-\x1f\x7f-\x9f]/.test(character);
+
 /** Not by a pattern: `\.+$` takes quadratic time on dots that something else follows. */
-function withoutDots(text: string): string {
+function withoutOuter(text: string, isOuter: (character: string) => boolean): string {
   let start = 0;
   let end = text.length;
-  while (start < end && text[start] === '.') start++;
-  while (end > start && text[end - 1] === '.') end--;
+  while (start < end && isOuter(text.charAt(start))) start++;
+  while (end > start && isOuter(text.charAt(end - 1))) end--;
   return text.slice(start, end);
 }
 
@@ -74,6 +95,6 @@ function withoutDots(text: string): string {
 export function asciiName(text: string): string | undefined {
   if (text.length > 2 * longestName || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
   if (!URL.canParse(`http://${text}/`)) return undefined;
-  const name = withoutDots(new URL(`http://${text}/`).hostname);
+  const name = withoutOuter(new URL(`http://${text}/`).hostname, isDot);
   return isName(name) ? name : undefined;
 }

@@ -16,15 +16,18 @@ export function isOctetString(tag: number): boolean {
 }
 
 /** The text of a DirectoryString; of what is of no string type, what it would be as one. */
-export function readText(bytes: Buffer, span: DerSpan): string {
-  const { tag, start, end } = span;
+export function readText(bytes: Buffer, { tag, start, end }: Pick<DerSpan, 'tag' | 'start' | 'end'>): string {
   if (tag === bmpString) return readUnits(bytes, start, end);
   if (tag === universalString) return readCodePoints(bytes, start, end);
   return readOctetText(bytes, start, end);
 }
 
 export function isText(tag: number): boolean {
-  return isOctetString(tag) || tag === bmpString || tag === universalString;
+  return isOctetString(tag) || isWide(tag);
+}
+
+function isWide(tag: number): boolean {
+  return tag === bmpString || tag === universalString;
 }
 
 /**
@@ -50,4 +53,29 @@ function readCodePoints(bytes: Buffer, start: number, end: number): string {
     characters.push(String.fromCodePoint(codePoint <= 0x10ffff ? codePoint : 0xfffd));
   }
   return characters.join('');
+}
+
+/** What is left out of a long text; no character of a name. */
+const leftOut = '\ufffd';
+
+/**
+ * The same, but of a long text only its two ends: a name may be there before a path, or after anything.
+ *
+ * @param most octets of each end; a multiple of four, so that no character of two or four is cut
+ */
+export function readEnds(bytes: Buffer, { tag, start, end }: DerSpan, most: number): string {
+  const skipped = end - start - 2 * most;
+  if (skipped <= 0) return readText(bytes, { tag, start, end });
+  const [cut, resumed] = [start + most, end - most - ((end - start) % 4)];
+  const isOctets = !isWide(tag);
+  const head = { tag, start, end: isOctets ? characterAt(bytes, cut, end) : cut };
+  const tail = { tag, start: isOctets ? characterAt(bytes, resumed, end) : resumed, end };
+  return `${readText(bytes, head)}${leftOut}${readText(bytes, tail)}`;
+}
+
+/** The next place where a character of UTF-8 begins; it has four octets at most. */
+function characterAt(bytes: Buffer, at: number, end: number): number {
+  let next = at;
+  while (next < end && next < at + 3 && ((bytes[next] ?? 0) & 0xc0) === 0x80) next++;
+  return next;
 }
