@@ -52,16 +52,24 @@ export function isName(text: string): boolean {
  */
 export interface NameText {
   readonly whole: string;
-  /** Without a path and a port; where there was a scheme, without a query, too. */
+  /** Up to the first slash, without a port. */
+  readonly authority: string;
+  /** The same; where there was a scheme, without a query, too. */
   readonly host: string;
 }
 
 export function readNameText(text: string): NameText {
   const lower = withoutOuter(text, isBlank).toLowerCase();
-  const rest = lower.replace(/^https?:\/\//, '');
-  const [authority = ''] = rest.split(rest === lower ? '/' : /[/?#]/, 1);
-  const host = withoutOuter(authority, isBlank).replace(/:[0-9]{1,5}$/, '');
-  return { whole: withoutOuter(rest, isDot), host: withoutOuter(host, isDot) };
+  const rest = lower.startsWith('http') ? lower.replace(/^https?:\/\//, '') : lower;
+  const whole = withoutOuter(rest, isDot);
+  const authority = authorityOf(rest, rest.indexOf('/'));
+  return { whole, authority, host: rest === lower ? authority : authorityOf(rest, rest.search(/[/?#]/)) };
+}
+
+/** @param end where it ends; -1: there is no end */
+function authorityOf(text: string, end: number): string {
+  const authority = withoutOuter(end < 0 ? text : text.slice(0, end), isBlank);
+  return withoutOuter(authority.includes(':') ? authority.replace(/:[0-9]{1,5}$/, '') : authority, isDot);
 }
 
 /** A name that a query or a fragment follows. */
@@ -74,16 +82,22 @@ export function withoutControls(text: string): string {
   return text.replace(/[\0-\x1f\x7f-\x9f]/g, '');
 }
 
-const isDot = (character: string) => character === '.';
-const isBlank = (character: string) => /[\s\0-\x1f\x7f-\x9f]/.test(character);
+const isDot = (unit: number) => unit === 0x2e;
+
+/** White space and control characters; those of ASCII and Latin-1 without a pattern, which takes its time. */
+function isBlank(unit: number): boolean {
+  return (
+    unit <= 0x20 || (unit >= 0x7f && (unit <= 0xa0 || (unit > 0xff && /\s/.test(String.fromCharCode(unit)))))
+  );
+}
 
 /** Not by a pattern: `\.+$` takes quadratic time on dots that something else follows. */
-function withoutOuter(text: string, isOuter: (character: string) => boolean): string {
+function withoutOuter(text: string, isOuter: (unit: number) => boolean): string {
   let start = 0;
   let end = text.length;
-  while (start < end && isOuter(text.charAt(start))) start++;
-  while (end > start && isOuter(text.charAt(end - 1))) end--;
-  return text.slice(start, end);
+  while (start < end && isOuter(text.charCodeAt(start))) start++;
+  while (end > start && isOuter(text.charCodeAt(end - 1))) end--;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
 }
 
 /**

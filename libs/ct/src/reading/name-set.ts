@@ -46,6 +46,11 @@ export class NameSet {
    * names. Where one follows every character, the text is of two octets a character.
    */
   private addText(text: string): void {
+    if (text.includes('\0')) this.addParts(text);
+    else if (!this.addPart(text)) this.dropped++;
+  }
+
+  private addParts(text: string): void {
     const parts = text.split('\0').filter((part) => part !== '');
     const isWide = parts.length > 1 && parts.every((part) => part.length === 1);
     const texts = isWide ? [parts.join('')] : parts;
@@ -53,15 +58,13 @@ export class NameSet {
     for (const each of texts) if (!this.addPart(each)) this.dropped++;
   }
 
-  /** All of a text may be a name, too, where it looks like the URL of one: `a/b.example.com`. */
+  /** More of a text than the host of a URL may be a name, too: `a/b.example.com`. */
   private addPart(text: string): boolean {
-    const { host, whole } = readNameText(text);
-    const name = this.nameIn(host);
-    if (name !== undefined) this.keep(name);
-    if (whole === host) return name !== undefined;
-    const other = oddName(whole, this.asciiLabel);
-    if (other !== undefined) this.keep(other);
-    return name !== undefined || other !== undefined;
+    const { host, authority, whole } = readNameText(text);
+    let isRead = this.keepRead(this.nameIn(host));
+    if (authority !== host) isRead = this.keepRead(oddName(authority, this.asciiLabel)) || isRead;
+    if (whole !== authority) isRead = this.keepRead(oddName(whole, this.asciiLabel)) || isRead;
+    return isRead;
   }
 
   private nameIn(host: string): string | undefined {
@@ -81,6 +84,11 @@ export class NameSet {
     this.unicodeNames++;
     return asciiName(text);
   };
+
+  private keepRead(name: string | undefined): boolean {
+    if (name !== undefined) this.keep(name);
+    return name !== undefined;
+  }
 
   private keep(name: string): void {
     const { names } = this;

@@ -7,9 +7,12 @@ const unparsableLabel = '<unparsable>';
 /** Characters of an odd name that are kept: four times as many as a name may have. */
 const longestOddName = 1024;
 
-/** The last two labels, with the dot before them: nothing below less than that is searched. */
-const searchableEnd = /\.[a-z0-9_-]{1,63}\.(?![0-9]+$)[a-z0-9_-]{1,63}$/;
-const longestEnd = 128;
+/**
+ * The last two labels, with the dot before them: nothing below less than that is searched. An asterisk without a dot
+ * may be before them.
+ */
+const searchableEnd = /\.\*?[a-z0-9_-]{1,63}\.(?![0-9]+$)[a-z0-9_-]{1,63}$/;
+const longestEnd = 129;
 
 /**
  * What monitors show of a text that is no DNS name but ends like one: `foo bar.example.com`, `*.?.example.com`,

@@ -104,7 +104,7 @@ describe('a name with', () => {
   });
 
   it('an asterisk that no dot follows is found under what follows it', () => {
-    for (const name of ['*example.com', 'www.*example.com', '*.*example.com']) {
+    for (const name of ['*example.com', 'www.*example.com', '*.*example.com', 'a b.*example.com']) {
       expect(isFound(ofSan(name), below('example.com'))).toBe(true);
       expect(isFound(ofSan(name), exactly('example.com'))).toBe(false);
     }
@@ -129,6 +129,7 @@ describe('a name with', () => {
       'www.example.com',
       'www.example.com/to/www.example.net',
     ]);
+    expect(ofSan('https://a.b?.example.com/path')).toEqual(['a.b', 'a.b?.example.com']);
     expect(ofSan('https://www.example.com/index.html')).toEqual(['www.example.com']);
   });
 

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { DerSpan } from './der-cursor';
 
+/** An element whose content is a text. */
+type TextSpan = Pick<DerSpan, 'tag' | 'start' | 'end'>;
+
 const bmpString = 0x1e;
 const universalString = 0x1c;
 
@@ -16,7 +19,7 @@ export function isOctetString(tag: number): boolean {
 }
 
 /** The text of a DirectoryString; of what is of no string type, what it would be as one. */
-export function readText(bytes: Buffer, { tag, start, end }: Pick<DerSpan, 'tag' | 'start' | 'end'>): string {
+export function readText(bytes: Buffer, { tag, start, end }: TextSpan): string {
   if (tag === bmpString) return readUnits(bytes, start, end);
   if (tag === universalString) return readCodePoints(bytes, start, end);
   return readOctetText(bytes, start, end);
@@ -36,7 +39,14 @@ function isWide(tag: number): boolean {
  * character after each.
  */
 export function readOctetText(bytes: Buffer, start: number, end: number): string {
-  return bytes.toString(isUtf8(bytes.subarray(start, end)) ? 'utf8' : 'latin1', start, end);
+  const isUtf8Text = !isAscii(bytes, start, end) && isUtf8(bytes.subarray(start, end));
+  return bytes.toString(isUtf8Text ? 'utf8' : 'latin1', start, end);
+}
+
+/** Nearly all texts are, and are short: a view of each would take longer than looking at its octets. */
+function isAscii(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if ((bytes[at] ?? 0) >= 0x80) return false;
+  return true;
 }
 
 /** UTF-16BE; an octet too many at the end is left out. Lone surrogates stay what they are. */
@@ -63,7 +73,7 @@ const leftOut = '\ufffd';
  *
  * @param most octets of each end; a multiple of four, so that no character of two or four is cut
  */
-export function readEnds(bytes: Buffer, { tag, start, end }: DerSpan, most: number): string {
+export function readEnds(bytes: Buffer, { tag, start, end }: TextSpan, most: number): string {
   const skipped = end - start - 2 * most;
   if (skipped <= 0) return readText(bytes, { tag, start, end });
   const [cut, resumed] = [start + most, end - most - ((end - start) % 4)];
