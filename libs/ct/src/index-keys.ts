@@ -21,7 +21,7 @@ export interface NameQuery {
  * Labels of the root of a tree: names with more are in the trees of their ends, so that deep names cost no more than
  * others. Nearly all names have fewer; a query for a longer root looks into the tree of its end.
  */
-const mostRootLabels = 8;
+const maxRootLabels = 8;
 
 /**
  * Keys under which an issuance with these names is stored, each once: of each name the exact key, and the
@@ -42,7 +42,7 @@ function addKeys(name: string, keys: string[]): void {
   if (dot < 0) return;
   const digest = sha256Hex(name);
   keys.push(digest.slice(0, keyDigits));
-  for (let labels = 2; labels <= mostRootLabels; labels += 1) {
+  for (let labels = 2; labels <= maxRootLabels; labels += 1) {
     dot = name.lastIndexOf('.', dot - 1);
     if (dot > 0) keys.push(ancestors.of(name, dot + 1));
     const bare = afterAsterisk(name, dot + 1);
@@ -70,7 +70,7 @@ export function queryKeys({ domain, includeSubdomains, matchWildcards }: NameQue
 
 /** The domain, or the end of it that has as many labels as the root of a tree may have. */
 function rootOf(domain: string): string {
-  return domain.split('.').slice(-mostRootLabels).join('.');
+  return domain.split('.').slice(-maxRootLabels).join('.');
 }
 
 /**

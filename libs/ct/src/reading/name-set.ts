@@ -4,10 +4,10 @@ import { isOctetString, readEnds } from './text';
 import type { DerSpan } from './der-cursor';
 
 /**
- * Octets at each end of a text that are read for names. A name has 253 at most; a URL around it more, and some
+ * Bytes at each end of a text that are read for names. A name has 253 at most; a URL around it more, and some
  * hold several, parted by NUL.
  */
-const mostOctetsOfEnd = 2048;
+const maxBytesOfEnd = 2048;
 
 /** With so many names it pays to look them up by hash. */
 const manyNames = 16;
@@ -32,13 +32,13 @@ export class NameSet {
   /** An IA5String, as far as CAs keep to it. */
   addDnsName(bytes: Buffer, start: number, end: number): void {
     if (isPlainName(bytes, start, end)) return this.keep(bytes.toString('latin1', start, end));
-    this.addText(readEnds(bytes, { tag: ia5String, start, end }, mostOctetsOfEnd));
+    this.addText(readEnds(bytes, { tag: ia5String, start, end }, maxBytesOfEnd));
   }
 
   addCommonName(bytes: Buffer, span: DerSpan): void {
     const { tag, start, end } = span;
     if (isOctetString(tag)) this.addDnsName(bytes, start, end);
-    else this.addText(readEnds(bytes, span, mostOctetsOfEnd));
+    else this.addText(readEnds(bytes, span, maxBytesOfEnd));
   }
 
   /**

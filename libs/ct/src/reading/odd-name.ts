@@ -5,14 +5,14 @@
 const unparsableLabel = '<unparsable>';
 
 /** Characters of an odd name that are kept: four times as many as a name may have. */
-const longestOddName = 1024;
+const maxOddNameLength = 1024;
 
 /**
  * The last two labels, with the dot before them: nothing below less than that is searched. An asterisk without a dot
  * may be before them.
  */
 const searchableEnd = /\.\*?[a-z0-9_-]{1,63}\.(?![0-9]+$)[a-z0-9_-]{1,63}$/;
-const longestEnd = 129;
+const maxEndLength = 129;
 
 /**
  * What monitors show of a text that is no DNS name but ends like one: `foo bar.example.com`, `*.?.example.com`,
@@ -29,9 +29,9 @@ export function oddName(text: string, asciiLabel: (label: string) => string | un
         .split('.')
         .map((label) => (isPrintable(label) ? label : printableLabel(label, asciiLabel)))
         .join('.');
-  if (!searchableEnd.test(name.slice(-longestEnd))) return undefined;
-  if (name.length <= longestOddName) return name;
-  return unparsableLabel + name.slice(name.indexOf('.', name.length - longestOddName));
+  if (!searchableEnd.test(name.slice(-maxEndLength))) return undefined;
+  if (name.length <= maxOddNameLength) return name;
+  return unparsableLabel + name.slice(name.indexOf('.', name.length - maxOddNameLength));
 }
 
 function printableLabel(label: string, asciiLabel: (label: string) => string | undefined): string {

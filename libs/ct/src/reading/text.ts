@@ -43,7 +43,7 @@ export function readOctetText(bytes: Buffer, start: number, end: number): string
   return bytes.toString(isUtf8Text ? 'utf8' : 'latin1', start, end);
 }
 
-/** Nearly all texts are, and are short: a view of each would take longer than looking at its octets. */
+/** Nearly all texts are short ASCII: a view of each would take longer than reading its bytes. */
 function isAscii(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if ((bytes[at] ?? 0) >= 0x80) return false;
   return true;
@@ -71,12 +71,12 @@ const leftOut = '\ufffd';
 /**
  * The same, but of a long text only its two ends: a name may be there before a path, or after anything.
  *
- * @param most octets of each end; a multiple of four, so that no character of two or four is cut
+ * @param maxBytes of each end; a multiple of four, so that no character of two or four is cut
  */
-export function readEnds(bytes: Buffer, { tag, start, end }: TextSpan, most: number): string {
-  const skipped = end - start - 2 * most;
+export function readEnds(bytes: Buffer, { tag, start, end }: TextSpan, maxBytes: number): string {
+  const skipped = end - start - 2 * maxBytes;
   if (skipped <= 0) return readText(bytes, { tag, start, end });
-  const [cut, resumed] = [start + most, end - most - ((end - start) % 4)];
+  const [cut, resumed] = [start + maxBytes, end - maxBytes - ((end - start) % 4)];
   const isOctets = !isWide(tag);
   const head = { tag, start, end: isOctets ? characterAt(bytes, cut, end) : cut };
   const tail = { tag, start: isOctets ? characterAt(bytes, resumed, end) : resumed, end };
