@@ -109,6 +109,35 @@ describe('an issuance matches', () => {
   it('not with no names', () => expect(matchesQuery([], query('example.com', subdomains))).toBe(false));
 });
 
+describe('a name with many labels', () => {
+  const labels = (count: number) => Array.from({ length: count }, (_, nth) => `l${nth}`).join('.');
+  const deep = `${labels(60)}.example.com`;
+
+  it('is stored under nine keys: its own, and those of its ends of two to eight labels', () => {
+    expect(indexKeys([deep]).sort()).toEqual(
+      [
+        exact(deep),
+        ...[2, 3, 4, 5, 6, 7, 8].map((count) => tree(deep.split('.').slice(-count).join('.'))),
+      ].sort(),
+    );
+    expect(indexKeys([`${labels(6)}.example.com`])).toHaveLength(8);
+  });
+
+  it.each([2, 7, 8, 9, 20, 62])('is found below its end of %s labels, and below no other one', (count) => {
+    const end = deep.split('.').slice(-count).join('.');
+    for (const [domain, expected] of [
+      [end, true],
+      [`x${end}`, false],
+      [`x.${end}`, false],
+    ] as const) {
+      const asked = query(domain, subdomains);
+      const isFound =
+        queryKeys(asked).some((key) => indexKeys([deep]).includes(key)) && matchesQuery([deep], asked);
+      expect([domain, isFound]).toEqual([domain, expected]);
+    }
+  });
+});
+
 it('what matches is always found by its keys', () => {
   const label = fc.constantFrom('a', 'com', '*');
   const name = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join('.'));

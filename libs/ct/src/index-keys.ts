@@ -18,9 +18,15 @@ export interface NameQuery {
 }
 
 /**
+ * Labels of the root of a tree: names with more are in the trees of their ends, so that deep names cost no more than
+ * others. Nearly all names have fewer; a query for a longer root looks into the tree of its end.
+ */
+const maxRootLabels = 8;
+
+/**
  * Keys under which an issuance with these names is stored, each once: of each name the exact key, and the
- * tree key of itself and of every ancestor of two labels or more. A wildcard is in the trees of the names
- * above it. No query asks for a single label.
+ * tree key of itself and of every ancestor of two to eight labels. A wildcard is in the trees of the names
+ * above it. No query asks for a single label, nor for a name with odd labels: only what is above these is found.
  */
 export function indexKeys(names: readonly string[]): string[] {
   const keys: string[] = [];
@@ -32,30 +38,62 @@ export function indexKeys(names: readonly string[]): string[] {
 const ancestors = new TreeKeys(treeKey);
 
 function addKeys(name: string, keys: string[]): void {
-  let dot = name.indexOf('.');
+  let dot = name.lastIndexOf('.');
   if (dot < 0) return;
   const digest = sha256Hex(name);
   keys.push(digest.slice(0, keyDigits));
-  if (!isWildcard(name)) keys.push(digest.slice(keyDigits, 2 * keyDigits));
-  for (let next; (next = name.indexOf('.', dot + 1)) >= 0; dot = next) keys.push(ancestors.of(name, dot + 1));
+  for (let labels = 2; labels <= maxRootLabels; labels += 1) {
+    dot = name.lastIndexOf('.', dot - 1);
+    if (dot > 0) keys.push(ancestors.of(name, dot + 1));
+    const bare = afterAsterisk(name, dot + 1);
+    if (bare > 0) keys.push(ancestors.of(name, bare));
+    if (dot > 0) continue;
+    if (!isWildcard(name)) keys.push(digest.slice(keyDigits, 2 * keyDigits));
+    return;
+  }
 }
+
+/** Where a label goes on that begins with an asterisk, as in `*example.com`; 0: it does not. */
+function afterAsterisk(name: string, at: number): number {
+  return name.charCodeAt(at) === asterisk && name.charCodeAt(at + 1) !== fullStop ? at + 1 : 0;
+}
+
+const [asterisk, fullStop] = [0x2a, 0x2e];
 
 /** Every issuance that matches the query is stored under at least one of these. */
 export function queryKeys({ domain, includeSubdomains, matchWildcards }: NameQuery): string[] {
-  const keys = [includeSubdomains && !isWildcard(domain) ? treeKey(domain) : exactKey(domain)];
+  const keys = [includeSubdomains && !isWildcard(domain) ? treeKey(rootOf(domain)) : exactKey(domain)];
   const wildcard = wildcardFor(domain);
   if (matchWildcards && wildcard !== null) keys.push(exactKey(wildcard));
   return keys;
 }
 
-/** Whether one of the names is what the query asks for. */
+/** The domain, or the end of it that has as many labels as the root of a tree may have. */
+function rootOf(domain: string): string {
+  return domain.split('.').slice(-maxRootLabels).join('.');
+}
+
+/**
+ * Whether one of the names is what the query asks for. Below a domain is whatever ends in it, odd labels or not; also
+ * `*example.com`, which is written for `*.example.com` and matches the domain itself where it matches anything.
+ */
 export function matchesQuery(names: readonly string[], query: NameQuery): boolean {
   const { domain, includeSubdomains, matchWildcards } = query;
   const wildcard = matchWildcards ? wildcardFor(domain) : null;
-  const below = includeSubdomains && !isWildcard(domain) ? `.${domain}` : null;
-  return names.some(
-    (name) => name === domain || name === wildcard || (below !== null && name.endsWith(below)),
-  );
+  const below = includeSubdomains && !isWildcard(domain) ? isBelow(domain) : never;
+  return names.some((name) => name === domain || name === wildcard || below(name));
+}
+
+const never = () => false;
+
+function isBelow(domain: string): (name: string) => boolean {
+  return (name) => {
+    if (!name.endsWith(domain)) return false;
+    const before = name.length - domain.length - 1;
+    const character = name.charCodeAt(before);
+    if (character === fullStop) return true;
+    return character === asterisk && (before === 0 || name.charCodeAt(before - 1) === fullStop);
+  };
 }
 
 /**

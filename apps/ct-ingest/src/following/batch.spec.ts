@@ -1,24 +1,31 @@
-import { CompactTree, leafHash, readLeaf } from '@certwright/ct';
+import { setImmediate } from 'node:timers/promises';
+import { CompactTree, indexKeys, leafHash, readLeaf } from '@certwright/ct';
 import type { FetchedEntry } from '../log-api/log-api';
 import { everything } from '../reading/indexed-scope';
 import { Issuers } from '../reading/issuers';
 import { RecentIssuances } from '../reading/recent-issuances';
 import { forgePair } from '../testing/forged-entries';
-import { belowLongIssuer } from '../testing/forged-tree';
+import { belowLongIssuer, served, type ServedEntry } from '../testing/forged-tree';
 import { Batch } from './batch';
 
-function fetched(nth: number, issuer: number): FetchedEntry {
-  const { leaf, extraData } = belowLongIssuer(forgePair(nth).certificate, 1_000_000, issuer);
+const fetched = (nth: number, issuer: number): FetchedEntry =>
+  fetchedEntry(belowLongIssuer(forgePair(nth).certificate, 1_000_000, issuer));
+
+function fetchedEntry({ leaf, extraData }: ServedEntry): FetchedEntry {
   const reading = readLeaf(leaf, extraData);
   if (!reading.ok) throw new Error(reading.fault);
   return { kind: 'read', leafHash: leafHash(leaf), entry: reading.entry };
 }
 
-/** How many entries it takes; 20 are enough. */
-async function taken(issuerOf: (nth: number) => number): Promise<number> {
+function emptyBatch(): Batch {
   const recent = new RecentIssuances(100);
   const reading = { issuers: new Issuers(), recent, scope: everything, now: Date.now };
-  const batch = new Batch(CompactTree.empty(), reading, () => Promise.resolve(null));
+  return new Batch(CompactTree.empty(), reading, () => Promise.resolve(null));
+}
+
+/** How many entries it takes; 20 are enough. */
+async function taken(issuerOf: (nth: number) => number): Promise<number> {
+  const batch = emptyBatch();
   let count = 0;
   for (; count < 20 && !batch.isFull; count += 1) await batch.add(fetched(count, issuerOf(count)));
   return count;
@@ -27,4 +34,22 @@ async function taken(issuerOf: (nth: number) => number): Promise<number> {
 it("a batch is as long as its certificates, with each of their issuers' once", async () => {
   expect(await taken((nth) => nth)).toBe(4);
   expect(await taken(() => 1)).toBe(20);
+});
+
+it('a certificate with thousands of names is indexed in turns with other work', async () => {
+  const names = Array.from({ length: 5_000 }, (_, nth) => `a.b.n${nth}.example.com`);
+  const entry = fetchedEntry(served(forgePair(0, { names }).certificate, 0, false));
+  const batch = emptyBatch();
+  let turns = 0;
+  let isDone = false;
+  const others = (async () => {
+    for (; !isDone; turns += 1) await setImmediate();
+  })();
+  await batch.add(entry);
+  isDone = true;
+  await others;
+  expect(turns).toBeGreaterThan(10);
+  const [issuance] = batch.ingested(false).issuances;
+  expect(issuance?.dnsNames).toEqual(names);
+  expect([...(issuance?.nameKeys ?? [])].sort()).toEqual(indexKeys(names).sort());
 });

@@ -119,9 +119,10 @@ export class Batch {
     const isPrecertificate = entry.type === 'precertificate';
     if (recent.has(tbs, isPrecertificate) || this.holds(tbs, isPrecertificate)) return 'known';
     const issuer = issuers.of(entry, issued, this.fetchIssuer);
-    const store = (by: NewIssuer): EntryOutcome => {
-      this.addIssuance(tbs, newIssuance(entry, issued, tbs, by), issued);
-      return 'stored';
+    const add = (issuance: NewIssuance) => this.addIssuance(tbs, issuance, issued);
+    const store = (by: NewIssuer) => {
+      const issuance = newIssuance(entry, issued, tbs, by);
+      return issuance instanceof Promise ? issuance.then(add) : add(issuance);
     };
     return issuer instanceof Promise ? issuer.then(store) : store(issuer);
   }
@@ -132,13 +133,15 @@ export class Batch {
     return held !== undefined && (isPrecertificate || !held.precertificate);
   }
 
-  private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames }: Issued): void {
+  private addIssuance(tbs: string, issuance: NewIssuance, { dnsNames }: Issued): EntryOutcome {
     this.issuances.set(tbs, issuance);
     this.nameKeys += issuance.nameKeys.length;
     this.octets += issuance.body.length + dnsNames.reduce((sum, name) => sum + name.length, 0);
-    if (this.issuersHeld.has(issuance.issuer)) return;
-    this.issuersHeld.add(issuance.issuer);
-    this.octets += octetsOf(issuance.issuer);
+    if (!this.issuersHeld.has(issuance.issuer)) {
+      this.issuersHeld.add(issuance.issuer);
+      this.octets += octetsOf(issuance.issuer);
+    }
+    return 'stored';
   }
 }
 

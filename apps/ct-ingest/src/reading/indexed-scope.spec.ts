@@ -26,6 +26,10 @@ it('covers names at and below the domains of the file, which is read again', asy
     expect([name, covered(name)]).toEqual([name, false]);
   expect(domains.covers(['x.org', 'www.example.com'])).toBe(true);
   expect(domains.covers([])).toBe(false);
+  for (const name of ['foo bar.example.com', '*.?.example.net', '*example.com', 'www.*example.com'])
+    expect([name, covered(name)]).toEqual([name, true]);
+  expect(covered(`${'a.'.repeat(120)}example.com`)).toBe(true);
+  expect(covered('w*example.com')).toBe(false);
   writeFileSync(file, 'example.org\n');
   await domains.reload();
   expect([covered('example.com'), covered('example.org')]).toEqual([false, true]);

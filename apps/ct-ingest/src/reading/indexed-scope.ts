@@ -10,6 +10,8 @@ export const everything: IndexedScope = { covers: () => true };
 /** Issuances with a name at or below one of some domains. */
 export class MonitoredDomains implements IndexedScope {
   private domains: ReadonlySet<string> = new Set();
+  /** Of the domain with the most: longer ends of a name are not looked up. */
+  private maxLabels = 0;
 
   constructor(private readonly path: string) {}
 
@@ -28,12 +30,17 @@ export class MonitoredDomains implements IndexedScope {
         .replace(/^\*\.|\.$/g, ''),
     );
     this.domains = new Set(domains.filter((domain) => domain !== '').map(aLabels));
+    this.maxLabels = Math.max(0, ...Array.from(this.domains, (domain) => domain.split('.').length));
   }
 
   covers(dnsNames: readonly string[]): boolean {
     return dnsNames.some((name) => {
-      for (let at = 0; at >= 0; at = name.indexOf('.', at) + 1 || -1) {
-        if (this.domains.has(name.slice(at))) return true;
+      let dot = name.length;
+      for (let labels = 1; labels <= this.maxLabels && dot > 0; labels += 1) {
+        dot = name.lastIndexOf('.', dot - 1);
+        const end = name.slice(dot + 1);
+        // As in a search, `*example.com` is below `example.com`.
+        if (this.domains.has(end) || (end.startsWith('*') && this.domains.has(end.slice(1)))) return true;
       }
       return false;
     });

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { indexKeys, type Issued, type LogEntry } from '@certwright/ct';
 import { type NewIssuance, type NewIssuer, noEnd, packBody } from '@certwright/ct-persistence';
 
@@ -7,12 +8,40 @@ const nothing = Buffer.alloc(0);
 /** PostgreSQL knows no year 0. */
 const firstMs = Date.parse('0001-01-01T00:00:00Z');
 
-/** What the index keeps of an entry, its body not packed yet. Nothing in it is a view of the answer that it came with. */
+/** Names whose keys are made at once: some milliseconds. Public CAs put at most 2,000 into a certificate, nearly all at most 100. */
+const maxNamesAtOnce = 256;
+
+/**
+ * What the index keeps of an entry, its body not packed yet. Nothing in it is a view of the answer that it came with. For a
+ * certificate with very many names a promise, as other work gets its turns meanwhile.
+ */
 export function newIssuance(
   entry: LogEntry,
   issued: Issued,
   tbsSha256: string,
   issuer: NewIssuer,
+): NewIssuance | Promise<NewIssuance> {
+  const { dnsNames } = issued;
+  if (dnsNames.length <= maxNamesAtOnce)
+    return issuanceOf(entry, issued, tbsSha256, issuer, indexKeys(dnsNames));
+  return keysOfMany(dnsNames).then((nameKeys) => issuanceOf(entry, issued, tbsSha256, issuer, nameKeys));
+}
+
+async function keysOfMany(names: readonly string[]): Promise<readonly string[]> {
+  const keys = new Set<string>();
+  for (let from = 0; from < names.length; from += maxNamesAtOnce) {
+    for (const key of indexKeys(names.slice(from, from + maxNamesAtOnce))) keys.add(key);
+    await setImmediate();
+  }
+  return [...keys];
+}
+
+function issuanceOf(
+  entry: LogEntry,
+  issued: Issued,
+  tbsSha256: string,
+  issuer: NewIssuer,
+  nameKeys: readonly string[],
 ): NewIssuance {
   const der = entry.type === 'precertificate' ? entry.precertificateDer : entry.certificateDer;
   return {
@@ -26,7 +55,7 @@ export function newIssuance(
     notBefore: dateOf(issued.notBefore) ?? new Date(0),
     notAfter: dateOf(issued.notAfter) ?? noEnd,
     dnsNames: issued.dnsNames,
-    nameKeys: indexKeys(issued.dnsNames),
+    nameKeys,
     body: packBody(der, 'none'),
   };
 }

@@ -41,7 +41,7 @@ const issuance = object(
     },
     dns_names: listOf(
       { type: 'string' },
-      'Expandable. Of DNS SANs and common names; internationalized names in Punycode.',
+      'Expandable. Of DNS SANs and common names; internationalized names in Punycode. `<unparsable>` replaces a label with control characters.',
     ),
     pubkey_sha256: { ...text(`Of the DER SubjectPublicKeyInfo. ${sha256}`), ...hexDigest },
     pubkey_der: text('Expandable. Base64 of the DER SubjectPublicKeyInfo.'),

@@ -89,6 +89,33 @@ describe('GET /issuances', () => {
       expect(idsOf(await search.search({ domain }))).toEqual([ids[nth]]);
   });
 
+  it('finds certificates below a domain whatever odd labels are under it, and shows their names', async () => {
+    const stored = [
+      'foo bar.odd.example.com',
+      '*.?.odd.example.com',
+      'a..odd.example.com',
+      'user@mail.odd.example.com',
+      `${'l'.repeat(70)}.odd.example.com`,
+      `${'d.'.repeat(130)}odd.example.com`,
+      '*odd.example.com',
+    ];
+    const control = anIssuance('a\x07b.odd.example.com');
+    const other = anIssuance('foo bar.notodd.example.com', { keysOf: ['x.odd.example.com'] });
+    const ids = await search.store(...stored.map((name) => anIssuance(name)), control, other);
+    const domain = 'odd.example.com';
+    const answer = await search.search({ domain, include_subdomains: '1', expand: 'dns_names' });
+    expect(idsOf(answer)).toEqual(ids.slice(0, -1));
+    expect((answer.json as { dns_names: string[] }[]).map(({ dns_names: [name] }) => name)).toEqual([
+      ...stored,
+      '<unparsable>.odd.example.com',
+    ]);
+    expect(idsOf(await search.search({ domain, match_wildcards: '1' }))).toEqual([]);
+    const deep = `${'d.'.repeat(60)}odd.example.com`;
+    expect(idsOf(await search.search({ domain: deep, include_subdomains: '1' }))).toEqual([ids[5]]);
+    const deepOther = `${'d.'.repeat(60)}e.odd.example.com`;
+    expect(idsOf(await search.search({ domain: deepOther, include_subdomains: '1' }))).toEqual([]);
+  });
+
   it('answers an empty page with when to ask again, also ahead of the newest issuance', async () => {
     const queries: Record<string, string>[] = [
       { domain: 'none.example.com' },

@@ -108,7 +108,7 @@ export async function storeIssuances(
  * answers would wait for all of this.
  */
 async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: readonly (number | null)[]) {
-  const postings = SortedPostings.of(issuances);
+  const postings = await SortedPostings.of(issuances);
   await setImmediate();
   const questions = knownQuestions(issuances);
   const known = knownRows(issuances);

@@ -47,22 +47,57 @@ export function isName(text: string): boolean {
 }
 
 /**
- * What would be the name in a text that a CA took for one: in lower case, without white space around it,
- * `http://` or `https://` before it, a path, query or port after it, and dots at its ends.
+ * A text that a CA took for a name: in lower case, without white space, control characters and dots at its ends,
+ * and without `http://` or `https://` before it.
  */
-export function hostnamePart(text: string): string {
-  const lower = text.trim().toLowerCase();
-  const [authority = ''] = lower.replace(/^https?:\/\//, '').split(/[/?#]/, 1);
-  return withoutDots(authority.trim().replace(/:[0-9]{1,5}$/, ''));
+export interface NameText {
+  readonly whole: string;
+  /** Up to the first slash, without a port. */
+  readonly authority: string;
+  /** The same; where there was a scheme, without a query, too. */
+  readonly host: string;
+}
+
+export function readNameText(text: string): NameText {
+  const lower = withoutOuter(text, isBlank).toLowerCase();
+  const rest = lower.startsWith('http') ? lower.replace(/^https?:\/\//, '') : lower;
+  const whole = withoutOuter(rest, isDot);
+  const authority = authorityOf(rest, rest.indexOf('/'));
+  return { whole, authority, host: rest === lower ? authority : authorityOf(rest, rest.search(/[/?#]/)) };
+}
+
+/** @param end where it ends; -1: there is no end */
+function authorityOf(text: string, end: number): string {
+  const authority = withoutOuter(end < 0 ? text : text.slice(0, end), isBlank);
+  return withoutOuter(authority.includes(':') ? authority.replace(/:[0-9]{1,5}$/, '') : authority, isDot);
+}
+
+/** A name that a query or a fragment follows. */
+export function beforeQuery(text: string): string | undefined {
+  const [name = ''] = text.split(/[?#]/, 1);
+  return name.includes('.') && isName(name) ? name : undefined;
+}
+
+export function withoutControls(text: string): string {
+  return text.replace(/[\0-\x1f\x7f-\x9f]/g, '');
+}
+
+const isDot = (unit: number) => unit === 0x2e;
+
+/** White space and control characters; those of ASCII and Latin-1 without a pattern, which takes its time. */
+function isBlank(unit: number): boolean {
+  return (
+    unit <= 0x20 || (unit >= 0x7f && (unit <= 0xa0 || (unit > 0xff && /\s/.test(String.fromCharCode(unit)))))
+  );
 }
 
 /** Not by a pattern: `\.+$` takes quadratic time on dots that something else follows. */
-function withoutDots(text: string): string {
+function withoutOuter(text: string, isOuter: (unit: number) => boolean): string {
   let start = 0;
   let end = text.length;
-  while (start < end && text[start] === '.') start++;
-  while (end > start && text[end - 1] === '.') end--;
-  return text.slice(start, end);
+  while (start < end && isOuter(text.charCodeAt(start))) start++;
+  while (end > start && isOuter(text.charCodeAt(end - 1))) end--;
+  return start === 0 && end === text.length ? text : text.slice(start, end);
 }
 
 /**
@@ -74,6 +109,6 @@ function withoutDots(text: string): string {
 export function asciiName(text: string): string | undefined {
   if (text.length > 2 * longestName || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
   if (!URL.canParse(`http://${text}/`)) return undefined;
-  const name = withoutDots(new URL(`http://${text}/`).hostname);
+  const name = withoutOuter(new URL(`http://${text}/`).hostname, isDot);
   return isName(name) ? name : undefined;
 }

@@ -1,12 +1,13 @@
-import { asciiName, hostnamePart, isName, isPlainName } from './dns-name-text';
-import { isOctetString, readOctetText, readText } from './text';
+import { asciiName, beforeQuery, isName, isPlainName, readNameText, withoutControls } from './dns-name-text';
+import { oddName } from './odd-name';
+import { isOctetString, readEnds } from './text';
 import type { DerSpan } from './der-cursor';
 
 /**
- * Octets of a text that may hold a name. A name has 253 at most; a URL around it more, and some hold several,
- * parted by NUL.
+ * Bytes at each end of a text that are read for names. A name has 253 at most; a URL around it more, and some
+ * hold several, parted by NUL.
  */
-const longestText = 4096;
+const maxBytesOfEnd = 2048;
 
 /** With so many names it pays to look them up by hash. */
 const manyNames = 16;
@@ -16,6 +17,9 @@ const manyNames = 16;
  * are read of one certificate, so that 16 MiB of them cost no more time than other octets.
  */
 const mostUnicodeNames = 1000;
+
+/** IA5String: of a GeneralName, whose own tag does not tell. */
+const ia5String = 0x16;
 
 /** The names of one certificate, each once, in the order in which they come. */
 export class NameSet {
@@ -28,42 +32,62 @@ export class NameSet {
   /** An IA5String, as far as CAs keep to it. */
   addDnsName(bytes: Buffer, start: number, end: number): void {
     if (isPlainName(bytes, start, end)) return this.keep(bytes.toString('latin1', start, end));
-    if (end - start > longestText) this.dropped++;
-    else this.addText(readOctetText(bytes, start, end));
+    this.addText(readEnds(bytes, { tag: ia5String, start, end }, maxBytesOfEnd));
   }
 
   addCommonName(bytes: Buffer, span: DerSpan): void {
     const { tag, start, end } = span;
     if (isOctetString(tag)) this.addDnsName(bytes, start, end);
-    else if (end - start > longestText) this.dropped++;
-    else this.addText(readText(bytes, span));
+    else this.addText(readEnds(bytes, span, maxBytesOfEnd));
   }
 
   /**
    * A NUL has been used to show one name to the CA and another to the visitor (CVE-2009-2408): both are
-   * names.
+   * names. Where one follows every character, the text is of two octets a character.
    */
   private addText(text: string): void {
+    if (text.includes('\0')) this.addParts(text);
+    else if (!this.addPart(text)) this.dropped++;
+  }
+
+  private addParts(text: string): void {
     const parts = text.split('\0').filter((part) => part !== '');
-    if (parts.length === 0) this.dropped++;
-    for (const part of parts) {
-      const name = this.nameIn(part);
-      if (name !== undefined) this.keep(name);
-      else this.dropped++;
-    }
+    const isWide = parts.length > 1 && parts.every((part) => part.length === 1);
+    const texts = isWide ? [parts.join('')] : parts;
+    if (texts.length === 0) this.dropped++;
+    for (const each of texts) if (!this.addPart(each)) this.dropped++;
   }
 
-  private nameIn(text: string): string | undefined {
-    const hostname = hostnamePart(text);
-    if (isName(hostname)) return hostname;
-    return this.unicodeNames < mostUnicodeNames && isUnicode(hostname)
-      ? this.unicodeName(hostname)
-      : undefined;
+  /** More of a text than the host of a URL may be a name, too: `a/b.example.com`. */
+  private addPart(text: string): boolean {
+    const { host, authority, whole } = readNameText(text);
+    let isRead = this.keepRead(this.nameIn(host));
+    if (authority !== host) isRead = this.keepRead(oddName(authority, this.asciiLabel)) || isRead;
+    if (whole !== authority) isRead = this.keepRead(oddName(whole, this.asciiLabel)) || isRead;
+    return isRead;
   }
 
-  private unicodeName(hostname: string): string | undefined {
+  private nameIn(host: string): string | undefined {
+    if (isName(host)) return host;
+    const name = isUnicode(host) ? this.asciiLabel(host) : undefined;
+    return name ?? oddName(host, this.asciiLabel) ?? beforeQuery(host) ?? this.visibleName(host);
+  }
+
+  /** Control characters are seen by nobody: a name that is none with them is the one that it looks like. */
+  private visibleName(host: string): string | undefined {
+    const visible = withoutControls(host);
+    return visible !== host && visible.includes('.') ? this.nameIn(visible) : undefined;
+  }
+
+  private readonly asciiLabel = (text: string): string | undefined => {
+    if (this.unicodeNames >= mostUnicodeNames) return undefined;
     this.unicodeNames++;
-    return asciiName(hostname);
+    return asciiName(text);
+  };
+
+  private keepRead(name: string | undefined): boolean {
+    if (name !== undefined) this.keep(name);
+    return name !== undefined;
   }
 
   private keep(name: string): void {

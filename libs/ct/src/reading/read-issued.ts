@@ -32,10 +32,10 @@ export interface Issued {
   readonly spkiDer: Buffer | null;
   /**
    * DNS names of the SubjectAltName, then of the common names, each once: lower-case A-labels, wildcards as
-   * they stand. Without what cannot be a DNS name.
+   * they stand; and odd names below a domain (`oddName`), printable ASCII. Without what cannot be a DNS name.
    */
   readonly dnsNames: readonly string[];
-  /** DNS names and common names that cannot be one: addresses, people, texts too long. */
+  /** DNS names and common names that cannot be one: addresses, people. */
   readonly droppedNames: number;
   /** The key identifier, lower-case hexadecimal. */
   readonly authorityKeyId: string | null;

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { DerSpan } from './der-cursor';
 
+/** An element whose content is a text. */
+type TextSpan = Pick<DerSpan, 'tag' | 'start' | 'end'>;
+
 const bmpString = 0x1e;
 const universalString = 0x1c;
 
@@ -16,15 +19,18 @@ export function isOctetString(tag: number): boolean {
 }
 
 /** The text of a DirectoryString; of what is of no string type, what it would be as one. */
-export function readText(bytes: Buffer, span: DerSpan): string {
-  const { tag, start, end } = span;
+export function readText(bytes: Buffer, { tag, start, end }: TextSpan): string {
   if (tag === bmpString) return readUnits(bytes, start, end);
   if (tag === universalString) return readCodePoints(bytes, start, end);
   return readOctetText(bytes, start, end);
 }
 
 export function isText(tag: number): boolean {
-  return isOctetString(tag) || tag === bmpString || tag === universalString;
+  return isOctetString(tag) || isWide(tag);
+}
+
+function isWide(tag: number): boolean {
+  return tag === bmpString || tag === universalString;
 }
 
 /**
@@ -33,7 +39,14 @@ export function isText(tag: number): boolean {
  * character after each.
  */
 export function readOctetText(bytes: Buffer, start: number, end: number): string {
-  return bytes.toString(isUtf8(bytes.subarray(start, end)) ? 'utf8' : 'latin1', start, end);
+  const isUtf8Text = !isAscii(bytes, start, end) && isUtf8(bytes.subarray(start, end));
+  return bytes.toString(isUtf8Text ? 'utf8' : 'latin1', start, end);
+}
+
+/** Nearly all texts are short ASCII: a view of each would take longer than reading its bytes. */
+function isAscii(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if ((bytes[at] ?? 0) >= 0x80) return false;
+  return true;
 }
 
 /** UTF-16BE; an octet too many at the end is left out. Lone surrogates stay what they are. */
@@ -50,4 +63,29 @@ function readCodePoints(bytes: Buffer, start: number, end: number): string {
     characters.push(String.fromCodePoint(codePoint <= 0x10ffff ? codePoint : 0xfffd));
   }
   return characters.join('');
+}
+
+/** What is left out of a long text; no character of a name. */
+const leftOut = '\ufffd';
+
+/**
+ * The same, but of a long text only its two ends: a name may be there before a path, or after anything.
+ *
+ * @param maxBytes of each end; a multiple of four, so that no character of two or four is cut
+ */
+export function readEnds(bytes: Buffer, { tag, start, end }: TextSpan, maxBytes: number): string {
+  const skipped = end - start - 2 * maxBytes;
+  if (skipped <= 0) return readText(bytes, { tag, start, end });
+  const [cut, resumed] = [start + maxBytes, end - maxBytes - ((end - start) % 4)];
+  const isOctets = !isWide(tag);
+  const head = { tag, start, end: isOctets ? characterAt(bytes, cut, end) : cut };
+  const tail = { tag, start: isOctets ? characterAt(bytes, resumed, end) : resumed, end };
+  return `${readText(bytes, head)}${leftOut}${readText(bytes, tail)}`;
+}
+
+/** The next place where a character of UTF-8 begins; it has four octets at most. */
+function characterAt(bytes: Buffer, at: number, end: number): number {
+  let next = at;
+  while (next < end && next < at + 3 && ((bytes[next] ?? 0) & 0xc0) === 0x80) next++;
+  return next;
 }

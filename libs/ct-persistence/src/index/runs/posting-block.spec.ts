@@ -2,6 +2,7 @@ import { BlockReader } from './block-reader';
 import { BlockWriter } from './block-writer';
 import { blockOctets, type PostingBlock } from './posting-block';
 import { expiryDay, keyNumber, keySpace, shardOf } from './posting';
+import { setImmediate } from 'node:timers/promises';
 import { SortedPostings } from './sorted-postings';
 
 type Posting = readonly [key: number, position: number, day: number];
@@ -116,9 +117,9 @@ it('an expiry is never taken for an earlier one', () => {
   expect(expiryDay(new Date('9999-12-31T23:59:59Z'))).toBe(2_932_897);
 });
 
-it('postings are sorted by key and position, those without a position left out, two keys that agree once', () => {
+it('postings are sorted by key and position, those without a position left out, two keys that agree once', async () => {
   const notAfter = new Date(0);
-  const sorted = SortedPostings.of([
+  const sorted = await SortedPostings.of([
     { nameKeys: ['ffffffffffff0000', '0000000000010000'], notAfter },
     { nameKeys: ['000000000001aaaa'], notAfter },
     { nameKeys: ['0000000000010001', '0000000000010002', '7fff000000000000'], notAfter },
@@ -133,5 +134,24 @@ it('postings are sorted by key and position, those without a position left out, 
   ]);
   expect(found.map(([at = 0]) => shardOf(at))).toEqual([0, 0, 7, 15]);
   expect(() => keyNumber(Buffer.alloc(5))).toThrow('out of range');
-  expect(() => SortedPostings.of([{ nameKeys: ['0000'], notAfter }])).toThrow(RangeError);
+  await expect(SortedPostings.of([{ nameKeys: ['0000'], notAfter }])).rejects.toThrow(RangeError);
+});
+
+it('many postings are sorted in turns with other work, and are the same', async () => {
+  const nameKeys = Array.from({ length: 50_000 }, (_, nth) =>
+    ((nth * 7_919) % 50_000).toString(16).padStart(16, '0'),
+  );
+  let turns = 0;
+  let isDone = false;
+  const others = (async () => {
+    for (; !isDone; turns += 1) await setImmediate();
+  })();
+  const sorted = await SortedPostings.of([{ nameKeys, notAfter: new Date(0) }]);
+  isDone = true;
+  await others;
+  expect(turns).toBeGreaterThan(3);
+  let count = 0;
+  sorted.each(Float64Array.of(1), 1, 2, () => (count += 1));
+  // Six octets of a key are kept: of 50,000 from 0 on, one is left.
+  expect(count).toBe(1);
 });

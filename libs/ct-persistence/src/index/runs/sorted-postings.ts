@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expiryDay, keyNumbers, type TakePosting } from './posting';
 
 export interface Indexed {
@@ -21,8 +22,9 @@ export class SortedPostings {
     private readonly days: Int32Array,
   ) {}
 
-  static of(issuances: readonly Indexed[]): SortedPostings {
-    const keys = keyNumbers(issuances.flatMap(({ nameKeys }) => nameKeys));
+  /** Others get their turns where there are more keys than most commits have. @throws RangeError as `keyNumbers` */
+  static async of(issuances: readonly Indexed[]): Promise<SortedPostings> {
+    const keys = await allKeys(issuances);
     const size = keys.length;
     const nths = new Int32Array(size);
     const days = new Int32Array(issuances.length);
@@ -31,7 +33,7 @@ export class SortedPostings {
       days[nth] = expiryDay(notAfter);
       nths.fill(nth, at, (at += nameKeys.length));
     });
-    const order = orderOf(keys);
+    const order = await orderOf(keys);
     const sortedKeys = new Float64Array(size);
     const sortedNths = new Int32Array(size);
     for (let to = 0; to < size; to += 1) {
@@ -69,8 +71,21 @@ export class SortedPostings {
   }
 }
 
+/** Keys that are read at once: some milliseconds. */
+const maxKeysAtOnce = 8_192;
+
+async function allKeys(issuances: readonly Indexed[]): Promise<Float64Array> {
+  const nameKeys = issuances.flatMap((each) => each.nameKeys);
+  const keys = new Float64Array(nameKeys.length);
+  for (let from = 0; from < keys.length; from += maxKeysAtOnce) {
+    if (from > 0) await setImmediate();
+    keys.set(keyNumbers(nameKeys.slice(from, from + maxKeysAtOnce)), from);
+  }
+  return keys;
+}
+
 /** Stable, from the lowest digit to the highest: positions under one key stay in order. */
-function orderOf(keys: Float64Array): Uint32Array {
+async function orderOf(keys: Float64Array): Promise<Uint32Array> {
   const size = keys.length;
   const low = new Uint32Array(size);
   const high = new Uint32Array(size);
@@ -86,6 +101,7 @@ function orderOf(keys: Float64Array): Uint32Array {
   for (const half of [low, high]) {
     for (const shift of [0, digitBits]) {
       byDigit(half, shift, order, other);
+      if (size > maxKeysAtOnce) await setImmediate();
       [order, other] = [other, order];
     }
   }
