@@ -203,6 +203,18 @@ it('keeps within its memory whatever logs send: entries of 16 MB, one after anot
   expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(['3', '3']);
 });
 
+it('keeps what is known of issuers without fetching revocation lists: REVOCATION=off', async () => {
+  await ingest.database.query('DELETE FROM ct_issuer_profile');
+  await opened('static', 10);
+  await startIngest({ REVOCATION: 'off' });
+  await eventually(async () => {
+    const [{ profiles }] = await ingest.database.query<[{ profiles: number }]>(
+      `SELECT count(*)::int AS profiles FROM ct_issuer_profile WHERE caa_domains IS NOT NULL`,
+    );
+    expect(profiles).toBeGreaterThan(0);
+  }, patience);
+});
+
 it('does not start with settings that do not hold', async () => {
   const child = await startIngest({ START: 'yesterday' });
   expect((await child.ended).code).toBe(1);
