@@ -86,7 +86,24 @@ it('begins a log anew, and says what was forgotten', async () => {
   expect(await run('restart', '2', '--from', '0')).toContain('forgotten: entries 5 to 5; head: none');
 });
 
+it('wakes a log that rests, and leaves what it has in place', async () => {
+  const leased = await logs.lease(60_000);
+  expect(leased).toBeNull();
+  await database.query(
+    `UPDATE ct_log SET leased_until = NULL, failures = 3, last_error = 'The log answered 429.', due_at = now() + interval '1 hour'
+     WHERE id = 3`,
+  );
+  expect(await logs.lease(60_000)).toBeNull();
+  expect(await run('wake', 'followed')).toEqual([
+    'log 3 (followed) is due now; it would have rested for 60 min',
+  ]);
+  expect(await log(3)).toMatchObject({ failures: 0, lastError: 'The log answered 429.', headSize: '9' });
+  expect((await logs.lease(60_000))?.log.id).toBe(3);
+});
+
 it.each([
+  ['a log that was stopped', ['wake', '1'], 'Log 1 (twin) is stopped: see `ct logs resume`.'],
+  ['a log that is followed at the moment', ['wake', '3'], 'Log 3 (followed) is followed at the moment.'],
   ['a name that two logs have', ['resume', 'twin'], '2 logs are called twin: say the id of one.'],
   ['no log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
   ['a log that is not stopped', ['resume', '3'], 'Log 3 (followed) is not stopped.'],

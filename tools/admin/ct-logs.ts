@@ -1,4 +1,11 @@
-import { CtLogEntity, LogLeftAlone, restartLog, resumeLog } from '@certwright/ct-persistence';
+import {
+  CtLogEntity,
+  type LeftAlone,
+  LogLeftAlone,
+  restartLog,
+  resumeLog,
+  wakeLog,
+} from '@certwright/ct-persistence';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';
@@ -22,6 +29,18 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
       await onLog(withCtDatabase, name, async (database, log) => {
         await resumeLog(database, log.id);
         console.log(`log ${log.id} (${log.description}) goes on at ${log.position}`);
+      });
+    });
+  logs
+    .command('wake <log>')
+    .description(
+      'follow a log now that rests after failures, or for as long as it asked for by Retry-After, by its id, description, URL or log id',
+    )
+    .action(async (name: string) => {
+      await onLog(withCtDatabase, name, async (database, log) => {
+        const restMin = Math.ceil((await wakeLog(database, log.id)) / 60_000);
+        const rest = restMin === 0 ? 'it was due already' : `it would have rested for ${restMin} min`;
+        console.log(`log ${log.id} (${log.description}) is due now; ${rest}`);
       });
     });
   logs
@@ -75,11 +94,15 @@ async function onLog(
 }
 
 function refusal({ why }: LogLeftAlone, { id, description }: CtLogEntity): string {
-  const log = `Log ${id} (${description})`;
-  return why === 'followed'
-    ? `${log} is followed at the moment. Try again, or stop ct-ingest for as long as it takes.`
-    : `${log} is not stopped.`;
+  return `Log ${id} (${description}) ${refusals[why]}`;
 }
+
+const refusals: Readonly<Record<LeftAlone, string>> = {
+  not_stopped: 'is not stopped.',
+  stopped: 'is stopped: see `ct logs resume`.',
+  disabled: 'is not followed: no log list names it, or LOGS leaves it out.',
+  followed: 'is followed at the moment. Try again, or stop ct-ingest for as long as it takes.',
+};
 
 function index(text: string): bigint {
   if (!/^\d{1,15}$/.test(text))

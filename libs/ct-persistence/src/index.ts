@@ -37,7 +37,7 @@ export {
   type SignedHead,
 } from './logs/ct-logs';
 export { logReports, type LogReport } from './logs/log-reports';
-export { type Forgotten, type LeftAlone, LogLeftAlone, restartLog, resumeLog } from './logs/start-again';
+export { type Forgotten, type LeftAlone, LogLeftAlone, restartLog, resumeLog, wakeLog } from './logs/start-again';
 export { type Applied, type ListedRevocation, type VerifiedCrl } from './revocations/apply-crl';
 export { CrlHosts } from './revocations/crl-hosts';
 export { CrlIds } from './revocations/crl-ids';

@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm';
 
-/** Why a log is left as it is: it is not stopped; a process follows it at the moment. */
-export type LeftAlone = 'not_stopped' | 'followed';
+/** Why a log is left as it is: it is not stopped; it is stopped; no list names it; a process follows it at the moment. */
+export type LeftAlone = 'not_stopped' | 'stopped' | 'disabled' | 'followed';
 
 /** What an operator may not do to a log; nothing was changed. */
 export class LogLeftAlone extends Error {
   constructor(readonly why: LeftAlone) {
-    super(`the log is ${why === 'followed' ? 'followed at the moment' : 'not stopped'}`);
+    super(`the log was left as it is: ${why}`);
   }
 }
 
@@ -27,6 +27,33 @@ export async function resumeLog(database: DataSource, log: number): Promise<void
     [log],
   );
   if (resumed === 0) throw new LogLeftAlone('not_stopped');
+}
+
+/**
+ * Makes a log due that rests, for whatever reason: after failures, or for as long as it asked for by Retry-After.
+ *
+ * @returns how long it would have rested, ms; 0: it was due already
+ * @throws LogLeftAlone
+ */
+export async function wakeLog(database: DataSource, log: number): Promise<number> {
+  return await database.transaction(async (tx) => {
+    const [found] = await tx.query<
+      { enabled: boolean; isStopped: boolean; isFree: boolean; restMs: number }[]
+    >(
+      `SELECT enabled, stopped_at IS NOT NULL AS "isStopped", ${inNobodysHands} AS "isFree",
+         greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS "restMs"
+       FROM ct_log WHERE id = $1 FOR UPDATE`,
+      [log],
+    );
+    if (found?.isStopped === true) throw new LogLeftAlone('stopped');
+    if (found?.enabled !== true) throw new LogLeftAlone('disabled');
+    if (!found.isFree) throw new LogLeftAlone('followed');
+    await tx.query(
+      `UPDATE ct_log SET due_at = least(due_at, clock_timestamp()), failures = 0 WHERE id = $1`,
+      [log],
+    );
+    return found.restMs;
+  });
 }
 
 /** How far a log was followed before it began anew. */
