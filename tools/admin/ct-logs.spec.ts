@@ -9,6 +9,13 @@ let database: DataSource;
 let logs: CtLogs;
 let printed: string[];
 
+const evidence = {
+  head: { size: 9n, root: Buffer.alloc(32, 8), at: new Date(0), signed: Buffer.from('another signed') },
+  keptSigned: Buffer.from('signed'),
+  computed: null,
+  proof: [Buffer.alloc(32, 7)],
+};
+
 beforeAll(async () => {
   test = await testDatabase();
   database = ctDataSource({
@@ -43,7 +50,7 @@ beforeEach(async () => {
     await logs.saveHead(leased.lease, {
       ...{ size: 9n, root: Buffer.alloc(32, 9), at: new Date(), signed: Buffer.from('signed') },
     });
-    if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork: two roots');
+    if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   }
 });
 afterEach(() => jest.restoreAllMocks());

@@ -3,6 +3,8 @@ import type { NewIssuance } from '../index/new-issuance';
 import { crlsOf, IssuerIds, type Stored, storeIssuances } from '../index/store-issuances';
 import { CrlIds } from '../revocations/crl-ids';
 import { CtLogEntity, type CtLogKind } from './ct-log.entity';
+import { CtLogEvidenceEntity } from './ct-log-evidence.entity';
+import { dropEvidence, insertEvidence, type LogEvidence, unprovenHead, withoutTable } from './log-evidence';
 import { leftOver } from './log-reports';
 
 /** A log as a list names it. */
@@ -73,6 +75,11 @@ export interface SignedHead {
   /** As fetched. */
   readonly signed: Uint8Array;
 }
+
+/** Why a log is stopped: `ct_log.stopped_reason` begins with it. */
+export type StopKind = 'rollback' | 'fork' | 'root';
+
+type Queries = Pick<EntityManager, 'query'>;
 
 /** Of an odd entry so much is kept, octets. */
 const keptOfOddEntry = 65_536;
@@ -221,18 +228,49 @@ export class CtLogs {
     );
   }
 
-  /** Something no repetition mends: nobody follows the log until an operator says so. @throws LogLeaseLost */
-  async stop(lease: LogLease, reason: string): Promise<void> {
-    await this.write(lease, `leased_until = NULL, stopped_at = clock_timestamp(), stopped_reason = $3`, [
-      reason,
-    ]);
+  /** Nobody follows the log until an operator resumes it. The evidence is stored with that. @throws LogLeaseLost */
+  async stop(lease: LogLease, kind: StopKind, problem: string, evidence: LogEvidence): Promise<void> {
+    const stop = async (database: Queries) =>
+      await this.write(
+        lease,
+        `leased_until = NULL, stopped_at = clock_timestamp(), stopped_reason = $3`,
+        [`${kind}: ${problem}`],
+        database,
+      );
+    const stopWithEvidence = this.database.transaction(async (tx) => {
+      await stop(tx);
+      await insertEvidence(tx, lease, kind, problem, evidence);
+      return true;
+    });
+    if (!(await withoutTable(stopWithEvidence, false))) await stop(this.database);
   }
 
-  private async write(lease: LogLease, change: string, values: readonly unknown[]): Promise<void> {
-    const [, written] = await this.database.query<[unknown, number]>(
-      `UPDATE ct_log SET ${change} WHERE ${held}`,
-      [lease.log, lease.token, ...values],
-    );
+  /** Stores a head that the log has not proved to be consistent with the others. @returns false: it is known already */
+  async keepUnproven({ log, token }: LogLease, problem: string, evidence: LogEvidence): Promise<boolean> {
+    const insert = insertEvidence(this.database.manager, { log, token }, 'unproven', problem, evidence);
+    return await withoutTable(insert, false);
+  }
+
+  /** One that is to be proved now; no other process tries it within a minute. */
+  async unproven({ log }: LogLease, maxSize: bigint): Promise<CtLogEvidenceEntity | null> {
+    return await unprovenHead(this.database, log, maxSize);
+  }
+
+  async proved({ id }: Pick<CtLogEvidenceEntity, 'id'>): Promise<void> {
+    await dropEvidence(this.database, id);
+  }
+
+  private async write(
+    lease: LogLease,
+    change: string,
+    values: readonly unknown[],
+    database: Queries = this.database,
+  ): Promise<void> {
+    const [, written] = await database.query<[unknown, number]>(`UPDATE ct_log SET ${change} WHERE ${held}`, [
+      lease.log,
+      lease.token,
+      ...values,
+    ]);
     if (written === 0) throw new LogLeaseLost(lease);
   }
 }
