@@ -42,7 +42,7 @@ const listed = (nth: number, description: string) => ({
 /** Two logs with one description, both stopped; and one that is followed. */
 beforeEach(async () => {
   jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-  await database.query('TRUNCATE ct_log, ct_odd_entry RESTART IDENTITY');
+  await database.query('TRUNCATE ct_log, ct_odd_entry, ct_log_evidence RESTART IDENTITY');
   await logs.keep([listed(1, 'twin'), listed(2, 'twin'), listed(3, 'followed')]);
   for (let left = 3; left > 0; left -= 1) {
     const leased = await logs.lease(60_000);
@@ -73,6 +73,7 @@ it('lists logs with how far they are followed, and why one was stopped', async (
     ...{ id: 1, description: 'twin', url: 'https://log1.example/', kind: 'static', listState: 'usable' },
     ...{ enabled: true, startIndex: '0', position: '0', headSize: '9', verifiedSize: '0', lastError: null },
     ...{ stoppedAt: expect.any(String) as string, stoppedReason: 'fork: two roots' },
+    evidence: ['fork'],
   });
 });
 
@@ -83,6 +84,19 @@ it.each(['1', 'https://log1.example/', Buffer.alloc(32, 1).toString('base64'), '
     expect([(await log(1))?.stoppedAt, (await log(2))?.stoppedReason]).toEqual([null, 'fork: two roots']);
   },
 );
+
+it('prints the evidence against a log, so that others can verify it', async () => {
+  const lines = (await run('evidence', '2')).map((line) => JSON.parse(line) as object);
+  expect(lines).toEqual([
+    {
+      ...{ id: expect.any(String) as string, kind: 'fork', problem: 'two roots', log: 'twin', key: 'MA==' },
+      ...{ url: 'https://log2.example/', foundAt: expect.any(String) as string },
+      ...{ head: 'another signed', keptHead: 'signed', computed: null },
+      proof: [Buffer.alloc(32, 7).toString('base64')],
+    },
+  ]);
+  expect(await run('evidence', '3')).toEqual([]);
+});
 
 it('begins a log anew, and says what was forgotten', async () => {
   expect(await run('restart', '2', '--from', '5')).toEqual([

@@ -1,5 +1,7 @@
 import {
   CtLogEntity,
+  type CtLogEvidenceEntity,
+  evidenceOf,
   type LeftAlone,
   LogLeftAlone,
   restartLog,
@@ -17,7 +19,11 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
     .description('list all logs: how far each is followed, and why one was stopped')
     .action(async () => {
       await withCtDatabase(async (database) => {
-        for (const log of await allLogs(database)) console.log(JSON.stringify(summary(log)));
+        const found = await evidenceOf(database);
+        for (const log of await allLogs(database)) {
+          const kinds = found.filter((each) => each.log === log.id).map(({ kind }) => kind);
+          console.log(JSON.stringify({ ...summary(log), evidence: kinds }));
+        }
       });
     });
   logs
@@ -29,6 +35,17 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
       await onLog(withCtDatabase, name, async (database, log) => {
         await resumeLog(database, log.id);
         console.log(`log ${log.id} (${log.description}) goes on at ${log.position}`);
+      });
+    });
+  logs
+    .command('evidence <log>')
+    .description(
+      'print what a log has signed that contradicts what else it has signed or served, one JSON object a line: signed heads as fetched, hashes in base64',
+    )
+    .action(async (name: string) => {
+      await onLog(withCtDatabase, name, async (database, log) => {
+        for (const each of await evidenceOf(database, log.id))
+          console.log(JSON.stringify(exhibit(log, each)));
       });
     });
   logs
@@ -70,6 +87,19 @@ function summary(log: CtLogEntity): object {
   const { stoppedAt, stoppedReason, lastError } = log;
   const sizes = { startIndex, position, headSize, verifiedSize };
   return { id, description, url, kind, listState, enabled, ...sizes, lastError, stoppedAt, stoppedReason };
+}
+
+/** Enough for others to verify the signatures: with the key of the log. Heads are text. */
+function exhibit({ description, keyDer }: CtLogEntity, evidence: CtLogEvidenceEntity): object {
+  const { id, kind, problem, url, foundAt, headSigned, keptSigned, computedSize, computedRoot, proof } =
+    evidence;
+  return {
+    ...{ id, kind, problem, log: description, url, key: keyDer.toString('base64'), foundAt },
+    head: headSigned.toString('utf8'),
+    keptHead: keptSigned?.toString('utf8') ?? null,
+    computed: computedRoot === null ? null : { size: computedSize, root: computedRoot.toString('base64') },
+    proof: proof?.map((hash) => hash.toString('base64')) ?? null,
+  };
 }
 
 /** Does something to one log. */

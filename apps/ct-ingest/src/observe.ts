@@ -94,6 +94,10 @@ const gauges = {
   ],
   odd_entries: ['Entries that could not be read', ({ entriesOdd }) => Number(entriesOdd)],
   failures_in_a_row: ['Turns in a row without an answer that can be used', ({ failures }) => failures],
+  unverified: [
+    'Entries that can be found though the log has not proved them',
+    ({ position, verifiedSize }) => Math.max(0, Number(position) - Number(verifiedSize)),
+  ],
   stopped: ['1: an operator has to look', ({ stoppedAt }) => (stoppedAt === null ? 0 : 1)],
   lag_seconds: ['How old what we know of the log is', (log) => lagS(log, Date.now())],
   entries_per_second: ['Entries ingested, averaged over about a minute', entriesPerSecond],
@@ -117,6 +121,12 @@ export function observeLogs({ log: lines, metrics: { registry } }: RunningProces
         'ALARM: log lags behind its maximum merge delay',
       ),
     caughtUp: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_lags' }, 'log no longer lags'),
+    fails: (log) =>
+      lines.error(
+        { ...nameOf(log), alarm: 'log_fails', failures: log.failures, problem: log.lastError },
+        'ALARM: log gives nothing that can be used',
+      ),
+    recovered: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_fails' }, 'log answers again'),
   };
 }
 

@@ -8,11 +8,18 @@ export interface WatchEvents {
   seen(logs: readonly CtLogEntity[]): void;
   lags(log: CtLogEntity): void;
   caughtUp(log: CtLogEntity): void;
+  /** It has given nothing that can be used for minutes: no answer, garbage, heads that it did not sign. */
+  fails(log: CtLogEntity): void;
+  recovered(log: CtLogEntity): void;
 }
 
-/** Looks at all logs, whoever follows them, and tells when one begins or ceases to lag. */
+/** Failures in a row until an operator is told: two minutes of back-off at least. */
+const minFailures = 8;
+
+/** Looks at all logs, whoever follows them, and reports when one begins or ceases to lag, or to fail. */
 export class WatchLogs {
   private readonly lagging = new Set<number>();
+  private readonly failing = new Set<number>();
 
   constructor(
     private readonly logs: Pick<CtLogs, 'all'>,
@@ -30,11 +37,18 @@ export class WatchLogs {
 
   private judge(log: CtLogEntity): void {
     // One that was stopped has an alarm of its own.
-    const lags = log.enabled && log.stoppedAt === null && isLagging(log, this.now());
-    if (lags === this.lagging.has(log.id)) return;
-    if (lags) this.lagging.add(log.id);
-    else this.lagging.delete(log.id);
-    if (lags) this.events.lags(log);
-    else this.events.caughtUp(log);
+    const isFollowed = log.enabled && log.stoppedAt === null;
+    const lags = isFollowed && isLagging(log, this.now());
+    if (changes(this.lagging, log.id, lags)) this.events[lags ? 'lags' : 'caughtUp'](log);
+    const fails = isFollowed && log.failures >= minFailures;
+    if (changes(this.failing, log.id, fails)) this.events[fails ? 'fails' : 'recovered'](log);
   }
+}
+
+/** Whether something is the case of a log that was not, or the other way round. */
+function changes(ids: Set<number>, id: number, is: boolean): boolean {
+  if (is === ids.has(id)) return false;
+  if (is) ids.add(id);
+  else ids.delete(id);
+  return true;
 }
