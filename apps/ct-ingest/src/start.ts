@@ -159,6 +159,8 @@ async function startRounds(
     watch: async () => await watch.run(),
     ...housekeeping(database, now, silentMs, {
       dropped: (tables) => running.log.info({ tables }, 'expired partitions dropped'),
+      unverifiedRemoved: (issuances) =>
+        running.log.warn({ issuances }, 'issuances removed that only a stopped log has'),
       silentEnded: (sessions) => running.log.warn({ sessions }, 'sessions of a frozen process ended'),
     }),
     ...merging(

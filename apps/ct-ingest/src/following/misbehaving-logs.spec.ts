@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { leafHash } from '@certwright/ct';
-import { evidenceOf, restartLog, resumeLog } from '@certwright/ct-persistence';
+import { evidenceOf, pageOfAll, removeUnverified, restartLog, resumeLog } from '@certwright/ct-persistence';
 import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair } from '../testing/forged-entries';
 import { served } from '../testing/forged-tree';
@@ -300,6 +300,52 @@ it.each(kinds)(
     expect(log.asked.filter(isProof).length).toBeLessThanOrEqual(2);
   },
 );
+
+it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %s', async (kind) => {
+  const follower = ingest.follower();
+  const log = await opened(kind, 4_999);
+  const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+  log.intercept = (path, response) => {
+    if (isProof(path)) response.writeHead(404).end();
+    return isProof(path);
+  };
+  const { entries } = log;
+  const other = served(forgePair(99_999).certificate, 4_998, kind === 'static');
+  log.replace(
+    entries.with(4_998, other),
+    entries.map(({ leaf }) => leafHash(leaf)),
+  );
+  const stoppedAt = await ingest.turn(follower);
+  expect(stoppedAt).toMatchObject({ position: '4096', verifiedSize: '0' });
+  expect(faults()).toEqual(['root']);
+  expect(await ingest.rows('ct_issuance')).toBe(2_048);
+  // Another log has 50 of them, too.
+  const honest = await FakeLog.open(kind, forgeMany(100, 1_000));
+  logs.push(honest);
+  await ingest.keep(...logs);
+  expect(await ingest.turn(follower)).toMatchObject({ verifiedSize: '100' });
+  expect(await removeUnverified(ingest.database)).toBe(1_998);
+  const after = await ingest.log(stoppedAt.id);
+  expect(after).toMatchObject({ position: '0', stoppedReason: stoppedAt.stoppedReason });
+  const page = await pageOfAll(ingest.database.manager, { after: '0', limit: 1_000 });
+  expect(page.issuances.map(({ dnsNames }) => dnsNames[0])).toEqual(
+    Array.from({ length: 50 }, (_, nth) => `n${1_000 + nth}.example.com`),
+  );
+  const last = page.issuances.at(-1)?.position ?? '';
+  expect(await removeUnverified(ingest.database)).toBe(0);
+  // Once it is mended, they are discovered again, behind every cursor.
+  log.replace(entries);
+  await resumeLog(ingest.database, stoppedAt.id);
+  await ingest.database.query(`UPDATE ct_log SET enabled = id = $1`, [stoppedAt.id]);
+  expect(await ingest.turn(follower)).toMatchObject({ position: '4999', verifiedSize: '4999' });
+  const { issuances } = await pageOfAll(ingest.database.manager, { after: last, limit: 10_000 });
+  expect(issuances).toHaveLength(2_450);
+  expect(await ingest.rows('ct_issuance')).toBe(2_500);
+  const [marks] = await ingest.database.query<object[]>(
+    `SELECT (SELECT count(*)::int FROM ct_unverified) AS unverified, (SELECT count(*)::int FROM ct_vouched) AS vouched`,
+  );
+  expect(marks).toEqual({ unverified: 0, vouched: 0 });
+});
 
 describe.each(kinds)('a log with the interface %s that gives no answer', (kind) => {
   it.each([

@@ -63,7 +63,7 @@ export class NewestHead {
   }
 
   /** A head that the log could not prove when it was served. As long as it cannot, the log is followed all the same. */
-  private async proveAnother({ log, lease, api, signal }: Turn, kept: VerifiedHead): Promise<void> {
+  private async proveAnother({ lease, api, signal }: Turn, kept: VerifiedHead): Promise<void> {
     const unproven = await this.logs.unproven(lease, BigInt(kept.treeSize));
     if (unproven === null) return;
     const head: VerifiedHead = {
@@ -82,7 +82,6 @@ export class NewestHead {
       throw error;
     }
     await this.logs.proved(unproven);
-    this.proved.delete(log.id);
   }
 }
 

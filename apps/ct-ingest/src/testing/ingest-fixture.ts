@@ -70,6 +70,8 @@ export class IngestFixture {
   async empty(): Promise<void> {
     for (const table of [
       'ct_log_evidence',
+      'ct_unverified',
+      'ct_vouched',
       'ct_odd_entry',
       'ct_log',
       'ct_issuance',

@@ -6,6 +6,7 @@ import { CtLogEntity, type CtLogKind } from './ct-log.entity';
 import { CtLogEvidenceEntity } from './ct-log-evidence.entity';
 import { dropEvidence, insertEvidence, type LogEvidence, unprovenHead, withoutTable } from './log-evidence';
 import { leftOver } from './log-reports';
+import { UnverifiedMarks } from './unverified';
 
 /** A log as a list names it. */
 export interface ListedLog {
@@ -95,6 +96,7 @@ const held = `id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`
 export class CtLogs {
   private readonly issuerIds = new IssuerIds();
   private readonly crlIds = new CrlIds();
+  private readonly marks = new UnverifiedMarks();
 
   constructor(private readonly database: DataSource) {}
 
@@ -173,6 +175,7 @@ export class CtLogs {
     );
     const crls = await crlsOf(this.database.manager, this.crlIds, this.issuerIds, batch.issuances);
     return await this.database.transaction(async (tx) => {
+      const before = batch.verified ? null : await this.marks.placeOf(tx, lease.log);
       const [, moved] = await tx.query<[unknown, number]>(
         `UPDATE ct_log SET position = $4, tree_state = $5, entries_odd = entries_odd + $6, ingested_at = clock_timestamp(),
            verified_size = CASE WHEN $7::boolean THEN $4::bigint ELSE verified_size END, failures = 0, last_error = NULL,
@@ -191,7 +194,10 @@ export class CtLogs {
       );
       if (moved === 0) throw new LogLeaseLost(lease);
       await insertOdd(tx, lease.log, batch.odd);
-      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls);
+      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls, async (places) => {
+        if (batch.verified) await this.marks.settle(tx, lease.log, places);
+        else if (before !== null) await this.marks.mark(tx, before, places);
+      });
     });
   }
 

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { removeUnverified } from './unverified';
 
 /** Why a log is left as it is: it is not stopped; it is stopped; no list names it; a process follows it at the moment. */
 export type LeftAlone = 'not_stopped' | 'stopped' | 'disabled' | 'followed';
@@ -65,13 +66,14 @@ export interface Forgotten {
 }
 
 /**
- * Begins a log anew: its tree and its newest head are forgotten, as nothing ties them to what it says from now on. Issuances stay,
+ * Begins a log anew: its tree and its newest head are forgotten, as nothing ties them to what it says from now on. Verified issuances stay,
  * and are recognised when they are read again; odd entries that are read again are forgotten.
  *
  * @param from the first entry that is read; one beyond the log's end is its end
  * @throws LogLeftAlone while a process follows it
  */
 export async function restartLog(database: DataSource, log: number, from: bigint): Promise<Forgotten> {
+  await removeUnverified(database, log);
   return await database.transaction(async (tx) => {
     const [forgotten] = await tx.query<Forgotten[]>(
       `SELECT start_index AS "startIndex", position, head_size AS "headSize", head_root AS "headRoot" FROM ct_log

@@ -37,9 +37,24 @@ const up = [
       CONSTRAINT ct_log_evidence_pkey PRIMARY KEY (id)
     )`,
   `CREATE INDEX ct_log_evidence_log ON ct_log_evidence (log)`,
+  `CREATE TABLE ct_unverified (
+      log integer NOT NULL,
+      from_entry bigint NOT NULL,
+      tree_state bytea NOT NULL,
+      from_position bigint NOT NULL,
+      to_position bigint NOT NULL,
+      CONSTRAINT ct_unverified_pkey PRIMARY KEY (log, from_entry)
+    )`,
+  `COMMENT ON TABLE ct_unverified IS 'batches of logs that refuse proofs, until they are verified'`,
+  `CREATE TABLE ct_vouched (position bigint NOT NULL, CONSTRAINT ct_vouched_pkey PRIMARY KEY (position))`,
+  `COMMENT ON TABLE ct_vouched IS 'issuances of ct_unverified that another log has, too'`,
 ];
 
 const comments = {
+  'ct_unverified.from_entry': 'first entry of the batch',
+  'ct_unverified.tree_state': 'compact range over the entries before it',
+  'ct_unverified.from_position': 'of issuances discovered by the batch',
+  'ct_unverified.to_position': 'exclusive',
   'ct_log_evidence.kind':
     'as in ct_log.stopped_reason; unproven: a head that the log has not proved to be consistent so far',
   'ct_log_evidence.url': 'of the log',
@@ -51,4 +66,4 @@ const comments = {
   'ct_log_evidence.tried_at': 'when the log was last asked to prove the head',
 } as const;
 
-const down = [`DROP TABLE ct_log_evidence`];
+const down = [`DROP TABLE ct_vouched`, `DROP TABLE ct_unverified`, `DROP TABLE ct_log_evidence`];
