@@ -415,7 +415,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
       return true;
     };
     const shares = { page: 100_000, singleEntry: 200_000 };
-    const follower = ingest.follower({ shares, timeoutMs: 300 });
+    const follower = ingest.follower({ shares, timeoutMs: 1_000 });
     await ingest.turn(follower);
     await ingest.turn(follower);
     const both = await ingest.logs.all();

@@ -73,6 +73,9 @@ export interface Forgotten {
  * @throws LogLeftAlone while a process follows it
  */
 export async function restartLog(database: DataSource, log: number, from: bigint): Promise<Forgotten> {
+  const [before] = await database.query<{ position: string }[]>(`SELECT position FROM ct_log WHERE id = $1`, [
+    log,
+  ]);
   await removeUnverified(database, log);
   return await database.transaction(async (tx) => {
     const [forgotten] = await tx.query<Forgotten[]>(
@@ -89,7 +92,7 @@ export async function restartLog(database: DataSource, log: number, from: bigint
        WHERE id = $1`,
       [log, from, from === 0n ? treeOfNothing : notBegun],
     );
-    return forgotten;
+    return { ...forgotten, position: before?.position ?? forgotten.position };
   });
 }
 
