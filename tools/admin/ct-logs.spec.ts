@@ -9,6 +9,13 @@ let database: DataSource;
 let logs: CtLogs;
 let printed: string[];
 
+const evidence = {
+  head: { size: 9n, root: Buffer.alloc(32, 8), at: new Date(0), signed: Buffer.from('another signed') },
+  keptSigned: Buffer.from('signed'),
+  computed: null,
+  proof: [Buffer.alloc(32, 7)],
+};
+
 beforeAll(async () => {
   test = await testDatabase();
   database = ctDataSource({
@@ -35,7 +42,7 @@ const listed = (nth: number, description: string) => ({
 /** Two logs with one description, both stopped; and one that is followed. */
 beforeEach(async () => {
   jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-  await database.query('TRUNCATE ct_log, ct_odd_entry RESTART IDENTITY');
+  await database.query('TRUNCATE ct_log, ct_odd_entry, ct_log_evidence RESTART IDENTITY');
   await logs.keep([listed(1, 'twin'), listed(2, 'twin'), listed(3, 'followed')]);
   for (let left = 3; left > 0; left -= 1) {
     const leased = await logs.lease(60_000);
@@ -43,7 +50,7 @@ beforeEach(async () => {
     await logs.saveHead(leased.lease, {
       ...{ size: 9n, root: Buffer.alloc(32, 9), at: new Date(), signed: Buffer.from('signed') },
     });
-    if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork: two roots');
+    if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   }
 });
 afterEach(() => jest.restoreAllMocks());
@@ -66,6 +73,7 @@ it('lists logs with how far they are followed, and why one was stopped', async (
     ...{ id: 1, description: 'twin', url: 'https://log1.example/', kind: 'static', listState: 'usable' },
     ...{ enabled: true, startIndex: '0', position: '0', headSize: '9', verifiedSize: '0', lastError: null },
     ...{ stoppedAt: expect.any(String) as string, stoppedReason: 'fork: two roots' },
+    evidence: ['fork'],
   });
 });
 
@@ -77,6 +85,19 @@ it.each(['1', 'https://log1.example/', Buffer.alloc(32, 1).toString('base64'), '
   },
 );
 
+it('prints the evidence against a log, so that others can verify it', async () => {
+  const lines = (await run('evidence', '2')).map((line) => JSON.parse(line) as object);
+  expect(lines).toEqual([
+    {
+      ...{ id: expect.any(String) as string, kind: 'fork', problem: 'two roots', log: 'twin', key: 'MA==' },
+      ...{ url: 'https://log2.example/', foundAt: expect.any(String) as string },
+      ...{ head: 'another signed', keptHead: 'signed', computed: null },
+      proof: [Buffer.alloc(32, 7).toString('base64')],
+    },
+  ]);
+  expect(await run('evidence', '3')).toEqual([]);
+});
+
 it('begins a log anew, and says what was forgotten', async () => {
   expect(await run('restart', '2', '--from', '5')).toEqual([
     'log 2 (twin) begins anew at 5',
@@ -86,7 +107,24 @@ it('begins a log anew, and says what was forgotten', async () => {
   expect(await run('restart', '2', '--from', '0')).toContain('forgotten: entries 5 to 5; head: none');
 });
 
+it('wakes a log that rests, and leaves what it has in place', async () => {
+  const leased = await logs.lease(60_000);
+  expect(leased).toBeNull();
+  await database.query(
+    `UPDATE ct_log SET leased_until = NULL, failures = 3, last_error = 'The log answered 429.', due_at = now() + interval '1 hour'
+     WHERE id = 3`,
+  );
+  expect(await logs.lease(60_000)).toBeNull();
+  expect(await run('wake', 'followed')).toEqual([
+    'log 3 (followed) is due now; it would have rested for 60 min',
+  ]);
+  expect(await log(3)).toMatchObject({ failures: 0, lastError: 'The log answered 429.', headSize: '9' });
+  expect((await logs.lease(60_000))?.log.id).toBe(3);
+});
+
 it.each([
+  ['a log that was stopped', ['wake', '1'], 'Log 1 (twin) is stopped: see `ct logs resume`.'],
+  ['a log that is followed at the moment', ['wake', '3'], 'Log 3 (followed) is followed at the moment.'],
   ['a name that two logs have', ['resume', 'twin'], '2 logs are called twin: say the id of one.'],
   ['no log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
   ['a log that is not stopped', ['resume', '3'], 'Log 3 (followed) is not stopped.'],

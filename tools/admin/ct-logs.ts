@@ -1,4 +1,13 @@
-import { CtLogEntity, LogLeftAlone, restartLog, resumeLog } from '@certwright/ct-persistence';
+import {
+  CtLogEntity,
+  type CtLogEvidenceEntity,
+  evidenceOf,
+  type LeftAlone,
+  LogLeftAlone,
+  restartLog,
+  resumeLog,
+  wakeLog,
+} from '@certwright/ct-persistence';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';
@@ -10,7 +19,11 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
     .description('list all logs: how far each is followed, and why one was stopped')
     .action(async () => {
       await withCtDatabase(async (database) => {
-        for (const log of await allLogs(database)) console.log(JSON.stringify(summary(log)));
+        const found = await evidenceOf(database);
+        for (const log of await allLogs(database)) {
+          const kinds = found.filter((each) => each.log === log.id).map(({ kind }) => kind);
+          console.log(JSON.stringify({ ...summary(log), evidence: kinds }));
+        }
       });
     });
   logs
@@ -22,6 +35,29 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
       await onLog(withCtDatabase, name, async (database, log) => {
         await resumeLog(database, log.id);
         console.log(`log ${log.id} (${log.description}) goes on at ${log.position}`);
+      });
+    });
+  logs
+    .command('evidence <log>')
+    .description(
+      'print what a log has signed that contradicts what else it has signed or served, one JSON object a line: signed heads as fetched, hashes in base64',
+    )
+    .action(async (name: string) => {
+      await onLog(withCtDatabase, name, async (database, log) => {
+        for (const each of await evidenceOf(database, log.id))
+          console.log(JSON.stringify(exhibit(log, each)));
+      });
+    });
+  logs
+    .command('wake <log>')
+    .description(
+      'follow a log now that rests after failures, or for as long as it asked for by Retry-After, by its id, description, URL or log id',
+    )
+    .action(async (name: string) => {
+      await onLog(withCtDatabase, name, async (database, log) => {
+        const restMin = Math.ceil((await wakeLog(database, log.id)) / 60_000);
+        const rest = restMin === 0 ? 'it was due already' : `it would have rested for ${restMin} min`;
+        console.log(`log ${log.id} (${log.description}) is due now; ${rest}`);
       });
     });
   logs
@@ -53,6 +89,19 @@ function summary(log: CtLogEntity): object {
   return { id, description, url, kind, listState, enabled, ...sizes, lastError, stoppedAt, stoppedReason };
 }
 
+/** Enough for others to verify the signatures: with the key of the log. Heads are text. */
+function exhibit({ description, keyDer }: CtLogEntity, evidence: CtLogEvidenceEntity): object {
+  const { id, kind, problem, url, foundAt, headSigned, keptSigned, computedSize, computedRoot, proof } =
+    evidence;
+  return {
+    ...{ id, kind, problem, log: description, url, key: keyDer.toString('base64'), foundAt },
+    head: headSigned.toString('utf8'),
+    keptHead: keptSigned?.toString('utf8') ?? null,
+    computed: computedRoot === null ? null : { size: computedSize, root: computedRoot.toString('base64') },
+    proof: proof?.map((hash) => hash.toString('base64')) ?? null,
+  };
+}
+
 /** Does something to one log. */
 async function onLog(
   withCtDatabase: WithDatabase,
@@ -75,11 +124,15 @@ async function onLog(
 }
 
 function refusal({ why }: LogLeftAlone, { id, description }: CtLogEntity): string {
-  const log = `Log ${id} (${description})`;
-  return why === 'followed'
-    ? `${log} is followed at the moment. Try again, or stop ct-ingest for as long as it takes.`
-    : `${log} is not stopped.`;
+  return `Log ${id} (${description}) ${refusals[why]}`;
 }
+
+const refusals: Readonly<Record<LeftAlone, string>> = {
+  not_stopped: 'is not stopped.',
+  stopped: 'is stopped: see `ct logs resume`.',
+  disabled: 'is not followed: no log list names it, or LOGS leaves it out.',
+  followed: 'is followed at the moment. Try again, or stop ct-ingest for as long as it takes.',
+};
 
 function index(text: string): bigint {
   if (!/^\d{1,15}$/.test(text))

@@ -173,12 +173,12 @@ it('follows a log that the list names later, leaves one that it names no more, a
   const child = await startIngest();
   await arrived();
   const bad = await opened('static', 10);
-  bad.forgetKey();
+  bad.head = { ...bad.head, rootHash: Buffer.alloc(32, 1) };
   listFile();
   await child.says(/"alarm":"log_stopped".*ALARM/, 20_000);
   expect((await ingest.logs.all()).map(({ stoppedReason }) => stoppedReason?.slice(0, 10))).toEqual([
     undefined,
-    'signature:',
+    'root: The ',
   ]);
   await Promise.all(logs.splice(0, 1).map(async (log) => await log.close()));
   listFile();
@@ -201,6 +201,18 @@ it('keeps within its memory whatever logs send: entries of 16 MB of several logs
   expect(Number(peak) / 1_024).toBeLessThan(384);
   expect(await ingest.rows('ct_issuance')).toBe(10);
   expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(logs.map(() => '3'));
+});
+
+it('keeps what is known of issuers without fetching revocation lists: REVOCATION=off', async () => {
+  await ingest.database.query('DELETE FROM ct_issuer_profile');
+  await opened('static', 10);
+  await startIngest({ REVOCATION: 'off' });
+  await eventually(async () => {
+    const [{ profiles }] = await ingest.database.query<[{ profiles: number }]>(
+      `SELECT count(*)::int AS profiles FROM ct_issuer_profile WHERE caa_domains IS NOT NULL`,
+    );
+    expect(profiles).toBeGreaterThan(0);
+  }, patience);
 });
 
 it('does not start with settings that do not hold', async () => {

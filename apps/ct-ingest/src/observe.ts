@@ -3,6 +3,7 @@ import type { CtLogEntity } from '@certwright/ct-persistence';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
 import type { FollowEvents } from './following/follow-events';
+import type { Evidence } from './log-api/log-faults';
 import type { ListEvents } from './log-list/keep-log-list';
 import type { WatchEvents } from './watch/watch-logs';
 
@@ -32,8 +33,14 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
   });
   const misbehaviours = new Counter({
     name: 'certwright_ct_log_misbehaviours_total',
-    help: 'Logs that were stopped: signature, rollback, fork, root',
+    help: 'Logs that were stopped: rollback, fork, root',
     labelNames: [...labelNames, 'kind'],
+    registers,
+  });
+  const unprovenHeads = new Counter({
+    name: 'certwright_ct_log_unproven_heads_total',
+    help: 'Signed heads that a log did not prove to be consistent with the others when it served them',
+    labelNames,
     registers,
   });
   return {
@@ -49,13 +56,24 @@ export function observeFollowing({ log: lines, metrics: { registry } }: RunningP
       failures.inc({ log: log.description });
       lines.warn({ ...nameOf(log), problem, rest_ms: restMs }, 'log unavailable');
     },
-    stopped: (log, { kind, message }) => {
+    unproven: (log, { message, evidence }) => {
+      unprovenHeads.inc({ log: log.description });
+      const fields = { ...nameOf(log), alarm: 'head_unproven', problem: message, ...signedBy(evidence) };
+      lines.error(fields, 'ALARM: signed head without a proof; it is requested again');
+    },
+    stopped: (log, { kind, message, evidence }) => {
       misbehaviours.inc({ log: log.description, kind });
-      lines.error({ ...nameOf(log), alarm: 'log_stopped', kind, problem: message }, 'ALARM: log stopped');
+      const fields = { ...nameOf(log), alarm: 'log_stopped', kind, problem: message, ...signedBy(evidence) };
+      lines.error(fields, 'ALARM: log stopped');
     },
     leaseLost: (log) => lines.warn(nameOf(log), 'lease lost; another process goes on'),
     stumbled: (log, error) => lines.error({ ...nameOf(log), err: error }, 'unforeseen; it is tried again'),
   };
+}
+
+/** Heads are text. */
+function signedBy({ head, kept }: Evidence): object {
+  return { head: head.signed.toString('utf8'), kept_head: kept?.signed.toString('utf8') };
 }
 
 export function observeList({ log: lines }: RunningProcess): ListEvents {
@@ -76,6 +94,10 @@ const gauges = {
   ],
   odd_entries: ['Entries that could not be read', ({ entriesOdd }) => Number(entriesOdd)],
   failures_in_a_row: ['Turns in a row without an answer that can be used', ({ failures }) => failures],
+  unverified: [
+    'Entries that can be found though the log has not proved them',
+    ({ position, verifiedSize }) => Math.max(0, Number(position) - Number(verifiedSize)),
+  ],
   stopped: ['1: an operator has to look', ({ stoppedAt }) => (stoppedAt === null ? 0 : 1)],
   lag_seconds: ['How old what we know of the log is', (log) => lagS(log, Date.now())],
   entries_per_second: ['Entries ingested, averaged over about a minute', entriesPerSecond],
@@ -106,6 +128,12 @@ export function observeLogs({ log: lines, metrics: { registry } }: RunningProces
       lines.error(facts, 'ALARM: log lags');
     },
     caughtUp: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_lags' }, 'log no longer lags'),
+    fails: (log) =>
+      lines.error(
+        { ...nameOf(log), alarm: 'log_fails', failures: log.failures, problem: log.lastError },
+        'ALARM: log gives nothing that can be used',
+      ),
+    recovered: (log) => lines.info({ ...nameOf(log), alarm_over: 'log_fails' }, 'log answers again'),
   };
 }
 

@@ -8,6 +8,7 @@ import { followLogs } from './following/following';
 import { LogApis } from './following/log-apis';
 import { housekeeping } from './housekeeping/housekeeping';
 import { merging } from './housekeeping/merging';
+import { keepIssuerFacts } from './issuers/keep-issuer-facts';
 import { fetchLogList } from './log-list/fetch-log-list';
 import { WantedLogs } from './log-list/followed-logs';
 import { KeepLogList } from './log-list/keep-log-list';
@@ -48,7 +49,8 @@ export async function start(config: Config, running: RunningProcess): Promise<vo
   const userAgent = `certwright-ct-ingest/1${contact}`;
   const scope = await indexedScope(config, running);
   await startRounds(config, running, database, logs, { guard, userAgent });
-  await startRevocations(config, running, database, { guard, userAgent });
+  await keepIssuerFacts(database, running);
+  startRevocations(config, running, database, { guard, userAgent });
   const shares = sharesOf(config);
   const follow = new FollowLog({
     ...{ logs, events: observeFollowing(running), random: Math.random },
@@ -120,15 +122,15 @@ interface Outside {
   readonly userAgent: string;
 }
 
-async function startRevocations(
+function startRevocations(
   config: Config,
   running: RunningProcess,
   database: DataSource,
   outside: Outside,
-): Promise<void> {
+): void {
   if (config.REVOCATION === 'off') return;
   const { lists, longestList } = crlMemory(config.MEMORY_LIMIT, config.CRL_SIZE_LIMIT);
-  await followRevocations(database, running, {
+  followRevocations(database, running, {
     ...outside,
     places: config.CRL_CONCURRENCY,
     timeoutMs: config.CRL_TIMEOUT,
@@ -170,6 +172,8 @@ async function startRounds(
     watch: async () => await watch.run(),
     ...housekeeping(database, now, silentMs, {
       dropped: (tables) => running.log.info({ tables }, 'expired partitions dropped'),
+      unverifiedRemoved: (issuances) =>
+        running.log.warn({ issuances }, 'issuances removed that only a stopped log has'),
       silentEnded: (sessions) => running.log.warn({ sessions }, 'sessions of a frozen process ended'),
     }),
     ...merging(

@@ -36,8 +36,18 @@ export {
   type OddEntry,
   type SignedHead,
 } from './logs/ct-logs';
+export { CtLogEvidenceEntity, type EvidenceKind } from './logs/ct-log-evidence.entity';
+export { evidenceOf, type LogEvidence } from './logs/log-evidence';
 export { logReports, type LogReport } from './logs/log-reports';
-export { type Forgotten, type LeftAlone, LogLeftAlone, restartLog, resumeLog } from './logs/start-again';
+export {
+  type Forgotten,
+  type LeftAlone,
+  LogLeftAlone,
+  restartLog,
+  resumeLog,
+  wakeLog,
+} from './logs/start-again';
+export { removeUnverified } from './logs/unverified';
 export { type Applied, type ListedRevocation, type VerifiedCrl } from './revocations/apply-crl';
 export { CrlHosts } from './revocations/crl-hosts';
 export { CrlIds } from './revocations/crl-ids';

@@ -66,7 +66,9 @@ export {
 } from './merkle/hash-tiles';
 export { emptyRoot, leafHash, nodeHash } from './merkle/hashes';
 export {
+  type ConsistencyVerdict,
   type InclusionProof,
+  judgeConsistency,
   type TreeState,
   treeUpTo,
   verifyConsistency,

@@ -74,8 +74,8 @@ export class Batch {
     return undefined;
   }
 
-  /** What the database is told; the bodies are not packed yet. @param verified the tree hashes to a signed root */
-  ingested(verified: boolean): IngestedBatch {
+  /** For the database; the bodies are not packed yet. */
+  ingested(): Omit<IngestedBatch, 'verified'> {
     return {
       from: BigInt(this.from),
       to: BigInt(this.tree.size),
@@ -83,7 +83,6 @@ export class Batch {
       odd: this.odd,
       treeState: this.tree.serialize(),
       entryAt: this.entryAt,
-      verified,
     };
   }
 

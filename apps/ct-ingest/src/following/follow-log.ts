@@ -3,19 +3,20 @@ import {
   type CtLogEntity,
   type CtLogs,
   type LeasedLog,
+  type LogEvidence,
   type LogLease,
   LogLeaseLost,
 } from '@certwright/ct-persistence';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
-import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
+import { type Evidence, LogMisbehaves, LogUnavailable, LogUnproven } from '../log-api/log-faults';
 import type { PerLog } from '../log-list/per-log';
 import { Flushes } from '../memory/flushes';
 import type { BodyPacker } from '../packing/body-packer';
 import type { Reading } from './batch';
 import type { FollowEvents } from './follow-events';
 import { holdLease } from './held-lease';
-import { ingestEntries } from './ingest-entries';
-import { type Head, judgeHead } from './judge-head';
+import { anotherRoot, ingestEntries } from './ingest-entries';
+import { NewestHead, savedHead, type Turn } from './newest-head';
 import { restAfterFailure, restOfFollowed } from './rest';
 import { type Start, startIndex } from './start-point';
 import { Waits } from './waits';
@@ -41,19 +42,17 @@ export interface FollowOptions {
   readonly random: () => number;
 }
 
-/** A log in this process's hands, for one turn. */
-interface Turn extends LeasedLog {
-  readonly api: LogApi;
-  readonly signal: AbortSignal;
-}
+/** How often in a row a log may answer with a proof that shows nothing, until that counts as having none. */
+const maxUnproven = 3;
 
 /** Follows whichever log is leased to it. */
 export class FollowLog {
-  /** Since when logs have answered with older heads, by their ids, `performance.now()`. */
-  private readonly staleSince = new Map<number, number>();
+  private readonly newest: NewestHead;
   private readonly flushes = new Flushes();
 
-  constructor(private readonly options: FollowOptions) {}
+  constructor(private readonly options: FollowOptions) {
+    this.newest = new NewestHead(options.logs, options.stalePatienceMs);
+  }
 
   /**
    * One turn of a log; it is given back at the end. Throws nothing.
@@ -87,40 +86,15 @@ export class FollowLog {
     const turn: Turn = { ...leased, api: waits.of(this.options.apiOf(log)), signal };
     // One that has failed has to answer once before it is asked for more.
     const parallel = log.failures > 0 ? 1 : this.options.parallel.of(log);
-    const head = await this.headToFollow(turn);
+    const head = await this.newest.of(turn);
     const tree = await this.treeOf(turn, head);
     if (tree.size === head.treeSize && !tree.root().equals(head.rootHash))
-      throw new LogMisbehaves('root', `What was ingested does not hash to the root of ${tree.size} entries.`);
+      throw anotherRoot({ size: tree.size, root: tree.root() }, head);
     await ingestEntries({
       ...{ logs, reading, packer, maxBatch, events, log, lease, api: turn.api, tree, head },
       ...{ flushes: this.flushes, parallel, untilMs, signal },
     });
     return tree.size < head.treeSize ? 0 : restOfFollowed(log, pollIntervalMs, reading.now(), random);
-  }
-
-  /** The newest head, proved to continue the one that is kept, which it takes the place of. */
-  private async headToFollow({ log, lease, api, signal }: Turn): Promise<VerifiedHead> {
-    const { logs } = this.options;
-    const kept = keptHead(log);
-    const head = await api.head(signal);
-    const verdict = judgeHead(kept, head);
-    if (verdict instanceof LogMisbehaves) throw verdict;
-    if (verdict === 'stale' && kept !== null) return this.keptInstead(log, kept, head);
-    this.staleSince.delete(log.id);
-    if (verdict === 'larger' && kept !== null) await proveContinued(kept, head, api, signal);
-    if (verdict !== 'same') await logs.saveHead(lease, savedHead(head));
-    return head;
-  }
-
-  private keptInstead(log: CtLogEntity, kept: VerifiedHead, head: Head): VerifiedHead {
-    const now = performance.now();
-    const since = this.staleSince.get(log.id) ?? now;
-    this.staleSince.set(log.id, since);
-    if (now - since < this.options.stalePatienceMs) return kept;
-    // When an operator starts it again, it is waited for again.
-    this.staleSince.delete(log.id);
-    const sizes = `${head.treeSize} entries where it had ${kept.treeSize}`;
-    throw new LogMisbehaves('rollback', `The log keeps answering with an old head of ${sizes}.`);
   }
 
   /** Of what was ingested; where nothing was, of what lies before the start. */
@@ -151,19 +125,30 @@ export class FollowLog {
   private async ended({ log, lease }: LeasedLog, error: unknown, stopping: AbortSignal): Promise<void> {
     const { logs, events, random } = this.options;
     if (error instanceof LogLeaseLost) return events.leaseLost(log);
-    if (error instanceof LogMisbehaves) {
-      await logs.stop(lease, `${error.kind}: ${error.message}`);
-      return events.stopped(log, error);
-    }
+    if (error instanceof LogMisbehaves) return await this.stop(log, lease, error);
     if (stopping.aborted) return await logs.release(lease, 0);
+    const failures = await this.failures(log, lease);
+    if (error instanceof LogUnproven) {
+      const { kind, message, evidence } = error;
+      if (failures >= maxUnproven)
+        return await this.stop(log, lease, new LogMisbehaves(kind, message, evidence));
+      if (kind === 'fork' && (await logs.keepUnproven(lease, message, evidenceOf(evidence))))
+        events.unproven(log, error);
+    }
     const retryAfterMs = error instanceof LogUnavailable ? error.retryAfterMs : null;
-    const restMs = restAfterFailure(await this.failures(log, lease), retryAfterMs, random);
+    const restMs = restAfterFailure(failures, retryAfterMs, random);
     if (error instanceof LogUnavailable) {
       await logs.release(lease, restMs, error.message);
       return events.unavailable(log, error.message, restMs);
     }
     events.stumbled(log, error);
     await logs.release(lease, restMs, 'unforeseen');
+  }
+
+  private async stop(log: CtLogEntity, lease: LogLease, fault: LogMisbehaves): Promise<void> {
+    const { logs, events } = this.options;
+    await logs.stop(lease, fault.kind, fault.message, evidenceOf(fault.evidence));
+    events.stopped(log, fault);
   }
 
   /** In a row, with this one: a batch that was committed ended the row. */
@@ -173,24 +158,11 @@ export class FollowLog {
   }
 }
 
-async function proveContinued(
-  kept: Head,
-  head: VerifiedHead,
-  api: LogApi,
-  signal: AbortSignal,
-): Promise<void> {
-  const proof = await api.consistencyProof(kept.treeSize, head, signal);
-  const from = { size: kept.treeSize, root: kept.rootHash };
-  if (verifyConsistency(from, { size: head.treeSize, root: head.rootHash }, proof)) return;
-  const sizes = `its ${head.treeSize} entries continue the ${kept.treeSize} from before`;
-  throw new LogMisbehaves('fork', `The log does not prove that ${sizes}.`);
-}
-
-function keptHead({ headSize, headRoot, headAt, headSigned }: CtLogEntity): VerifiedHead | null {
-  if (headRoot === null || headAt === null || headSigned === null) return null;
-  return { treeSize: Number(headSize), rootHash: headRoot, timestamp: headAt.getTime(), signed: headSigned };
-}
-
-function savedHead({ treeSize, rootHash, timestamp, signed }: VerifiedHead) {
-  return { size: BigInt(treeSize), root: rootHash, at: new Date(timestamp), signed };
+function evidenceOf({ head, kept, computed, proof }: Evidence): LogEvidence {
+  return {
+    head: savedHead(head),
+    keptSigned: kept?.signed ?? null,
+    computed: computed === null ? null : { size: BigInt(computed.size), root: computed.root },
+    proof,
+  };
 }

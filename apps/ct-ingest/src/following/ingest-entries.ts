@@ -1,13 +1,12 @@
-import type { CompactTree } from '@certwright/ct';
+import { type CompactTree, judgeConsistency, type TreeState } from '@certwright/ct';
 import type { CtLogEntity, CtLogs, IngestedBatch, LogLease } from '@certwright/ct-persistence';
 import { entryPages } from '../log-api/entry-pages';
-import type { LogApi } from '../log-api/log-api';
-import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
+import type { LogApi, VerifiedHead } from '../log-api/log-api';
+import { type Evidence, LogMisbehaves, LogRefuses, LogUnavailable, LogUnproven } from '../log-api/log-faults';
 import type { Flushes } from '../memory/flushes';
 import type { BodyPacker } from '../packing/body-packer';
 import { Batch, type Reading } from './batch';
 import type { FollowEvents } from './follow-events';
-import type { Head } from './judge-head';
 
 export interface Ingesting {
   readonly logs: Pick<CtLogs, 'ingest'>;
@@ -22,8 +21,8 @@ export interface Ingesting {
   readonly api: LogApi;
   /** Of all entries that are ingested; it grows. */
   readonly tree: CompactTree;
-  /** Up to which entries are read; its root is what they must hash to. */
-  readonly head: Head;
+  /** Up to which entries are read; they must hash to a beginning of its tree. */
+  readonly head: VerifiedHead;
   readonly parallel: number;
   /** Entries are read until then, by `performance.now()`. */
   readonly untilMs: number;
@@ -31,12 +30,13 @@ export interface Ingesting {
 }
 
 /**
- * Reads entries from where the tree ends to the head, and commits them batch by batch; while one is packed and committed the next
- * one is read.
+ * Reads entries from where the tree ends to the head, and commits them batch by batch; while one is verified, packed and committed, the
+ * next one is read. A batch is committed once the log has proved that all entries up to its end are a beginning of the head's tree, so
+ * that nobody finds what the log has not signed. A log that refuses such a proof is believed up to the head, where no proof is needed.
  * What has been read when the log fails is committed all the same.
  *
- * @throws LogMisbehaves when all of them do not hash to the head's root: the last batch is not committed then; LogUnavailable,
- *   LogLeaseLost, the reason of the signal
+ * @throws LogMisbehaves when entries do not hash to what the log has signed: their batch is not committed then; LogUnproven,
+ *   LogUnavailable, LogLeaseLost, the reason of the signal
  */
 export async function ingestEntries(ingesting: Ingesting): Promise<void> {
   const commits = new Commits(ingesting);
@@ -55,7 +55,7 @@ export async function ingestEntries(ingesting: Ingesting): Promise<void> {
       if (performance.now() >= untilMs) break;
     }
   } catch (error) {
-    if (error instanceof LogUnavailable) await commits.finish();
+    if (error instanceof LogUnavailable) await commits.finishAfter(error);
     else await commits.settled();
     throw error;
   }
@@ -65,6 +65,7 @@ export async function ingestEntries(ingesting: Ingesting): Promise<void> {
 class Commits {
   private batch: Batch;
   private underWay: Promise<void> = Promise.resolve();
+  private isRefused = false;
 
   constructor(private readonly ingesting: Ingesting) {
     this.batch = this.nextBatch();
@@ -87,6 +88,16 @@ class Commits {
     await this.underWay;
   }
 
+  /** The log has failed: when it does not answer for a proof either, what it said first counts. */
+  async finishAfter(failure: LogUnavailable): Promise<void> {
+    try {
+      await this.finish();
+    } catch (error) {
+      const isNoAnswer = error instanceof LogUnavailable && !(error instanceof LogUnproven);
+      throw isNoAnswer ? failure : error;
+    }
+  }
+
   /** Nothing is being written any more, however that ended. */
   async settled(): Promise<void> {
     await this.underWay.catch(() => undefined);
@@ -95,23 +106,18 @@ class Commits {
   private async flush(): Promise<void> {
     const { batch } = this;
     if (batch.isEmpty) return;
-    const { tree, head, packer, flushes, signal } = this.ingesting;
-    const verified = tree.size === head.treeSize;
-    if (verified && !tree.root().equals(head.rootHash))
-      throw new LogMisbehaves(
-        'root',
-        `The entries of the log do not hash to its root of ${tree.size} entries.`,
-      );
-    const ingested = batch.ingested(verified);
+    const { tree, packer, flushes, signal } = this.ingesting;
+    const ingested = batch.ingested();
+    // While the one before it is committed, and before a place is taken that other logs could use: the log itself is asked.
+    const verified = await this.verified({ size: tree.size, root: tree.root() });
     await flushes.begin(signal);
-    // Packed while the one before it is committed.
     const packed = packer.pack(ingested.issuances);
     const before = this.underWay;
     const flushed = async () => {
       try {
         const issuances = await packed;
         await before;
-        await this.commit(batch, { ...ingested, issuances });
+        await this.commit(batch, { ...ingested, issuances, verified });
       } finally {
         flushes.ended();
       }
@@ -123,6 +129,29 @@ class Commits {
     await before;
   }
 
+  /** Whether the log has signed that its entries hash to this. */
+  private async verified(computed: TreeState): Promise<boolean> {
+    const { api, head, signal } = this.ingesting;
+    if (computed.size === head.treeSize) {
+      if (head.rootHash.equals(computed.root)) return true;
+      throw anotherRoot(computed, head);
+    }
+    if (this.isRefused) return false;
+    try {
+      const proof = await api.consistencyProof(computed.size, head, signal);
+      const verdict = judgeConsistency(computed, { size: head.treeSize, root: head.rootHash }, proof);
+      if (verdict === 'consistent') return true;
+      const Fault = verdict === 'contradictory' ? LogMisbehaves : LogUnproven;
+      const entries = `its first ${computed.size} entries, as it serves them,`;
+      const evidence: Evidence = { head, kept: null, computed, proof };
+      throw new Fault('root', `The log does not prove that ${entries} are a part of its tree.`, evidence);
+    } catch (error) {
+      if (!(error instanceof LogRefuses)) throw error;
+      this.isRefused = true;
+      return false;
+    }
+  }
+
   private async commit(batch: Batch, ingested: IngestedBatch): Promise<void> {
     const { logs, log, lease, events, reading } = this.ingesting;
     try {
@@ -131,8 +160,9 @@ class Commits {
       reading.recent.forget();
       throw error;
     }
+    if (!ingested.verified) return;
     batch.committed();
-    if (ingested.verified) events.verified(log, Number(ingested.to));
+    events.verified(log, Number(ingested.to));
   }
 
   private nextBatch(): Batch {
@@ -140,4 +170,10 @@ class Commits {
     const fetchIssuer = async (fingerprint: Buffer) => await api.issuer(fingerprint, signal);
     return new Batch(tree, reading, fetchIssuer, maxBatch);
   }
+}
+
+/** What was ingested has another root than the log has signed for as many entries. */
+export function anotherRoot(computed: TreeState, head: VerifiedHead): LogMisbehaves {
+  const message = `The entries of the log do not hash to its root of ${computed.size} entries.`;
+  return new LogMisbehaves('root', message, { head, kept: null, computed, proof: null });
 }

@@ -1,28 +1,49 @@
-import { LogMisbehaves } from '../log-api/log-faults';
+import { judgeConsistency } from '@certwright/ct';
+import type { LogApi, VerifiedHead } from '../log-api/log-api';
+import { type Evidence, LogMisbehaves, LogUnproven } from '../log-api/log-faults';
 
-export interface Head {
-  readonly treeSize: number;
-  /** Milliseconds since the epoch. */
-  readonly timestamp: number;
-  readonly rootHash: Buffer;
+/**
+ * What a signed head is beside the one that is kept: `new` it may be kept at once; `larger`, `smaller` once the log proves that one
+ * continues the other; `same`. A smaller one from before may come from a mirror or a cache.
+ */
+export type HeadVerdict = 'new' | 'larger' | 'smaller' | 'same' | LogMisbehaves;
+
+/** @param kept null: none is */
+export function judgeHead(kept: VerifiedHead | null, head: VerifiedHead): HeadVerdict {
+  if (kept === null) return 'new';
+  if (head.treeSize > kept.treeSize) return 'larger';
+  const evidence: Evidence = { head, kept, computed: null, proof: null };
+  if (head.treeSize < kept.treeSize) {
+    if (head.timestamp <= kept.timestamp) return 'smaller';
+    const sizes = `${head.treeSize} entries after ${kept.treeSize}`;
+    return new LogMisbehaves('rollback', `The log has signed a newer head with ${sizes}.`, evidence);
+  }
+  if (!head.rootHash.equals(kept.rootHash))
+    return new LogMisbehaves('fork', `The log has signed two roots for ${head.treeSize} entries.`, evidence);
+  return head.timestamp > kept.timestamp ? 'new' : 'same';
 }
 
 /**
- * What a head is beside the one that is kept: `new` it may be kept at once; `larger` once it is proved to continue the other; `same`;
- * `stale` one from before, as a mirror or a cache may still have.
+ * Has the log prove that the smaller one of two signed heads is a beginning of the larger one.
+ *
+ * @throws LogMisbehaves when the proof shows that it is not; LogUnproven when it shows nothing; LogUnavailable
  */
-export type HeadVerdict = 'new' | 'larger' | 'same' | 'stale' | LogMisbehaves;
+export async function proveContinued(
+  { kept, head }: { readonly kept: VerifiedHead; readonly head: VerifiedHead },
+  api: LogApi,
+  signal: AbortSignal,
+): Promise<void> {
+  const [smaller, larger] = head.treeSize < kept.treeSize ? [head, kept] : [kept, head];
+  const proof = await api.consistencyProof(smaller.treeSize, larger, signal);
+  const verdict = judgeConsistency(stateOf(smaller), stateOf(larger), proof);
+  if (verdict === 'consistent') return;
+  const evidence: Evidence = { head, kept, computed: null, proof };
+  const sizes = `${larger.treeSize} entries continue its ${smaller.treeSize}`;
+  if (verdict === 'contradictory')
+    throw new LogMisbehaves('fork', `The log has signed two histories: none of its ${sizes}.`, evidence);
+  throw new LogUnproven('fork', `The log does not prove that its ${sizes}.`, evidence);
+}
 
-/** @param kept null: none is */
-export function judgeHead(kept: Head | null, head: Head): HeadVerdict {
-  if (kept === null) return 'new';
-  if (head.treeSize > kept.treeSize) return 'larger';
-  if (head.treeSize < kept.treeSize) {
-    if (head.timestamp <= kept.timestamp) return 'stale';
-    const sizes = `${head.treeSize} entries after ${kept.treeSize}`;
-    return new LogMisbehaves('rollback', `The log has signed a newer head with ${sizes}.`);
-  }
-  if (!head.rootHash.equals(kept.rootHash))
-    return new LogMisbehaves('fork', `The log has signed two roots for ${head.treeSize} entries.`);
-  return head.timestamp > kept.timestamp ? 'new' : 'same';
+function stateOf({ treeSize, rootHash }: VerifiedHead) {
+  return { size: treeSize, root: rootHash };
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { leafHash } from '@certwright/ct';
-import { restartLog, resumeLog } from '@certwright/ct-persistence';
+import { evidenceOf, pageOfAll, removeUnverified, restartLog, resumeLog } from '@certwright/ct-persistence';
 import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair } from '../testing/forged-entries';
 import { served } from '../testing/forged-tree';
@@ -75,10 +75,34 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     await stopped('fork');
   });
 
-  it('when it has not signed its head', async () => {
-    log.forgetKey();
+  it('when it has signed two histories, and the head that shows it is the smaller one', async () => {
+    const { headSigned: keptSigned } = await ingest.log();
+    const other = { ...log.headAt(201, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
+    log.head = other;
     await ingest.turn(ingest.follower());
-    await stopped('signature');
+    await stopped('fork');
+    expect(await evidenceOf(ingest.database)).toMatchObject([
+      {
+        kind: 'fork',
+        url: log.url,
+        headSize: '201',
+        headRoot: other.rootHash,
+        keptSigned,
+        headSigned: expect.any(Buffer) as Buffer,
+        computedRoot: null,
+        proof: expect.arrayContaining([expect.any(Buffer)]) as Buffer[],
+      },
+    ]);
+  });
+
+  it('when it has no proof for a smaller head, as the proof of 256 entries takes their root for granted', async () => {
+    log.head = { ...log.headAt(256, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
+    const follower = ingest.follower();
+    for (const failures of [1, 2])
+      expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null });
+    await ingest.turn(follower);
+    await stopped('fork');
+    expect((await evidenceOf(ingest.database)).map(({ kind }) => kind)).toEqual(['unproven', 'fork']);
   });
 
   it('when its entries do not hash to the root that it signed', async () => {
@@ -91,16 +115,16 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
   });
 
   it('and goes on where it stood when an operator resumes it, once it is mended', async () => {
-    const { signingKey } = log;
-    log.forgetKey();
+    const { head } = log;
+    log.head = { ...head, rootHash: Buffer.alloc(32, 1) };
     await ingest.turn(ingest.follower());
-    await stopped('signature');
-    log.signingKey = signingKey;
+    await stopped('fork');
     log.add(forgeMany(10, 150));
     log.asked.length = 0;
     await resumeLog(ingest.database, (await ingest.log()).id);
     expect(await ingest.turn(ingest.follower())).toMatchObject({ startIndex: '0', verifiedSize: '310' });
     expect(log.asked.some((path) => path.includes('tile/data/000') || path.includes('start=0'))).toBe(false);
+    expect(await evidenceOf(ingest.database)).toMatchObject([{ kind: 'fork', headSize: '300' }]);
   });
 
   it.each([
@@ -120,6 +144,207 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
       expect(await ingest.rows('ct_issuance')).toBe(issuances);
     },
   );
+});
+
+describe.each(kinds)('a log with the interface %s is not stopped, but tried again,', (kind) => {
+  let log: FakeLog;
+  beforeEach(async () => {
+    log = await opened(kind, 300);
+    await ingest.turn(ingest.follower());
+  });
+  const goesOn = async () => {
+    log.intercept = () => false;
+    log.head = log.headAt(300);
+    log.add(forgeMany(10, 150));
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ verifiedSize: '310', failures: 0 });
+  };
+  const isHead = (path: string) => path.includes('get-sth') || path.includes('checkpoint');
+
+  it('when its head has a signature that is not its own', async () => {
+    const { signingKey } = log;
+    log.forgetKey();
+    const follower = ingest.follower();
+    for (const failures of [1, 2, 3, 4])
+      expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null, position: '300' });
+    log.signingKey = signingKey;
+    await goesOn();
+  });
+
+  it.each<[string, (head: Buffer) => Buffer]>([
+    ['cut off', (head) => head.subarray(0, head.length - 20)],
+    ['with octets changed', (head) => Buffer.from(head.toString('latin1').replace(/3/g, '4'), 'latin1')],
+    ['with zeros behind it', (head) => Buffer.concat([head, Buffer.alloc(50)])],
+    [
+      'of another log',
+      (head) =>
+        Buffer.from(
+          head.toString('utf8').replaceAll('127.0.0.1', '127.0.0.2').replace('"timestamp":', '$&1'),
+        ),
+    ],
+    ['without signatures', (head) => Buffer.from(head.toString('utf8').replace(/tree_head_sig|— .*/, ''))],
+    ['random', () => Buffer.from('\ufffdX~\n\n\u2014 x y\n')],
+  ])('when its head is %s', async (_, garbled) => {
+    const before = await (
+      await fetch(`${log.url}${kind === 'static' ? 'checkpoint' : 'ct/v1/get-sth'}`)
+    ).text();
+    log.intercept = (path, response) => {
+      if (!isHead(path)) return false;
+      response.end(garbled(Buffer.from(before)));
+      return true;
+    };
+    const follower = ingest.follower();
+    for (const failures of [1, 2, 3])
+      expect(await ingest.turn(follower)).toMatchObject({ failures, stoppedAt: null });
+    await goesOn();
+  });
+
+  it('when it answers with a proof that shows nothing, and the head is proved later', async () => {
+    const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+    log.intercept = async (path, response) => {
+      if (!isProof(path)) return false;
+      const real = Buffer.from(
+        await (await fetch(`${log.url}${path.slice(1)}`, { headers: own })).arrayBuffer(),
+      );
+      const { consistency } =
+        kind === 'static' ? { consistency: [] } : (JSON.parse(real.toString()) as Proof);
+      const none = consistency.map(() => Buffer.alloc(32, 9).toString('base64'));
+      response.end(kind === 'static' ? Buffer.alloc(real.length, 9) : JSON.stringify({ consistency: none }));
+      return true;
+    };
+    const answering = log.intercept;
+    log.intercept = (path, response, request) =>
+      request.headers['user-agent'] === 'own' ? false : answering(path, response, request);
+    const kept = log.head;
+    log.head = log.headAt(201, kept.timestamp - 1);
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, stoppedAt: null });
+    expect(await evidenceOf(ingest.database)).toMatchObject([{ kind: 'unproven', headSize: '201' }]);
+    expect(ingest.unproven).toHaveLength(1);
+    log.head = kept;
+    await ingest.database.query(`UPDATE ct_log_evidence SET tried_at = now() - interval '2 minutes'`);
+    log.intercept = () => false;
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 0, stoppedAt: null });
+    expect(await evidenceOf(ingest.database)).toEqual([]);
+    await goesOn();
+  });
+
+  it('when a head that it did not prove turns out to be of another history, it is stopped after all', async () => {
+    const kept = log.head;
+    log.head = { ...log.headAt(201, kept.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
+    const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+    log.intercept = (path, response) => {
+      if (isProof(path)) response.writeHead(500).end();
+      return isProof(path);
+    };
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, stoppedAt: null });
+    log.intercept = () => false;
+    await ingest.turn(ingest.follower());
+    expect(faults()).toEqual(['fork']);
+  });
+});
+
+const own = { 'user-agent': 'own' };
+interface Proof {
+  readonly consistency: readonly string[];
+}
+
+describe.each(kinds)('of a log with the interface %s whose entries do not hash to its root', (kind) => {
+  const size = 5_000;
+  /** Signs the usual history, and serves another entry in it. */
+  async function openedWithout(index: number): Promise<FakeLog> {
+    const log = await opened(kind, size);
+    const leaves = log.entries.map(({ leaf }) => leafHash(leaf));
+    const other = served(forgePair(99_999).certificate, index, kind === 'static');
+    log.replace(log.entries.with(index, other), leaves);
+    return log;
+  }
+
+  it('no entry can be found that it has not signed, and what it has signed stays', async () => {
+    await openedWithout(4_500);
+    const { position, verifiedSize } = await ingest.turn(ingest.follower());
+    expect({ position, verifiedSize }).toEqual({ position: '4096', verifiedSize: '4096' });
+    expect(faults()).toEqual(['root']);
+    expect(await ingest.rows('ct_issuance')).toBe(2_048);
+    expect(await evidenceOf(ingest.database)).toMatchObject([
+      { kind: 'root', headSize: '5000', computedSize: '5000', computedRoot: expect.any(Buffer) as Buffer },
+    ]);
+  });
+
+  it('the first batch is not stored', async () => {
+    await openedWithout(1_000);
+    const follower = ingest.follower();
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await ingest.turn(follower)).toMatchObject({ position: '0', verifiedSize: '0' });
+    expect(faults()).toEqual(['root']);
+    expect(await ingest.rows('ct_issuance')).toBe(0);
+  });
+
+  it('nothing is stored that was read before a turn ended early', async () => {
+    await openedWithout(10);
+    await ingest.turn(ingest.follower({ turnMs: 0, parallel: 1 }));
+    expect(faults()).toEqual(kind === 'static' ? [] : ['root']);
+    expect(await ingest.rows('ct_issuance')).toBe(0);
+  });
+});
+
+it.each(kinds)(
+  'a log that refuses proofs is read all the same, and verified at its head: %s',
+  async (kind) => {
+    const log = await opened(kind, 5_000);
+    const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+    log.intercept = (path, response) => {
+      if (isProof(path)) response.writeHead(404).end();
+      return isProof(path);
+    };
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ verifiedSize: '5000', failures: 0 });
+    expect(await ingest.rows('ct_issuance')).toBe(2_500);
+    expect(log.asked.filter(isProof).length).toBeLessThanOrEqual(2);
+  },
+);
+
+it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %s', async (kind) => {
+  const follower = ingest.follower();
+  const log = await opened(kind, 4_999);
+  const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
+  log.intercept = (path, response) => {
+    if (isProof(path)) response.writeHead(404).end();
+    return isProof(path);
+  };
+  const { entries } = log;
+  const other = served(forgePair(99_999).certificate, 4_998, kind === 'static');
+  log.replace(
+    entries.with(4_998, other),
+    entries.map(({ leaf }) => leafHash(leaf)),
+  );
+  const stoppedAt = await ingest.turn(follower);
+  expect(stoppedAt).toMatchObject({ position: '4096', verifiedSize: '0' });
+  expect(faults()).toEqual(['root']);
+  expect(await ingest.rows('ct_issuance')).toBe(2_048);
+  // Another log has 50 of them, too.
+  const honest = await FakeLog.open(kind, forgeMany(100, 1_000));
+  logs.push(honest);
+  await ingest.keep(...logs);
+  expect(await ingest.turn(follower)).toMatchObject({ verifiedSize: '100' });
+  expect(await removeUnverified(ingest.database)).toBe(1_998);
+  const after = await ingest.log(stoppedAt.id);
+  expect(after).toMatchObject({ position: '0', stoppedReason: stoppedAt.stoppedReason });
+  const page = await pageOfAll(ingest.database.manager, { after: '0', limit: 1_000 });
+  expect(page.issuances.map(({ dnsNames }) => dnsNames[0])).toEqual(
+    Array.from({ length: 50 }, (_, nth) => `n${1_000 + nth}.example.com`),
+  );
+  const last = page.issuances.at(-1)?.position ?? '';
+  expect(await removeUnverified(ingest.database)).toBe(0);
+  // Once it is mended, they are discovered again, behind every cursor.
+  log.replace(entries);
+  await resumeLog(ingest.database, stoppedAt.id);
+  await ingest.database.query(`UPDATE ct_log SET enabled = id = $1`, [stoppedAt.id]);
+  expect(await ingest.turn(follower)).toMatchObject({ position: '4999', verifiedSize: '4999' });
+  const { issuances } = await pageOfAll(ingest.database.manager, { after: last, limit: 10_000 });
+  expect(issuances).toHaveLength(2_450);
+  expect(await ingest.rows('ct_issuance')).toBe(2_500);
+  const [marks] = await ingest.database.query<object[]>(
+    `SELECT (SELECT count(*)::int FROM ct_unverified) AS unverified, (SELECT count(*)::int FROM ct_vouched) AS vouched`,
+  );
+  expect(marks).toEqual({ unverified: 0, vouched: 0 });
 });
 
 describe.each(kinds)('a log with the interface %s that gives no answer', (kind) => {
@@ -189,7 +414,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
       pour(response);
       return true;
     };
-    const follower = ingest.follower({ timeoutMs: 300 });
+    const follower = ingest.follower({ timeoutMs: 1_000 });
     await ingest.turn(follower);
     await ingest.turn(follower);
     const both = await ingest.logs.all();
@@ -306,7 +531,9 @@ it('no partial tile is asked for that no checkpoint speaks of, and the full one 
   };
   const follower = ingest.follower();
   await ingest.turn(follower);
-  expect(log.asked.filter((path) => path.includes('.p/'))).toEqual(['/tile/data/001.p/24']);
+  expect(log.asked.filter((path) => path.includes('data/') && path.includes('.p/'))).toEqual([
+    '/tile/data/001.p/24',
+  ]);
   log.add(forgeMany(300, 150));
   log.head = log.headAt(290);
   expect(await ingest.turn(follower)).toMatchObject({ position: '290', verifiedSize: '290' });

@@ -1,18 +1,25 @@
-import { dropExpired, endSilentClients, ensurePartitions } from '@certwright/ct-persistence';
+import {
+  dropExpired,
+  endSilentClients,
+  ensurePartitions,
+  removeUnverified,
+} from '@certwright/ct-persistence';
 import type { DataSource } from 'typeorm';
 
 const ensureRestMs = 5 * 60_000;
 const dropRestMs = 3_600_000;
 const silentRestMs = 10_000;
+const unverifiedRestMs = 10_000;
 
 export interface HousekeepingEvents {
   dropped(tables: readonly string[]): void;
   silentEnded(sessions: number): void;
+  unverifiedRemoved(issuances: number): void;
 }
 
 /**
- * Partitions, before they are needed and when nobody can ask for them any more, and what copies of this process that were frozen
- * hold; any number of processes may.
+ * Partitions, before they are needed and when nobody can ask for them any more, what copies of this process that were frozen hold, and
+ * what stopped logs have not proved; any number of processes may.
  *
  * @param silentMs longer than any statement may take
  */
@@ -36,6 +43,11 @@ export function housekeeping(
       const sessions = await endSilentClients(database, silentMs);
       if (sessions > 0) events.silentEnded(sessions);
       return silentRestMs;
+    },
+    removeUnverified: async () => {
+      const issuances = await removeUnverified(database);
+      if (issuances > 0) events.unverifiedRemoved(issuances);
+      return unverifiedRestMs;
     },
   };
 }

@@ -1,10 +1,8 @@
-import type { CompactTree, LogEntry, TreeHead } from '@certwright/ct';
+import type { CompactTree, LogEntry } from '@certwright/ct';
+import type { SignedTreeHead } from './log-faults';
 
 /** A tree head whose signature was verified. */
-export interface VerifiedHead extends TreeHead {
-  /** STH as JSON, or checkpoint note, as fetched. */
-  readonly signed: Buffer;
-}
+export type VerifiedHead = SignedTreeHead;
 
 /** One entry of a log: what the tree holds of it, and what can be read. */
 export type FetchedEntry =
@@ -47,7 +45,7 @@ export interface EntrySource {
 
 /** A log as a monitor asks it. */
 export interface LogApi extends EntrySource {
-  /** @throws LogMisbehaves when the log did not sign it */
+  /** @throws LogUnavailable also when the log did not sign it: that shows nothing about the log */
   head(signal: AbortSignal): Promise<VerifiedHead>;
   /** That the tree of `from` leaves is a beginning of the head's: a proof, which is not verified (RFC 6962, section 2.1.2). */
   consistencyProof(from: number, head: VerifiedHead, signal: AbortSignal): Promise<readonly Buffer[]>;

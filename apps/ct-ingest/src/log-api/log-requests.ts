@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type AddressGuard, guardedRequest, OutboundFault } from '@certwright/outbound';
 import { AnswerRate } from './answer-rate';
-import { AnswerTooLong, LogUnavailable } from './log-faults';
+import { AnswerTooLong, LogRefuses, LogUnavailable } from './log-faults';
 import type { Pace } from './pace';
 import { Unpacking } from './unpacking';
 
@@ -30,6 +30,9 @@ export interface RequestsOptions {
 
 type Answer = Awaited<ReturnType<typeof guardedRequest>>;
 
+/** The same request gets the same answer: Bad Request, Forbidden, Method Not Allowed, Unprocessable Content, Not Implemented. */
+const refusals: ReadonlySet<number> = new Set([400, 403, 405, 422, 501]);
+
 /** Politely asks one log. */
 export class LogRequests {
   constructor(private readonly options: RequestsOptions) {}
@@ -51,7 +54,7 @@ export class LogRequests {
   /** For answers that must exist. @throws LogUnavailable also where there is none */
   async getSome(asking: Asking, signal: AbortSignal): Promise<Buffer> {
     const body = await this.get(asking, signal);
-    if (body === null) throw new LogUnavailable(`The log has no ${new URL(asking.url).pathname}.`);
+    if (body === null) throw new LogRefuses(`The log has no ${new URL(asking.url).pathname}.`);
     return body;
   }
 
@@ -97,7 +100,8 @@ export class LogRequests {
     if (status === 429) pace.slowDown();
     if (status !== 200) {
       const retryAfterMs = this.retryAfterMs(headers['retry-after']);
-      throw new LogUnavailable(`The log answered ${status} to ${path}.`, retryAfterMs);
+      const Fault = refusals.has(status) ? LogRefuses : LogUnavailable;
+      throw new Fault(`The log answered ${status} to ${path}.`, retryAfterMs);
     }
     pace.answered();
     if (truncated) throw new AnswerTooLong(`The answer to ${path} is too long.`);

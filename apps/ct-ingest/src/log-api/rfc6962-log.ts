@@ -10,7 +10,7 @@ import {
 import type { LogMemory } from '../memory/log-memory';
 import { JsonEntries, membersOf, parseJson } from './json-entries';
 import type { EntryPage, EntryRange, LogApi, VerifiedHead } from './log-api';
-import { LogMisbehaves, LogUnavailable } from './log-faults';
+import { LogUnavailable } from './log-faults';
 import type { LogRequests } from './log-requests';
 import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
 
@@ -46,8 +46,11 @@ export class Rfc6962Log implements LogApi {
     const signed = await this.options.requests.getSome(this.ask('get-sth', {}), signal);
     const reading = readSignedTreeHead(parseJson(signed), this.options.key);
     if (reading.ok) return { ...reading.head, signed };
-    if (reading.fault === 'json') throw new LogUnavailable('The log answered get-sth with something else.');
-    throw new LogMisbehaves('signature', `The log has not signed its tree head (${reading.fault}).`);
+    throw new LogUnavailable(
+      reading.fault === 'json'
+        ? 'The log answered get-sth with something else.'
+        : `The log has not signed its tree head (${reading.fault}).`,
+    );
   }
 
   async consistencyProof(from: number, head: VerifiedHead, signal: AbortSignal): Promise<readonly Buffer[]> {

@@ -14,7 +14,7 @@ import {
 } from '@certwright/ct';
 import type { LogMemory } from '../memory/log-memory';
 import type { EntryPage, EntryRange, LogApi, VerifiedHead } from './log-api';
-import { AnswerTooLong, LogMisbehaves, LogUnavailable } from './log-faults';
+import { AnswerTooLong, LogUnavailable } from './log-faults';
 import type { LogRequests } from './log-requests';
 import { EnoughEntries, EntryIsLong, type StreamedBounds } from './streamed-entries';
 import { TileLeaves } from './tile-leaves';
@@ -42,6 +42,9 @@ export interface StaticLogOptions {
 
 /** A log with the monitoring interface of static-ct-api. */
 export class StaticLog implements LogApi {
+  /** Hash tiles that proofs for one head have been made of: most proofs need the same ones. They go with the head. */
+  private readonly tilesOf = new WeakMap<VerifiedHead, Map<string, Buffer>>();
+
   constructor(private readonly options: StaticLogOptions) {}
 
   async head(signal: AbortSignal): Promise<VerifiedHead> {
@@ -50,19 +53,16 @@ export class StaticLog implements LogApi {
     const signed = await requests.getSome(asking, signal);
     const reading = readCheckpoint(signed, origin, key);
     if (reading.ok) return { ...reading.head, signed };
-    const { fault } = reading;
-    // What is no checkpoint at all is a page of somebody in between, or was cut off.
-    if (fault.startsWith('note_') || fault === 'signature_line' || fault === 'checkpoint_form')
-      throw new LogUnavailable(`The log's checkpoint is none (${fault}).`);
-    throw new LogMisbehaves('signature', `The log has not signed its checkpoint (${fault}).`);
+    // A page of somebody in between, something cut off or garbled, or another log's: nothing that the log has signed.
+    throw new LogUnavailable(`The log answered without a checkpoint that it has signed (${reading.fault}).`);
   }
 
   async consistencyProof(from: number, head: VerifiedHead, signal: AbortSignal): Promise<readonly Buffer[]> {
-    return await this.hashes(consistencyRanges(from, head.treeSize), head.treeSize, signal);
+    return await this.hashes(consistencyRanges(from, head.treeSize), head, signal);
   }
 
   async treeOf(size: number, head: VerifiedHead, signal: AbortSignal): Promise<CompactTree> {
-    const subtrees = await this.hashes(compactRanges(size), head.treeSize, signal);
+    const subtrees = await this.hashes(compactRanges(size), head, signal);
     return CompactTree.of(size, subtrees) ?? CompactTree.empty();
   }
 
@@ -158,12 +158,19 @@ export class StaticLog implements LogApi {
 
   private async hashes(
     ranges: readonly LeafRange[],
-    treeSize: number,
+    head: VerifiedHead,
     signal: AbortSignal,
   ): Promise<Buffer[]> {
+    const { treeSize } = head;
+    const kept = this.tilesOf.get(head) ?? new Map<string, Buffer>();
+    this.tilesOf.set(head, kept);
     const tiles = new Map<string, Buffer>();
-    for (const tile of hashTilesOf(ranges, treeSize))
-      tiles.set(`${tile.level}/${tile.index}`, await this.hashTile(tile, signal));
+    for (const tile of hashTilesOf(ranges, treeSize)) {
+      const name = `${tile.level}/${tile.index}`;
+      const bytes = kept.get(name) ?? (await this.hashTile(tile, signal));
+      tiles.set(name, bytes);
+      keep(kept, name, bytes);
+    }
     return ranges.map((range) => {
       const hash = hashOfRange(range, treeSize, ({ level, index }) => tiles.get(`${level}/${index}`));
       if (hash === null) throw new LogUnavailable('A hash tile of the log has another length than it says.');
@@ -189,6 +196,19 @@ export class StaticLog implements LogApi {
 
   private urlOf(path: string): string {
     return new URL(path, this.options.url).href;
+  }
+}
+
+/** Tiles of 8 kB that are kept for a head: its right edge has one for each level, and each proof adds one or two. */
+const maxKeptTiles = 16;
+
+/** The one that was used longest ago gives way. */
+function keep(kept: Map<string, Buffer>, name: string, bytes: Buffer): void {
+  kept.delete(name);
+  kept.set(name, bytes);
+  for (const oldest of kept.keys()) {
+    if (kept.size <= maxKeptTiles) break;
+    kept.delete(oldest);
   }
 }
 

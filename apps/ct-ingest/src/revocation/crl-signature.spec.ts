@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Crl, readCrl } from '@certwright/ct';
 import { crlMemory } from './crl-memory';
-import { restAfterFailure, restOfCurrent } from './crl-intervals';
 import { crlSignature } from './crl-signature';
 
 jest.setTimeout(60_000);
@@ -59,22 +58,6 @@ it('SHA-1, and another kind of key, are not accepted', async () => {
   expect(await crlSignature(crl, spkiDer)).toBe('algorithm');
   const ec = listOf(['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'], []);
   expect(await crlSignature(ec.crl, spkiDer)).toBe('key');
-});
-
-it('a list is looked for again when the next one is due, within bounds', () => {
-  const bounds = { minMs: 1_000, maxMs: 10_000 };
-  const rests = [null, 100_000, 5_000, 10, -5].map((next) => restOfCurrent(next, bounds, 0, () => 0.5));
-  expect(rests).toEqual([10_000, 10_000, 5_000, 1_000, 1_000]);
-  expect([0, 0.999].map((random) => restOfCurrent(null, bounds, 0, () => random))).toEqual([9_000, 10_998]);
-});
-
-it('failures rest longer and longer, and as long as the server says', () => {
-  const rests = [1, 2, 5, 12, 1_000].map((failures) =>
-    restAfterFailure(failures, 86_400_000, null, () => 0.5),
-  );
-  expect(rests).toEqual([60_000, 120_000, 960_000, 86_400_000, 86_400_000]);
-  expect(restAfterFailure(1, 86_400_000, 7_200_000, () => 0.5)).toBe(7_200_000);
-  expect(restAfterFailure(1, 86_400_000, 1e12, () => 0.5)).toBe(86_400_000);
 });
 
 it.each([

@@ -84,7 +84,7 @@ function turnWith(change: Partial<CrlTurnOptions> = {}): CrlTurn {
     turnMs: 60_000,
     gapMs: 0,
     now: Date.now,
-    random: () => 0.5,
+    random: () => 0,
     ...change,
   });
 }

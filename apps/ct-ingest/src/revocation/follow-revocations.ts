@@ -1,4 +1,4 @@
-import { CrlHosts, CtCrls, IssuerProfiles, knownOrganizationsAsOf } from '@certwright/ct-persistence';
+import { CrlHosts, CtCrls } from '@certwright/ct-persistence';
 import type { AddressGuard } from '@certwright/outbound';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { DataSource } from 'typeorm';
@@ -34,25 +34,14 @@ const idleMs = 2_000;
 const afterErrorMs = 5_000;
 
 /** Keeps the revocation lists of all issuers up to date, with any number of processes. */
-export async function followRevocations(
+export function followRevocations(
   database: DataSource,
   running: RunningProcess,
   options: RevocationOptions,
-): Promise<void> {
-  const [crls, hosts, profiles] = [
-    new CtCrls(database),
-    new CrlHosts(database),
-    new IssuerProfiles(database),
-  ];
-  const organizations = await profiles.keepKnownOrganizations();
-  running.log.info(
-    { as_of: knownOrganizationsAsOf, changed: organizations },
-    'known organizations of issuers',
-  );
+): void {
+  const [crls, hosts] = [new CtCrls(database), new CrlHosts(database)];
   const watch = new WatchCrls(crls, watchedCrls(running));
   const plan = async () => {
-    const matched = await profiles.match();
-    if (matched > 0) running.log.info({ matched }, 'issuers recognised');
     await crls.disclose();
     await hosts.discover();
     return planRestMs;

@@ -10,7 +10,7 @@ import type { EntryOutcome } from '../following/batch';
 import { FollowLog, type FollowOptions } from '../following/follow-log';
 import { LogApis } from '../following/log-apis';
 import { readStart } from '../following/start-point';
-import type { LogMisbehaves } from '../log-api/log-faults';
+import type { LogMisbehaves, LogUnproven } from '../log-api/log-faults';
 import { followedLogs, WantedLogs } from '../log-list/followed-logs';
 import { perLog } from '../log-list/per-log';
 import { type MemoryShares, memoryShares } from '../memory/memory-shares';
@@ -38,6 +38,7 @@ export interface Wishes {
 /** A database of its own, and as many followers as a spec wants, each as in a process of its own. */
 export class IngestFixture {
   readonly stopped: LogMisbehaves[] = [];
+  readonly unproven: LogUnproven[] = [];
   readonly unavailable: { readonly message: string; readonly restMs: number }[] = [];
   readonly stumbled: unknown[] = [];
   readonly outcomes: Partial<Record<EntryOutcome, number>> = {};
@@ -68,9 +69,19 @@ export class IngestFixture {
 
   /** Neither logs nor issuances. Row by row: there are few rows, and dozens of partitions that would be made anew. */
   async empty(): Promise<void> {
-    for (const table of ['ct_odd_entry', 'ct_log', 'ct_issuance', 'ct_run', 'ct_block', 'ct_known'])
+    for (const table of [
+      'ct_log_evidence',
+      'ct_unverified',
+      'ct_vouched',
+      'ct_odd_entry',
+      'ct_log',
+      'ct_issuance',
+      'ct_run',
+      'ct_block',
+      'ct_known',
+    ])
       await this.database.query(`DELETE FROM ${table}`);
-    this.stopped.length = this.unavailable.length = this.stumbled.length = 0;
+    this.unproven.length = this.stopped.length = this.unavailable.length = this.stumbled.length = 0;
     for (const outcome of Object.keys(this.outcomes)) delete this.outcomes[outcome as EntryOutcome];
   }
 
@@ -123,6 +134,7 @@ export class IngestFixture {
         ingested: (_, outcomes) => this.count(outcomes),
         verified: () => undefined,
         unavailable: (_, message, restMs) => void this.unavailable.push({ message, restMs }),
+        unproven: (_, fault) => void this.unproven.push(fault),
         stopped: (_, fault) => void this.stopped.push(fault),
         leaseLost: () => void (this.leasesLost += 1),
         stumbled: (_, error) => void this.stumbled.push(error),

@@ -16,12 +16,19 @@ export interface WatchEvents {
   seen(logs: readonly CtLogEntity[], lateMs: ReadonlyMap<number, number>): void;
   lags(log: CtLogEntity, lateMs: number): void;
   caughtUp(log: CtLogEntity): void;
+  /** It has given nothing that can be used for minutes: no answer, garbage, heads that it did not sign. */
+  fails(log: CtLogEntity): void;
+  recovered(log: CtLogEntity): void;
 }
 
-/** Looks at all logs, whoever follows them, and tells when one begins or ceases to lag. */
+/** Failures in a row until an operator is told: two minutes of back-off at least. */
+const minFailures = 8;
+
+/** Looks at all logs, whoever follows them, and reports when one begins or ceases to lag, or to fail. */
 export class WatchLogs {
   private readonly lagging = new Set<number>();
   private readonly lateness = new Map<number, Lateness>();
+  private readonly failing = new Set<number>();
 
   constructor(
     private readonly logs: Pick<CtLogs, 'all'>,
@@ -51,15 +58,24 @@ export class WatchLogs {
 
   private judge(log: CtLogEntity, lateMs: number): void {
     const lags = isFollowed(log) && (lateMs > maxLateMs || isLagging(log, this.now()));
-    if (lags === this.lagging.has(log.id)) return;
-    if (lags) this.lagging.add(log.id);
-    else this.lagging.delete(log.id);
-    if (lags) this.events.lags(log, lateMs);
-    else this.events.caughtUp(log);
+    if (changes(this.lagging, log.id, lags)) {
+      if (lags) this.events.lags(log, lateMs);
+      else this.events.caughtUp(log);
+    }
+    const fails = isFollowed(log) && log.failures >= minFailures;
+    if (changes(this.failing, log.id, fails)) this.events[fails ? 'fails' : 'recovered'](log);
   }
 }
 
 /** One that was stopped has an alarm of its own. */
 function isFollowed({ enabled, stoppedAt }: CtLogEntity): boolean {
   return enabled && stoppedAt === null;
+}
+
+/** Whether something is the case of a log that was not, or the other way round. */
+function changes(ids: Set<number>, id: number, is: boolean): boolean {
+  if (is === ids.has(id)) return false;
+  if (is) ids.add(id);
+  else ids.delete(id);
+  return true;
 }

@@ -76,7 +76,12 @@ const log = object({
   first: integer('Index of the first entry that is read.'),
   position: integer('Index of the next entry that is read.'),
   backlog: { type: ['integer', 'null'], description: 'Entries that are still to be read.' },
-  verified_position: integer('Up to here what was read hashes to a signed root.'),
+  verified_position: integer(
+    'Up to here the log has proved that its entries are part of the tree that it has signed. Entries are stored once that is so.',
+  ),
+  unverified_entries: integer(
+    'Entries between verified_position and position. They can be found already: 0 unless the log refuses proofs. When it is stopped, what it alone has is removed.',
+  ),
   entries_per_second: number('Entries that are being read, an average over about a minute.'),
   newest_entry_at: instantOrNull('Timestamp of the newest entry that was read.'),
   odd_entries: integer('Entries that could not be read as what they are said to be.'),

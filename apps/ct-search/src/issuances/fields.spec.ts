@@ -171,8 +171,16 @@ describe('the issuer', () => {
 
 describe('revocation', () => {
   /** A list that covers a certificate and stays fresh; with the certificate on it, or without. */
-  async function listed(domain: string, reason: number | null): Promise<Record<string, unknown>> {
+  async function listed(
+    domain: string,
+    reason: number | null,
+    discoveredAt = '2026-11-20T09:59:59Z',
+  ): Promise<Record<string, unknown>> {
     const [id] = await search.store(anIssuance(domain, { crlUrl: `http://crl.example.com/${domain}.crl` }));
+    await search.database.query(`UPDATE ct_issuance SET discovered_at = $2 WHERE position = $1`, [
+      id,
+      discoveredAt,
+    ]);
     await search.database.query(
       `UPDATE ct_crl SET covers = true, fresh_until = now() + interval '1 day', checked_at = '2026-11-20T10:00:00.5Z'
        WHERE url = $1`,
@@ -200,7 +208,15 @@ describe('revocation', () => {
     });
   });
 
-  it('is true where a list names it', async () => {
+  it('is unknown until a list was read after the discovery', async () => {
+    expect(await listed('new.example.com', null, '2026-11-20T10:00:01Z')).toMatchObject({
+      revoked: null,
+      revocation: { time: null, reason: null, checked_at: null },
+    });
+  });
+
+  it('is true where a list names it, whenever it was discovered', async () => {
+    expect(await listed('early.example.com', 1, '2026-11-20T10:00:01Z')).toMatchObject({ revoked: true });
     expect(await listed('bad.example.com', 1)).toMatchObject({
       revoked: true,
       revocation: { time: '2026-11-19T08:00:00Z', reason: 1, checked_at: '2026-11-20T10:00:00Z' },

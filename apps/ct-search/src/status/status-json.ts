@@ -38,6 +38,7 @@ function logJson(log: LogReport, now: Date): object {
     position,
     backlog: isFollowed ? Math.max(0, size - position) : null,
     verified_position: Number(log.verifiedSize),
+    unverified_entries: Math.max(0, position - Number(log.verifiedSize)),
     entries_per_second: isFollowed ? rounded(log.entriesPerSecond) : 0,
     newest_entry_at: timestampOrNull(log.entryAt),
     odd_entries: Number(log.entriesOdd),

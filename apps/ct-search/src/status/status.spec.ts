@@ -81,6 +81,7 @@ it('GET /status tells of each log how far it is followed, and of the index how i
     position: 70,
     backlog: 30,
     verified_position: 60,
+    unverified_entries: 10,
     odd_entries: 2,
     lagging: true,
     last_error: null,

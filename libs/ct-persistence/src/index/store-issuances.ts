@@ -18,6 +18,15 @@ export interface Stored {
   readonly completed: number;
 }
 
+/** Where issuances of a batch stand. */
+export interface StoredPlaces {
+  /** Positions of those that were discovered, [from, to). */
+  readonly from: number;
+  readonly to: number;
+  /** Positions of the others. */
+  readonly known: readonly number[];
+}
+
 /** The ids of issuers in this process: few, and they never change. */
 export class IssuerIds {
   private readonly ids = new Map<string, number>();
@@ -74,14 +83,19 @@ export async function crlsOf(
  *
  * @param issuances each `tbsSha256` once
  * @param crls of each issuance, as `crlsOf` tells them
+ * @param placed called before the end, with where they stand
  */
 export async function storeIssuances(
   tx: EntityManager,
   ids: IssuerIds,
   issuances: readonly NewIssuance[],
   crls: readonly (number | null)[],
+  placed: (places: StoredPlaces) => Promise<void> = async () => await Promise.resolve(),
 ): Promise<Stored> {
-  if (issuances.length === 0) return { discovered: 0, completed: 0 };
+  if (issuances.length === 0) {
+    await placed({ from: 0, to: 0, known: [] });
+    return { discovered: 0, completed: 0 };
+  }
   const prepared = await prepare(ids, issuances, crls);
   const turn = await takeSequencer(
     tx,
@@ -100,6 +114,7 @@ export async function storeIssuances(
     await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
     if (turn.unmerged >= mostUnmerged) await mergeInstead(tx);
   }
+  await placed({ from: turn.next, to, known: [...known.values()] });
   return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
 }
 

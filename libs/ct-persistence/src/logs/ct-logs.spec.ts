@@ -8,6 +8,13 @@ jest.setTimeout(60_000);
 
 let ct: CtDatabaseFixture;
 let logs: CtLogs;
+const evidence = {
+  head: { size: 9n, root: Buffer.alloc(32, 8), at: new Date(0), signed: Buffer.from('another signed') },
+  keptSigned: Buffer.from('signed'),
+  computed: null,
+  proof: [Buffer.alloc(32, 7)],
+};
+
 beforeAll(async () => void (ct = await CtDatabaseFixture.open()));
 afterAll(async () => await ct.close());
 beforeEach(async () => {
@@ -144,7 +151,7 @@ it('a log that is stopped is left alone', async () => {
   await logs.keep([listed('one')]);
   const leased = await logs.lease(60_000);
   if (leased === null) throw new Error('not leased');
-  await logs.stop(leased.lease, 'two roots for one size');
+  await logs.stop(leased.lease, 'fork', 'two roots for one size', evidence);
   expect(await logs.lease(60_000)).toBeNull();
-  expect((await logs.all())[0]?.stoppedReason).toBe('two roots for one size');
+  expect((await logs.all())[0]?.stoppedReason).toBe('fork: two roots for one size');
 });

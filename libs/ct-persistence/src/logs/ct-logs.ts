@@ -3,7 +3,10 @@ import type { NewIssuance } from '../index/new-issuance';
 import { crlsOf, IssuerIds, type Stored, storeIssuances } from '../index/store-issuances';
 import { CrlIds } from '../revocations/crl-ids';
 import { CtLogEntity, type CtLogKind } from './ct-log.entity';
+import { CtLogEvidenceEntity } from './ct-log-evidence.entity';
+import { dropEvidence, insertEvidence, type LogEvidence, unprovenHead, withoutTable } from './log-evidence';
 import { leftOver } from './log-reports';
+import { UnverifiedMarks } from './unverified';
 
 /** A log as a list names it. */
 export interface ListedLog {
@@ -74,6 +77,11 @@ export interface SignedHead {
   readonly signed: Uint8Array;
 }
 
+/** Why a log is stopped: `ct_log.stopped_reason` begins with it. */
+export type StopKind = 'rollback' | 'fork' | 'root';
+
+type Queries = Pick<EntityManager, 'query'>;
+
 /** Of an odd entry so much is kept, octets. */
 const keptOfOddEntry = 65_536;
 
@@ -88,6 +96,7 @@ const held = `id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`
 export class CtLogs {
   private readonly issuerIds = new IssuerIds();
   private readonly crlIds = new CrlIds();
+  private readonly marks = new UnverifiedMarks();
 
   constructor(private readonly database: DataSource) {}
 
@@ -166,6 +175,7 @@ export class CtLogs {
     );
     const crls = await crlsOf(this.database.manager, this.crlIds, this.issuerIds, batch.issuances);
     return await this.database.transaction(async (tx) => {
+      const before = batch.verified ? null : await this.marks.placeOf(tx, lease.log);
       const [, moved] = await tx.query<[unknown, number]>(
         `UPDATE ct_log SET position = $4, tree_state = $5, entries_odd = entries_odd + $6, ingested_at = clock_timestamp(),
            verified_size = CASE WHEN $7::boolean THEN $4::bigint ELSE verified_size END, failures = 0, last_error = NULL,
@@ -184,7 +194,10 @@ export class CtLogs {
       );
       if (moved === 0) throw new LogLeaseLost(lease);
       await insertOdd(tx, lease.log, batch.odd);
-      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls);
+      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls, async (places) => {
+        if (batch.verified) await this.marks.settle(tx, lease.log, places);
+        else if (before !== null) await this.marks.mark(tx, before, places);
+      });
     });
   }
 
@@ -221,18 +234,49 @@ export class CtLogs {
     );
   }
 
-  /** Something no repetition mends: nobody follows the log until an operator says so. @throws LogLeaseLost */
-  async stop(lease: LogLease, reason: string): Promise<void> {
-    await this.write(lease, `leased_until = NULL, stopped_at = clock_timestamp(), stopped_reason = $3`, [
-      reason,
-    ]);
+  /** Nobody follows the log until an operator resumes it. The evidence is stored with that. @throws LogLeaseLost */
+  async stop(lease: LogLease, kind: StopKind, problem: string, evidence: LogEvidence): Promise<void> {
+    const stop = async (database: Queries) =>
+      await this.write(
+        lease,
+        `leased_until = NULL, stopped_at = clock_timestamp(), stopped_reason = $3`,
+        [`${kind}: ${problem}`],
+        database,
+      );
+    const stopWithEvidence = this.database.transaction(async (tx) => {
+      await stop(tx);
+      await insertEvidence(tx, lease, kind, problem, evidence);
+      return true;
+    });
+    if (!(await withoutTable(stopWithEvidence, false))) await stop(this.database);
   }
 
-  private async write(lease: LogLease, change: string, values: readonly unknown[]): Promise<void> {
-    const [, written] = await this.database.query<[unknown, number]>(
-      `UPDATE ct_log SET ${change} WHERE ${held}`,
-      [lease.log, lease.token, ...values],
-    );
+  /** Stores a head that the log has not proved to be consistent with the others. @returns false: it is known already */
+  async keepUnproven({ log, token }: LogLease, problem: string, evidence: LogEvidence): Promise<boolean> {
+    const insert = insertEvidence(this.database.manager, { log, token }, 'unproven', problem, evidence);
+    return await withoutTable(insert, false);
+  }
+
+  /** One that is to be proved now; no other process tries it within a minute. */
+  async unproven({ log }: LogLease, maxSize: bigint): Promise<CtLogEvidenceEntity | null> {
+    return await unprovenHead(this.database, log, maxSize);
+  }
+
+  async proved({ id }: Pick<CtLogEvidenceEntity, 'id'>): Promise<void> {
+    await dropEvidence(this.database, id);
+  }
+
+  private async write(
+    lease: LogLease,
+    change: string,
+    values: readonly unknown[],
+    database: Queries = this.database,
+  ): Promise<void> {
+    const [, written] = await database.query<[unknown, number]>(`UPDATE ct_log SET ${change} WHERE ${held}`, [
+      lease.log,
+      lease.token,
+      ...values,
+    ]);
     if (written === 0) throw new LogLeaseLost(lease);
   }
 }

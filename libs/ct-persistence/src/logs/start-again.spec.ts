@@ -5,6 +5,13 @@ import { LogLeftAlone, restartLog, resumeLog } from './start-again';
 let ct: CtDatabaseFixture;
 let logs: CtLogs;
 let leased: LeasedLog;
+const evidence = {
+  head: { size: 9n, root: Buffer.alloc(32, 8), at: new Date(0), signed: Buffer.from('another signed') },
+  keptSigned: Buffer.from('signed'),
+  computed: null,
+  proof: [Buffer.alloc(32, 7)],
+};
+
 beforeAll(async () => {
   ct = await CtDatabaseFixture.open();
   logs = new CtLogs(ct.database);
@@ -55,7 +62,7 @@ const oddIndices = async () =>
   );
 
 it('a stopped log goes on where it stands, with all that was kept of it', async () => {
-  await logs.stop(leased.lease, 'fork: two roots');
+  await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   const before = await row();
   await resumeLog(ct.database, leased.log.id);
   expect(await row()).toMatchObject({ stoppedAt: null, stoppedReason: null, failures: 0, lastError: null });
@@ -85,7 +92,7 @@ it('a log whose lease has run out can be begun anew, and whoever held it writes 
 });
 
 it('a log that begins anew forgets its tree and its head, and the odd entries that are read again', async () => {
-  await logs.stop(leased.lease, 'fork: two roots');
+  await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   const forgotten = { startIndex: '2', position: '7', headSize: '9', headRoot: head.root };
   expect(await restart(4n)).toEqual(forgotten);
   expect((await lease()).log).toMatchObject({
@@ -96,7 +103,7 @@ it('a log that begins anew forgets its tree and its head, and the odd entries th
 });
 
 it('one that begins anew at 0 has begun there: no setting says where', async () => {
-  await logs.stop(leased.lease, 'fork: two roots');
+  await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   await restart(0n);
   expect(await row()).toMatchObject({ startIndex: '0', position: '0', treeState: Buffer.alloc(8) });
   expect(await oddIndices()).toEqual([]);

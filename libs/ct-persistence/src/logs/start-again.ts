@@ -1,12 +1,13 @@
 import type { DataSource } from 'typeorm';
+import { removeUnverified } from './unverified';
 
-/** Why a log is left as it is: it is not stopped; a process follows it at the moment. */
-export type LeftAlone = 'not_stopped' | 'followed';
+/** Why a log is left as it is: it is not stopped; it is stopped; no list names it; a process follows it at the moment. */
+export type LeftAlone = 'not_stopped' | 'stopped' | 'disabled' | 'followed';
 
 /** What an operator may not do to a log; nothing was changed. */
 export class LogLeftAlone extends Error {
   constructor(readonly why: LeftAlone) {
-    super(`the log is ${why === 'followed' ? 'followed at the moment' : 'not stopped'}`);
+    super(`the log was left as it is: ${why}`);
   }
 }
 
@@ -29,6 +30,33 @@ export async function resumeLog(database: DataSource, log: number): Promise<void
   if (resumed === 0) throw new LogLeftAlone('not_stopped');
 }
 
+/**
+ * Makes a log due that rests, for whatever reason: after failures, or for as long as it asked for by Retry-After.
+ *
+ * @returns how long it would have rested, ms; 0: it was due already
+ * @throws LogLeftAlone
+ */
+export async function wakeLog(database: DataSource, log: number): Promise<number> {
+  return await database.transaction(async (tx) => {
+    const [found] = await tx.query<
+      { enabled: boolean; isStopped: boolean; isFree: boolean; restMs: number }[]
+    >(
+      `SELECT enabled, stopped_at IS NOT NULL AS "isStopped", ${inNobodysHands} AS "isFree",
+         greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS "restMs"
+       FROM ct_log WHERE id = $1 FOR UPDATE`,
+      [log],
+    );
+    if (found?.isStopped === true) throw new LogLeftAlone('stopped');
+    if (found?.enabled !== true) throw new LogLeftAlone('disabled');
+    if (!found.isFree) throw new LogLeftAlone('followed');
+    await tx.query(
+      `UPDATE ct_log SET due_at = least(due_at, clock_timestamp()), failures = 0 WHERE id = $1`,
+      [log],
+    );
+    return found.restMs;
+  });
+}
+
 /** How far a log was followed before it began anew. */
 export interface Forgotten {
   readonly startIndex: string;
@@ -38,13 +66,17 @@ export interface Forgotten {
 }
 
 /**
- * Begins a log anew: its tree and its newest head are forgotten, as nothing ties them to what it says from now on. Issuances stay,
+ * Begins a log anew: its tree and its newest head are forgotten, as nothing ties them to what it says from now on. Verified issuances stay,
  * and are recognised when they are read again; odd entries that are read again are forgotten.
  *
  * @param from the first entry that is read; one beyond the log's end is its end
  * @throws LogLeftAlone while a process follows it
  */
 export async function restartLog(database: DataSource, log: number, from: bigint): Promise<Forgotten> {
+  const [before] = await database.query<{ position: string }[]>(`SELECT position FROM ct_log WHERE id = $1`, [
+    log,
+  ]);
+  await removeUnverified(database, log);
   return await database.transaction(async (tx) => {
     const [forgotten] = await tx.query<Forgotten[]>(
       `SELECT start_index AS "startIndex", position, head_size AS "headSize", head_root AS "headRoot" FROM ct_log
@@ -60,7 +92,7 @@ export async function restartLog(database: DataSource, log: number, from: bigint
        WHERE id = $1`,
       [log, from, from === 0n ? treeOfNothing : notBegun],
     );
-    return forgotten;
+    return { ...forgotten, position: before?.position ?? forgotten.position };
   });
 }
 

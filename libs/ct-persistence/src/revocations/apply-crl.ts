@@ -47,6 +47,8 @@ export type Applied =
 export interface CrlApplying {
   readonly crl: number;
   readonly lease: HostLease;
+  /** When it was requested: what its issuer published later is not on it. */
+  readonly askedAt: Date;
   readonly dueInMs: number;
   readonly signal: AbortSignal;
 }
@@ -173,16 +175,16 @@ const forgetStatement = changing(`content_sha256 = NULL, etag = NULL, last_modif
 
 /** Its issuer stands by it. */
 const standBy = `fresh_until = $3, etag = $4, last_modified = $5, failures = 0, last_error = NULL,
-  checked_at = clock_timestamp(), due_at = clock_timestamp() + $6::int * interval '1 millisecond'`;
+  due_at = clock_timestamp() + $6::int * interval '1 millisecond', checked_at = $7`;
 
 const standByStatement = changing(standBy);
 
 const knownStatement = changing(
-  `${standBy}, content_sha256 = $7, number = $8, this_update = $9, next_update = $10, covers = $11, entries = $12`,
+  `${standBy}, content_sha256 = $8, number = $9, this_update = $10, next_update = $11, covers = $12, entries = $13`,
 );
 
-function standByValues(list: VerifiedCrl, { dueInMs }: CrlApplying): unknown[] {
-  return [list.freshUntil, list.etag, list.lastModified, dueInMs];
+function standByValues(list: VerifiedCrl, { askedAt, dueInMs }: CrlApplying): unknown[] {
+  return [list.freshUntil, list.etag, list.lastModified, dueInMs, askedAt];
 }
 
 /**

@@ -21,6 +21,8 @@ export interface DueCrl {
   readonly freshUntil: Date | null;
   readonly entries: number;
   readonly failures: number;
+  /** When this was read, by the clock of the database: what is fetched now is as new as this at least. */
+  readonly askedAt: Date;
 }
 
 /** A list that once was accepted, and is out of date now. */
@@ -68,7 +70,8 @@ export class CtCrls {
   async due(lease: HostLease): Promise<DueCrl | null> {
     const [crl] = await this.database.query<Omit<DueCrl, 'lease'>[]>(
       `SELECT crl.id, url, name_der AS "nameDer", spki_der AS "spkiDer", etag, last_modified AS "lastModified",
-         checked_at AS "checkedAt", next_update AS "nextUpdate", fresh_until AS "freshUntil", entries, failures
+         checked_at AS "checkedAt", next_update AS "nextUpdate", fresh_until AS "freshUntil", entries, failures,
+         clock_timestamp() AS "askedAt"
        FROM ct_crl AS crl JOIN ct_issuer AS signer ON signer.id = crl.issuer
        WHERE host = $1 AND due_at <= clock_timestamp() AND ${isWanted}
        ORDER BY checked_at IS NULL OR failures > 0, due_at LIMIT 1`,
@@ -79,17 +82,17 @@ export class CtCrls {
 
   /** @param dueInMs when it is fetched again @throws HostLeaseLost; the reason of the signal */
   async apply(
-    { id, lease }: Pick<DueCrl, 'id' | 'lease'>,
+    { id, lease, askedAt }: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>,
     list: VerifiedCrl,
     dueInMs: number,
     signal: AbortSignal,
   ): Promise<Applied> {
-    return await applyCrl(this.database, list, { crl: id, lease, dueInMs, signal });
+    return await applyCrl(this.database, list, { crl: id, lease, askedAt, dueInMs, signal });
   }
 
   /** The server says that it is what it was. @throws HostLeaseLost */
-  async unchanged(crl: DueCrl, dueInMs: number): Promise<void> {
-    await this.write(crl, dueInMs, `checked_at = clock_timestamp(), failures = 0, last_error = NULL`, []);
+  async unchanged(crl: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>, dueInMs: number): Promise<void> {
+    await this.write(crl, dueInMs, `checked_at = $4, failures = 0, last_error = NULL`, [crl.askedAt]);
   }
 
   /** @throws HostLeaseLost */

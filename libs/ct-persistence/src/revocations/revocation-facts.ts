@@ -31,8 +31,8 @@ export type Coverage = (lists: readonly NamedList[]) => Promise<readonly (Date |
 const unknown: RevocationFacts = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
 
 /**
- * Of a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, and when no list
- * covers it.
+ * Of a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, when no list
+ * covers it, and while the list that does was requested before the certificate was discovered: the list may be older than it.
  */
 export async function revocationFacts(
   issuances: readonly StoredIssuance[],
@@ -49,7 +49,8 @@ export async function revocationFacts(
   return issuances.map((each) => {
     if (isUnknown(each)) return unknown;
     if (each.revocation !== null) return { status: 'revoked', ...each.revocation };
-    return covered.get(listOf(each)) ?? unknown;
+    const facts = covered.get(listOf(each)) ?? unknown;
+    return facts.checkedAt !== null && facts.checkedAt > each.discoveredAt ? facts : unknown;
   });
 }
 

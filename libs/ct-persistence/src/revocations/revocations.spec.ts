@@ -89,11 +89,20 @@ const apply = async (
   id: number,
   entries: readonly ListedRevocation[] | Iterable<readonly ListedRevocation[]>,
   change: Partial<VerifiedCrl> = {},
-) => await crls.apply({ id, lease: await holderOf(id) }, list(entries, change), 1_000, never);
+) =>
+  await crls.apply(
+    { id, lease: await holderOf(id), askedAt: new Date() },
+    list(entries, change),
+    1_000,
+    never,
+  );
 const facts = async (...checked: readonly Partial<CheckedIssuance>[]) =>
   await factsAbout(
     ct.database,
-    checked.map((each) => ({ issuer, crl: null, serial: serial('01'), notAfter: soon(), ...each })),
+    checked.map((each) => ({
+      ...{ issuer, crl: null, serial: serial('01'), notAfter: soon(), discoveredAt: soon(-1) },
+      ...each,
+    })),
   );
 const statuses = async (...checked: readonly Partial<CheckedIssuance>[]) =>
   (await facts(...checked)).map(({ status }) => status);
@@ -134,6 +143,28 @@ describe('the facts about certificates', () => {
         { crl: never, serial: serial('02') },
       ),
     ).toEqual([unknown, unknown, unknown, unknown]);
+  });
+
+  it('are unknown while the list was read before the certificate was discovered, unless it is on the list', async () => {
+    const crl = await named('http://a/1.crl');
+    await apply(crl, [revoked('01')]);
+    const later = { crl, discoveredAt: new Date(Date.now() + 60_000) };
+    expect(await statuses({ ...later, serial: serial('02') }, later)).toEqual(['unknown', 'revoked']);
+    expect(await facts({ ...later, serial: serial('02') })).toEqual([unknown]);
+  });
+
+  it('count a list as read when it was requested, not when it was applied', async () => {
+    const crl = await named('http://a/1.crl');
+    const requestedAt = new Date(Date.now() - 60_000);
+    await crls.apply({ id: crl, lease: await holderOf(crl), askedAt: requestedAt }, list([]), 1_000, never);
+    const discovered = (ms: number) => ({ crl, discoveredAt: new Date(requestedAt.getTime() + ms) });
+    expect(await statuses(discovered(-1), discovered(0), discovered(1))).toEqual([
+      'good',
+      'unknown',
+      'unknown',
+    ]);
+    await crls.unchanged({ id: crl, lease: await holderOf(crl), askedAt: new Date() }, 1_000);
+    expect(await statuses(discovered(1))).toEqual(['good']);
   });
 
   it('are unknown once the list is out of date, revoked or not', async () => {
@@ -284,7 +315,7 @@ describe('a newer list', () => {
     await takeOver(crl);
     await apply(crl, [revoked('02')], { number: '3' });
     const before = await ct.database.query(`SELECT * FROM ct_crl`);
-    const late = { id: crl, lease: sleeper } as Parameters<CtCrls['failed']>[0];
+    const late = { id: crl, lease: sleeper, askedAt: new Date() } as Parameters<CtCrls['failed']>[0];
     await expect(crls.apply(late, list([revoked('03')], { number: '4' }), 1, never)).rejects.toThrow(
       HostLeaseLost,
     );
@@ -311,7 +342,7 @@ describe('a newer list', () => {
         if ((steps += 1) > 7) throw new Error('the process stops');
       },
     });
-    const applying = { crl, lease: await holderOf(crl), dueInMs: 1, signal };
+    const applying = { crl, lease: await holderOf(crl), askedAt: new Date(), dueInMs: 1, signal };
     await expect(applyCrl(ct.database, list(entries), applying)).rejects.toThrow('the process stops');
     const half = await ct.database.query<[{ n: number }]>(`SELECT count(*)::int AS n FROM ct_revocation`);
     expect(half).toEqual([{ n: 39_999 }]);
@@ -336,7 +367,7 @@ describe('a newer list', () => {
   it('with which its issuer would have more revocations than are kept changes nothing', async () => {
     await apply(await named('http://a/1.crl'), [revoked('01'), revoked('02')]);
     const crl = await named('http://a/2.crl');
-    const applying = { crl, lease: await holderOf(crl), dueInMs: 1, signal: never };
+    const applying = { crl, lease: await holderOf(crl), askedAt: new Date(), dueInMs: 1, signal: never };
     expect(await applyCrl(ct.database, list([revoked('03')]), applying, 2)).toEqual({ outcome: 'crowded' });
     expect(await statuses({ serial: serial('03') })).toEqual(['unknown']);
     expect(await applyCrl(ct.database, list([revoked('03')]), applying, 3)).toMatchObject({ added: 1 });

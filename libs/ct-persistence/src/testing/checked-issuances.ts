@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { pageOfAll, type StoredIssuance } from '../index/issuance-pages';
 import { coverageIn, revocationFacts, type RevocationFacts } from '../revocations/revocation-facts';
 
-export type CheckedIssuance = Pick<StoredIssuance, 'issuer' | 'crl' | 'serial' | 'notAfter'>;
+export type CheckedIssuance = Pick<StoredIssuance, 'issuer' | 'crl' | 'serial' | 'notAfter' | 'discoveredAt'>;
 
 /** Facts about certificates that are stored for it, in their order. */
 export async function factsAbout(
@@ -15,15 +15,16 @@ export async function factsAbout(
   await database.query(
     `INSERT INTO ct_issuance (position, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl, serial,
        not_before, not_after, discovered_at, dns_names, body)
-     SELECT $1 + nth, digest, digest, false, digest, issuer, crl, serial, now(), not_after, now(), '{}', ''
-     FROM unnest($2::int[], $3::int[], $4::bytea[], $5::timestamptz[]) WITH ORDINALITY
-       AS given (issuer, crl, serial, not_after, nth), sha256('') AS digest`,
+     SELECT $1 + nth, digest, digest, false, digest, issuer, crl, serial, now(), not_after, discovered_at, '{}', ''
+     FROM unnest($2::int[], $3::int[], $4::bytea[], $5::timestamptz[], $6::timestamptz[]) WITH ORDINALITY
+       AS given (issuer, crl, serial, not_after, discovered_at, nth), sha256('') AS digest`,
     [
       last,
       checked.map(({ issuer }) => issuer),
       checked.map(({ crl }) => crl),
       checked.map(({ serial }) => serial),
       checked.map(({ notAfter }) => notAfter),
+      checked.map(({ discoveredAt }) => discoveredAt),
     ],
   );
   const stored = await pageOfAll(database.manager, { after: last, limit: checked.length });

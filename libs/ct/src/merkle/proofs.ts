@@ -44,21 +44,44 @@ export interface TreeState {
 }
 
 /**
- * RFC 9162, section 2.1.4.2; and that a tree is consistent with the empty one and with itself by an empty
- * proof.
+ * `consistent`: `from` is a beginning of `to`. `contradictory`: the proof leads to the root of `to`, and that tree has another root at the
+ * size of `from`; nobody can make such a proof unless the trees are two. `unproven`: the proof leads elsewhere and says nothing; of
+ * contradictory trees, too, where the size of `from` is a power of two, as the proof takes its root for granted then.
  */
+export type ConsistencyVerdict = 'consistent' | 'contradictory' | 'unproven';
+
+/** RFC 9162, section 2.1.4.2; and that a tree is consistent with the empty one and with itself by an empty proof. */
+export function judgeConsistency(
+  from: TreeState,
+  to: TreeState,
+  proof: readonly Uint8Array[],
+): ConsistencyVerdict {
+  const roots = rootsOfConsistency(from, to, proof);
+  if (roots === null || Buffer.compare(roots.newer, to.root) !== 0) return 'unproven';
+  return Buffer.compare(roots.older, from.root) === 0 ? 'consistent' : 'contradictory';
+}
+
 export function verifyConsistency(from: TreeState, to: TreeState, proof: readonly Uint8Array[]): boolean {
-  if (!isIndex(from.size, to.size + 1)) return false;
-  if (from.size === 0) return proof.length === 0 && Buffer.compare(from.root, emptyRoot) === 0;
-  if (from.size === to.size) return proof.length === 0 && Buffer.compare(from.root, to.root) === 0;
+  return judgeConsistency(from, to, proof) === 'consistent';
+}
+
+/** The roots at both sizes to which the proof leads; null when it does not fit them. */
+function rootsOfConsistency(
+  from: TreeState,
+  to: TreeState,
+  proof: readonly Uint8Array[],
+): { readonly older: Uint8Array; readonly newer: Uint8Array } | null {
+  if (!isIndex(from.size, to.size + 1)) return null;
+  if (from.size === 0) return proof.length === 0 ? { older: emptyRoot, newer: to.root } : null;
+  if (from.size === to.size) return proof.length === 0 ? { older: to.root, newer: to.root } : null;
   let [fn, sn] = [from.size - 1, to.size - 1];
   while (fn % 2 === 1) [fn, sn] = [half(fn), half(sn)];
   // A tree of a power of two is a full subtree of the larger one: the proof leaves its hash out.
   const [first, ...rest] = fn === 0 ? [from.root, ...proof] : proof;
-  if (first === undefined || !isHash(first) || !rest.every(isHash)) return false;
+  if (first === undefined || !isHash(first) || !rest.every(isHash)) return null;
   let [older, newer]: [Buffer, Buffer] = [Buffer.from(first), Buffer.from(first)];
   for (const sibling of rest) {
-    if (sn === 0) return false;
+    if (sn === 0) return null;
     if (fn % 2 === 1 || fn === sn) {
       older = nodeHash(sibling, older);
       newer = nodeHash(sibling, newer);
@@ -66,7 +89,7 @@ export function verifyConsistency(from: TreeState, to: TreeState, proof: readonl
     } else newer = nodeHash(newer, sibling);
     [fn, sn] = [half(fn), half(sn)];
   }
-  return sn === 0 && Buffer.compare(older, from.root) === 0 && Buffer.compare(newer, to.root) === 0;
+  return sn === 0 ? { older, newer } : null;
 }
 
 /**

@@ -1,0 +1,95 @@
+import type { CtLogEntity, CtLogs, LeasedLog } from '@certwright/ct-persistence';
+import type { LogApi, VerifiedHead } from '../log-api/log-api';
+import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
+import { judgeHead, proveContinued } from './judge-head';
+
+/** A log for one turn. */
+export interface Turn extends LeasedLog {
+  readonly api: LogApi;
+  readonly signal: AbortSignal;
+}
+
+/** Which head of a log is followed: the newest one, and every head that the log has signed is consistent with it. */
+export class NewestHead {
+  /** Since when logs have answered with smaller heads, by their ids, `performance.now()`. */
+  private readonly smallerSince = new Map<number, number>();
+  /** The last smaller head of each log that was proved: it is not proved again as long as it is served. */
+  private readonly proved = new Map<number, string>();
+
+  constructor(
+    private readonly logs: Pick<CtLogs, 'saveHead' | 'unproven' | 'proved'>,
+    private readonly stalePatienceMs: number,
+  ) {}
+
+  /** @throws LogMisbehaves, LogUnproven, LogUnavailable, LogLeaseLost */
+  async of(turn: Turn): Promise<VerifiedHead> {
+    const { log, lease, api, signal } = turn;
+    const kept = keptHead(log);
+    const head = await api.head(signal);
+    const verdict = judgeHead(kept, head);
+    if (verdict instanceof LogMisbehaves) throw verdict;
+    if (verdict === 'smaller' && kept !== null) return await this.keptInstead(turn, kept, head);
+    this.smallerSince.delete(log.id);
+    if (verdict === 'larger' && kept !== null) await proveContinued({ kept, head }, api, signal);
+    if (verdict !== 'same') await this.logs.saveHead(lease, savedHead(head));
+    await this.proveAnother(turn, head);
+    return head;
+  }
+
+  /** A smaller head must be a beginning of the kept one. Served for too long, it is a rollback. */
+  private async keptInstead(turn: Turn, kept: VerifiedHead, head: VerifiedHead): Promise<VerifiedHead> {
+    const { log, api, signal } = turn;
+    const isOverdue = this.isOverdue(log.id);
+    const name = `${kept.treeSize} ${head.treeSize} ${head.rootHash.toString('base64')}`;
+    try {
+      if (this.proved.get(log.id) !== name) await proveContinued({ kept, head }, api, signal);
+      this.proved.set(log.id, name);
+    } catch (error) {
+      if (!isOverdue || !(error instanceof LogUnavailable)) throw error;
+    }
+    if (!isOverdue) return kept;
+    // When an operator resumes the log, the patience begins again.
+    this.smallerSince.delete(log.id);
+    const sizes = `${head.treeSize} entries where it had ${kept.treeSize}`;
+    const evidence = { head, kept, computed: null, proof: null };
+    throw new LogMisbehaves('rollback', `The log keeps answering with an old head of ${sizes}.`, evidence);
+  }
+
+  private isOverdue(log: number): boolean {
+    const now = performance.now();
+    const since = this.smallerSince.get(log) ?? now;
+    this.smallerSince.set(log, since);
+    return now - since >= this.stalePatienceMs;
+  }
+
+  /** A head that the log could not prove when it was served. As long as it cannot, the log is followed all the same. */
+  private async proveAnother({ lease, api, signal }: Turn, kept: VerifiedHead): Promise<void> {
+    const unproven = await this.logs.unproven(lease, BigInt(kept.treeSize));
+    if (unproven === null) return;
+    const head: VerifiedHead = {
+      treeSize: Number(unproven.headSize),
+      rootHash: unproven.headRoot,
+      timestamp: unproven.headAt.getTime(),
+      signed: unproven.headSigned,
+    };
+    try {
+      if (head.treeSize === kept.treeSize) {
+        const verdict = judgeHead(kept, head);
+        if (verdict instanceof LogMisbehaves) throw verdict;
+      } else await proveContinued({ kept, head }, api, signal);
+    } catch (error) {
+      if (error instanceof LogUnavailable) return;
+      throw error;
+    }
+    await this.logs.proved(unproven);
+  }
+}
+
+export function keptHead({ headSize, headRoot, headAt, headSigned }: CtLogEntity): VerifiedHead | null {
+  if (headRoot === null || headAt === null || headSigned === null) return null;
+  return { treeSize: Number(headSize), rootHash: headRoot, timestamp: headAt.getTime(), signed: headSigned };
+}
+
+export function savedHead({ treeSize, rootHash, timestamp, signed }: VerifiedHead) {
+  return { size: BigInt(treeSize), root: rootHash, at: new Date(timestamp), signed };
+}
