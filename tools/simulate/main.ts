@@ -4,10 +4,19 @@ import { printed } from './report';
 import { defects, isSabotage } from './sabotage';
 import { simulate, type SimulationOptions } from './simulate';
 
-const usage = `npm run simulate -- [--orders 10000] [--days 400] [--seed 1] [--faults default|none] [--step-hours 1] [--sabotage <defect>]
+const usage = `npm run simulate -- [options]
 
-Runs the platform's own use cases over driven time on a PostgreSQL of its own, and exits 1 when something was late,
-doubled, lost or wrong. --sabotage plants a defect, to show that it is found: ${Object.keys(defects).join(', ')}.`;
+Runs the platform's own use cases over driven time on a PostgreSQL of its own. Exits 1 when something was late, doubled,
+lost or wrong.
+
+  --orders 10000     orders and certificate objects
+  --days 400         of driven time
+  --seed 1           decides what users do, and what fails when
+  --faults default   or none
+  --step-hours 1     how far time is driven at once: 1, 2, 3, 4 or 6
+  --activity 1       how often users do something; 2 is twice as often
+  --sabotage NAME    plants a defect, to show that it is found; several with commas between them:
+                     ${Object.keys(defects).join(', ')}`;
 
 /** 0: nothing was found; 1: something was; 2: the simulation itself failed or was called wrongly. */
 async function main(): Promise<number> {
@@ -19,35 +28,30 @@ async function main(): Promise<number> {
   await migrate(options.databaseUrl);
   const report = await simulate(options);
   console.log(printed(report));
-  if (options.sabotage !== null && !report.isPlanted)
-    console.log(`The defect ${options.sabotage} found no place.`);
+  const unplanted = options.sabotage.filter((name) => !report.planted.includes(name));
+  if (unplanted.length > 0) console.log(`Found no place to plant: ${unplanted.join(', ')}`);
   return report.violations.length === 0 ? 0 : 1;
 }
 
 /** @returns what is wrong */
 function readOptions(): SimulationOptions | string {
   const text = { type: 'string' } as const;
+  const options = { orders: text, days: text, seed: text, faults: text, activity: text, sabotage: text };
   let values;
   try {
-    const options = {
-      orders: text,
-      days: text,
-      seed: text,
-      faults: text,
-      'step-hours': text,
-      sabotage: text,
-    };
-    ({ values } = parseArgs({ options }));
+    ({ values } = parseArgs({ options: { ...options, 'step-hours': text } }));
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  const { orders = '10000', days = '400', seed = '1', faults = 'default', sabotage = '' } = values;
+  const { orders = '10000', days = '400', seed = '1', faults = 'default', activity = '1' } = values;
   const stepHours = values['step-hours'] ?? '1';
+  const sabotage = values.sabotage?.split(',') ?? [];
   if (!isNumber(orders, 1, 1_000_000)) return '--orders must be a whole number from 1 to 1000000.';
   if (!isNumber(days, 30, 3_000)) return '--days must be a whole number from 30 to 3000.';
   if (!['1', '2', '3', '4', '6'].includes(stepHours)) return '--step-hours must be 1, 2, 3, 4 or 6.';
   if (faults !== 'default' && faults !== 'none') return '--faults must be default or none.';
-  if (sabotage !== '' && !isSabotage(sabotage)) return `--sabotage ${sabotage} is unknown.`;
+  if (!/^\d{1,2}(\.\d{1,2})?$/.test(activity)) return '--activity must be a number from 0 to 99.';
+  if (!sabotage.every(isSabotage)) return `--sabotage must be of: ${Object.keys(defects).join(', ')}.`;
   const databaseUrl = process.env['DATABASE_URL'];
   if (databaseUrl === undefined) return 'DATABASE_URL is missing: start it as npm run simulate.';
   return {
@@ -59,7 +63,7 @@ function readOptions(): SimulationOptions | string {
       days: Number(days),
       stepHours: Number(stepHours),
     },
-    sabotage: isSabotage(sabotage) ? sabotage : null,
+    ...{ activity: Number(activity), sabotage },
     onProgress: (line) => console.log(line),
   };
 }

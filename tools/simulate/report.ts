@@ -8,8 +8,9 @@ export interface Report {
   readonly orders: number;
   readonly days: number;
   readonly faults: string;
-  readonly sabotage: Sabotage | null;
-  readonly isPlanted: boolean;
+  readonly sabotage: readonly Sabotage[];
+  /** Those of the defects that found a place. */
+  readonly planted: readonly Sabotage[];
   readonly tookS: number;
   readonly windows: FaultWindows;
   /** What happened, by what is counted. */

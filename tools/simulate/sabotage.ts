@@ -14,8 +14,8 @@ interface Defect {
 const someone = (plan: string) => `${plan} % 7 = 3`;
 
 const trigger = (table: string, when: string, body: string) => `
-  CREATE FUNCTION sabotage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
-  CREATE TRIGGER sabotage BEFORE INSERT ON ${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION sabotage()`;
+  CREATE FUNCTION sabotage_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
+  CREATE TRIGGER sabotage BEFORE INSERT ON ${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION sabotage_${table}()`;
 
 /** Defects that are planted straight into the database, to show that the audit finds them. */
 export const defects = {
@@ -106,26 +106,31 @@ export type Sabotage = keyof typeof defects;
 
 export const isSabotage = (name: string): name is Sabotage => Object.hasOwn(defects, name);
 
-/** Plants one defect once a quarter of the time is over. */
+/** Plants defects once a quarter of the time is over. */
 export class Saboteur {
-  isDone = false;
+  readonly planted = new Set<Sabotage>();
 
   constructor(
     private readonly auditor: Pool,
-    private readonly sabotage: Sabotage | null,
+    private readonly sabotage: readonly Sabotage[],
     private readonly time: SimulatedTime,
   ) {}
 
   async strike(atMs: number): Promise<void> {
     const { startMs, endMs } = this.time;
-    if (this.sabotage === null || atMs < startMs + (endMs - startMs) / 4) return;
-    const { statement, always }: Defect = defects[this.sabotage];
-    if (this.isDone && always === undefined) return;
-    const result = await this.auditor.query(statement);
-    const results: readonly { command: string; rowCount: number | null }[] = Array.isArray(result)
-      ? result
-      : [result];
-    if (results.some(({ command, rowCount }) => command === 'CREATE' || (rowCount ?? 0) > 0))
-      this.isDone = true;
+    if (atMs < startMs + (endMs - startMs) / 4) return;
+    for (const name of this.sabotage) {
+      const { statement, always }: Defect = defects[name];
+      if (this.planted.has(name) && always === undefined) continue;
+      const result = await this.auditor.query(statement);
+      const results: readonly Result[] = Array.isArray(result) ? result : [result];
+      if (results.some(({ command, rowCount }) => command === 'CREATE' || (rowCount ?? 0) > 0))
+        this.planted.add(name);
+    }
   }
+}
+
+interface Result {
+  readonly command: string;
+  readonly rowCount: number | null;
 }

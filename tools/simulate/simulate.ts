@@ -38,8 +38,10 @@ export interface SimulationOptions {
   readonly faults: 'none' | 'default';
   /** How far time is driven at once: whatever is due in between is done that much later. Divides a day. */
   readonly stepHours: number;
-  /** A defect that is to be found; null: none. */
-  readonly sabotage: Sabotage | null;
+  /** How often users do things; 1: as lives.ts says. */
+  readonly activity: number;
+  /** Defects that are to be found. */
+  readonly sabotage: readonly Sabotage[];
   readonly onProgress: (line: string) => void;
 }
 
@@ -135,7 +137,7 @@ async function run(
   const observations = new Observations(auditor, stepMs);
   const saboteur = new Saboteur(auditor, options.sabotage, time);
 
-  const deeds = planDeeds(chance, time, kinds);
+  const deeds = planDeeds(chance, time, kinds, options.activity);
   let next = 0;
   for (let at = startMs; at <= time.endMs; at += stepMs) {
     await clock.set(new Date(at));
@@ -165,7 +167,7 @@ async function run(
   const { seed, days, faults, sabotage } = options;
   const { jobs, roundsFailed } = platform;
   return {
-    ...{ seed, days, faults, sabotage, windows, orders: options.orders, isPlanted: saboteur.isDone },
+    ...{ seed, days, faults, sabotage, windows, orders: options.orders, planted: [...saboteur.planted] },
     tookS: Math.round((performance.now() - began) / 1_000),
     counts: {
       'what users did': users.counts.deeds,

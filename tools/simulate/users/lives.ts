@@ -61,11 +61,16 @@ const habits: Readonly<Record<OrderKind, readonly Habit[]>> = {
   v2: [...common, { deed: 'reissue', perYear: 0.6 }, { deed: 'revoke others', perYear: 0.1 }],
 };
 
-/** Everything that the users of all orders will do, in the order of time. Depends on the seed alone. */
+/**
+ * Everything that the users of all orders will do, in the order of time. Depends on the seed alone.
+ *
+ * @param activity 1: as the habits say
+ */
 export function planDeeds(
   chance: Chance,
   { startMs, endMs }: SimulatedTime,
   kinds: readonly OrderKind[],
+  activity: number,
 ): PlannedDeed[] {
   const planned: PlannedDeed[] = [];
   const lastMs = endMs - calmMs;
@@ -73,8 +78,10 @@ export function planDeeds(
   kinds.forEach((kind, order) => {
     const createdMs = startMs + spreadMs * chance.of('created', order);
     planned.push({ atMs: createdMs, order, deed: 'create' });
-    for (const habit of habits[kind])
-      planned.push(...deedsOf(chance, habit, order, createdMs + dayMs, lastMs));
+    for (const habit of habits[kind]) {
+      const often = { ...habit, perYear: habit.perYear * activity };
+      planned.push(...deedsOf(chance, often, order, createdMs + dayMs, lastMs));
+    }
   });
   return planned.sort((one, other) => one.atMs - other.atMs);
 }
