@@ -152,5 +152,10 @@ export default tseslint.config(
       ],
     },
   },
+  {
+    // The simulation runs the use cases of several processes in one: it alone puts apps together.
+    files: ['tools/simulate/**/*.ts'],
+    rules: { '@nx/enforce-module-boundaries': 'off' },
+  },
   prettier,
 );

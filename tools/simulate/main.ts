@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { coreDataSource } from '@certwright/persistence';
+import { lastErrors } from './platform/processes';
 import { printed } from './report';
 import { defects, isSabotage } from './sabotage';
 import { simulate, type SimulationOptions } from './simulate';
@@ -87,6 +88,7 @@ main().then(
   (code) => process.exit(code),
   (error: unknown) => {
     console.error(error);
+    for (const line of lastErrors()) console.error(line);
     process.exit(2);
   },
 );

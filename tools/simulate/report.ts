@@ -8,6 +8,8 @@ export interface Report {
   readonly orders: number;
   readonly days: number;
   readonly faults: string;
+  readonly stepHours: number;
+  readonly activity: number;
   readonly sabotage: readonly Sabotage[];
   /** Those of the defects that found a place. */
   readonly planted: readonly Sabotage[];
@@ -25,11 +27,11 @@ const fates: readonly Fate[] = ['late', 'doubled', 'lost', 'wrong'];
 const mostPrinted = 20;
 
 export function printed(report: Report): string {
-  const { seed, orders, days, faults, tookS, violations } = report;
+  const { seed, orders, days, faults, stepHours, activity, tookS, violations } = report;
   const verdict =
     violations.length === 0
       ? 'Nothing was late, doubled, lost or wrong.'
-      : `${violations.length} violations. Repeat with: npm run simulate -- --orders ${orders} --days ${days} --seed ${seed} --faults ${faults}`;
+      : `${violations.length} violations. Repeat with: npm run simulate -- --orders ${orders} --days ${days} --seed ${seed} --faults ${faults} --step-hours ${stepHours} --activity ${activity}`;
   return [
     '',
     `${orders} orders, ${days} days, seed ${seed}, faults ${faults}: took ${tookS} s`,

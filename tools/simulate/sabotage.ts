@@ -12,6 +12,7 @@ interface Defect {
 
 /** Every seventh plan. */
 const someone = (plan: string) => `${plan} % 7 = 3`;
+const someoneElse = (plan: string) => `${plan} % 7 = 5`;
 
 const trigger = (table: string, when: string, body: string) => `
   CREATE FUNCTION sabotage_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
@@ -27,7 +28,7 @@ export const defects = {
   'late-renewal': {
     found: ['late', 'certificates'],
     statement: `UPDATE plan SET renew_at = certificate.not_after - interval '12 days' FROM certificate
-      WHERE certificate.plan_id = plan.id AND is_current AND ${someone('plan.id')}
+      WHERE certificate.plan_id = plan.id AND is_current AND ${someoneElse('plan.id')}
         AND renew_at < certificate.not_after - interval '12 days'`,
     always: true,
   },

@@ -164,10 +164,20 @@ async function run(
     ...{ auditor, time, stepMs, windows, accounts, orders, observations, authority },
     ...{ mails: mailServer.taken, messages: receivers.received },
   });
-  const { seed, days, faults, sabotage } = options;
+  const { seed, days, faults, stepHours, activity, sabotage } = options;
   const { jobs, roundsFailed } = platform;
   return {
-    ...{ seed, days, faults, sabotage, windows, orders: options.orders, planted: [...saboteur.planted] },
+    ...{
+      seed,
+      days,
+      faults,
+      stepHours,
+      activity,
+      sabotage,
+      windows,
+      orders: options.orders,
+      planted: [...saboteur.planted],
+    },
     tookS: Math.round((performance.now() - began) / 1_000),
     counts: {
       'what users did': users.counts.deeds,

@@ -4,7 +4,7 @@ import type { Chance } from '../chance';
 import { FrozenWorkers } from '../faults/frozen-workers';
 import { type Strike, withStrike } from '../faults/struck-database';
 
-export type JobHandlers = { readonly [N in JobName]?: (payload: never) => Promise<void> };
+export type JobHandlers = Readonly<Partial<Record<JobName, (payload: never) => Promise<void>>>>;
 
 export interface RunnerFaults {
   readonly chance: Chance;

@@ -100,9 +100,8 @@ export class Platform {
     this.jobs.nextInstant();
     await this.jobs.frozen.wake(this.faults.nowMs());
     for (let pass = 0; pass < mostPasses; pass += 1) {
-      for (const [name, round] of Object.entries(this.rounds)) {
-        if (this.isDue(name, pass)) await this.round(name, round, pass);
-      }
+      const due = Object.entries(this.rounds).filter(([name]) => this.isDue(name, pass));
+      await Promise.all(due.map(async ([name, round]) => await this.round(name, round, pass)));
       if ((await this.jobs.runAll()) === 0) return;
     }
     throw new Error(`after ${mostPasses} passes there is still work to be done at one instant`);

@@ -91,13 +91,21 @@ export async function openProcesses(databaseUrl: string): Promise<Processes> {
   return { orders, certs, worker, notifier, notifierConfig, close };
 }
 
-const silent = createLogger('simulate', 'silent');
+/** Lines that tell of what the platform did not foresee; the newest of them. */
+const mostLines = 20;
+const unforeseen: string[] = [];
+const errorLog = createLogger('simulate', 'error', {
+  write: (line) => void (unforeseen.push(line), unforeseen.splice(0, unforeseen.length - mostLines)),
+});
+
+/** What the platform logged as errors last: to be read when the simulation itself fails. */
+export const lastErrors = (): readonly string[] => unforeseen;
 
 async function context(
   module: Parameters<typeof NestFactory.createApplicationContext>[0],
 ): Promise<INestApplicationContext> {
   return await NestFactory.createApplicationContext(module, {
-    logger: nestLogger(silent),
+    logger: nestLogger(errorLog),
     abortOnError: false,
   });
 }
@@ -139,7 +147,7 @@ const unlimited: TokenBuckets = { take: async () => await Promise.resolve({ ok: 
 function served(name: string, app: () => NestFastifyApplication, limits: ReturnType<typeof requestLimits>) {
   const keys = new ApiKeyCache({ find: async (secretSha256) => await app().get(ApiKeys).find(secretSha256) });
   return {
-    log: silent,
+    log: errorLog,
     metrics: new Metrics(name),
     readiness: new Readiness(),
     authenticator: new Authenticator(keys, unlimited, limits),
