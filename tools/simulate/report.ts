@@ -19,6 +19,8 @@ export interface Report {
   readonly counts: Readonly<Record<string, number>>;
   readonly checked: Findings['checked'];
   readonly violations: readonly Violation[];
+  /** Of the orders among the violations: what their users did. */
+  readonly histories: readonly string[];
 }
 
 const fates: readonly Fate[] = ['late', 'doubled', 'lost', 'wrong'];
@@ -51,6 +53,7 @@ export function printed(report: Report): string {
     ]),
     '',
     ...subjects.flatMap((subject) => fates.flatMap((fate) => linesOf(violations, subject, fate))),
+    ...report.histories.slice(0, mostPrinted),
     verdict,
   ].join('\n');
 }

@@ -8,6 +8,7 @@ import { Observations } from './audit/observations';
 import { Chance } from './chance';
 import { DrivenClock } from './clock/driven-clock';
 import {
+  calmMs,
   drawFaultWindows,
   type FaultWindows,
   isWithin,
@@ -107,11 +108,12 @@ async function run(
     Math.max(3, Math.round(options.orders / 50)),
   );
   const windows = options.faults === 'none' ? noFaults : drawFaultWindows(chance, time, idsOf(accounts));
-  const likely = probabilities[options.faults];
-  const strike = (what: string): Strike | null => strikeAt(chance, windows, nowMs(), likely.struck, what);
+  // At the very end nothing fails any more: what is left half done then has no excuse.
+  const likely = () => probabilities[nowMs() < time.endMs - calmMs / 4 ? options.faults : 'none'];
+  const strike = (what: string): Strike | null => strikeAt(chance, windows, nowMs(), likely().struck, what);
 
   const authority = new FaultyAuthority(await openAuthority(processes, keyFolder), {
-    ...{ chance, nowMs, freezing: likely.freezing },
+    ...{ chance, nowMs, freezing: () => likely().freezing },
     isAway: () => isWithin(windows.authority, nowMs()),
   });
   const records = new StandingRecords();
@@ -119,7 +121,7 @@ async function run(
   const receivers = new WebhookReceivers(
     auditor,
     {
-      ...{ chance, freezing: likely.freezing },
+      ...{ chance, freezing: () => likely().freezing },
       isDead: (accountId) => isWithin(windows.endpoints.get(accountId) ?? [], nowMs()),
     },
     nowMs,
@@ -127,7 +129,7 @@ async function run(
   const platform = new Platform(
     processes,
     { authority, records, mailServer, receivers },
-    { chance, strike, nowMs, lost: likely.lost, doubled: likely.doubled },
+    { chance, strike, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
   );
   const client = new Client(strike);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
@@ -196,6 +198,7 @@ async function run(
     },
     checked: findings.checked,
     violations: findings.violations,
+    histories: findings.histories,
   };
 }
 

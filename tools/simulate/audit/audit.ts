@@ -6,7 +6,7 @@ import type { FaultyAuthority } from '../world/faulty-authority';
 import type { TakenMail } from '../world/mail-server';
 import type { ReceivedMessage } from '../world/webhook-receivers';
 import { auditCurrent, auditOrder } from './certificates';
-import { Findings } from './findings';
+import { Findings, instant } from './findings';
 import { issuedByPlan } from './issued';
 import { auditLeftovers, auditSignings } from './leftovers';
 import { auditMoney } from './money';
@@ -29,7 +29,9 @@ export interface AuditedFacts {
 }
 
 /** Holds what happened against what was to happen. */
-export async function audit(facts: AuditedFacts): Promise<Findings> {
+export async function audit(
+  facts: AuditedFacts,
+): Promise<Pick<Findings, 'checked' | 'violations'> & { readonly histories: readonly string[] }> {
   const { auditor, observations, orders, messages, mails, authority } = facts;
   const findings = new Findings(facts.time, facts.windows, facts.stepMs);
   const issued = await issuedByPlan(auditor);
@@ -54,5 +56,24 @@ export async function audit(facts: AuditedFacts): Promise<Findings> {
   await auditMoney(findings, auditor, facts.accounts, byPlan);
   await auditWebhooks(findings, auditor, messages, orders, issued);
   await auditLeftovers(findings, auditor, byPlan);
-  return findings;
+  const { checked, violations } = findings;
+  const found = new Set(violations.map(({ id }) => id));
+  const histories = orders.filter(({ name }) => found.has(name)).map(historyOf);
+  return { checked, violations, histories };
+}
+
+/** What the users of an order did, for whoever has to find out why it is in the report. */
+function historyOf({ name, kind, demands, excuses, mutes, account }: SimulatedOrder): string {
+  const spans = [
+    ...excuses,
+    ...mutes.map((mute) => ({ ...mute, why: 'muted' })),
+    ...(kind === 'v3' ? [] : account.unpaid.map((one) => ({ ...one, why: 'not paid' }))),
+  ];
+  return [
+    `${name} (${kind}, account ${account.id}):`,
+    ...demands.map(({ why, atMs }) => `  ${instant(atMs)} ${why}`),
+    ...spans.map(
+      ({ why, from, to }) => `  ${instant(from)} to ${to === Infinity ? 'the end' : instant(to)} ${why}`,
+    ),
+  ].join('\n');
 }

@@ -9,9 +9,9 @@ export type JobHandlers = Readonly<Partial<Record<JobName, (payload: never) => P
 export interface RunnerFaults {
   readonly chance: Chance;
   /** That a job is lost on its way to a worker. */
-  readonly lost: number;
+  lost(): number;
   /** That a job runs twice, side by side. */
-  readonly doubled: number;
+  doubled(): number;
   /** How the database fares in one run; null: well. */
   strike(what: string): Strike | null;
   nowMs(): number;
@@ -38,7 +38,7 @@ export class JobRunner {
     const { chance, lost, nowMs } = this.faults;
     for (const job of jobs) {
       if (this.seen.has(job.id)) continue;
-      if (!this.lostNow.has(job.id) && chance.happens(lost, 'lost', job.id, nowMs())) {
+      if (!this.lostNow.has(job.id) && chance.happens(lost(), 'lost', job.id, nowMs())) {
         this.counts.lost += 1;
         this.lostNow.add(job.id);
         continue;
@@ -76,7 +76,7 @@ export class JobRunner {
 
   private async run(job: Job): Promise<void> {
     const { chance, doubled, nowMs } = this.faults;
-    const isDoubled = chance.happens(doubled, 'doubled', job.id, nowMs());
+    const isDoubled = chance.happens(doubled(), 'doubled', job.id, nowMs());
     if (isDoubled) this.counts.doubled += 1;
     await Promise.all(
       Array.from({ length: isDoubled ? 2 : 1 }, (_, copy) => this.frozen.run(() => this.once(job, copy))),

@@ -69,6 +69,9 @@ export class Users {
     for (const { account } of due) {
       await this.payIn(account, 6 * (this.certs.get(account.id) ?? 1) * priceCents);
       end(account.unpaid, now);
+      // A certificate that ended meanwhile is not replaced without being asked for.
+      const own = this.orders.filter((order) => order?.account === account && order.kind !== 'v3');
+      for (const order of own) await this.recover(order);
     }
   }
 
@@ -227,7 +230,8 @@ export class Users {
 
   /** Who comes back to an order without a certificate, and with nothing under way, asks for one. */
   private async recover(order: SimulatedOrder): Promise<void> {
-    if (order.paused || order.recordMissingSince !== null) return;
+    if (order.deletedMs !== null || order.paused || order.recordMissingSince !== null) return;
+    if (!order.autoRenew) return;
     if ((await this.hasCurrent(order)) || (await this.open(order))) return;
     if (order.kind !== 'v2') return await this.rekey(order, 'recover');
     const { status } = await this.paying(order, { method: 'POST', url: `${pathOf(order)}/buy` });

@@ -16,7 +16,7 @@ export interface AuthorityFaults {
   isAway(): boolean;
   readonly chance: Chance;
   /** That a worker freezes with the certificate in its hands. */
-  readonly freezing: number;
+  freezing(): number;
   nowMs(): number;
 }
 
@@ -52,7 +52,7 @@ export class FaultyAuthority implements Issuers {
     this.issued.set(reference, (this.issued.get(reference) ?? new Set<string>()).add(digest));
     const { chance, freezing, nowMs } = this.faults;
     const draw = ['frozen', reference, nowMs()];
-    if (chance.happens(freezing, ...draw))
+    if (chance.happens(freezing(), ...draw))
       await freezeUntil(nowMs() + chance.between(1, 20, ...draw, 'hours') * hourMs);
     return collected;
   }

@@ -23,7 +23,7 @@ export interface ReceiverFaults {
   isDead(accountId: string): boolean;
   readonly chance: Chance;
   /** That a worker freezes after the endpoint has answered. */
-  readonly freezing: number;
+  freezing(): number;
 }
 
 /** `https://hooks.example.com/<account>` */
@@ -54,7 +54,7 @@ export class WebhookReceivers {
     const atMs = this.nowMs();
     this.received.push({ id, accountId, planId, version, currentSha256: currentOf(body), atMs });
     const { chance, freezing } = this.faults;
-    if (chance.happens(freezing, 'frozen', id, atMs))
+    if (chance.happens(freezing(), 'frozen', id, atMs))
       await freezeUntil(atMs + chance.between(1, 10, 'frozen', id, 'hours') * hourMs);
     return { status: 204, retryAfter: null };
   }
