@@ -82,13 +82,24 @@ function auditDemands(findings: Findings, order: SimulatedOrder, own: readonly I
       (one) => one.createdMs >= atMs && one.spkiSha256 === spkiSha256 && sameNames(one.dnsNames, dnsNames),
     );
     const next = order.demands[index + 1]?.atMs ?? Infinity;
-    const done = Math.min(made?.createdMs ?? Infinity, next, endOf(findings, order));
+    const done = Math.min(
+      ...[made?.createdMs ?? Infinity, next, endOf(findings, order), approvalTimeout(order, atMs)],
+    );
     const late = findings.latenessMs({ from: atMs, to: done }, findings.excusesOf(order));
     if (late === 0) return;
     const fate = made === undefined ? 'lost' : 'late';
     const text = `${why} of ${instant(atMs)} led to ${made === undefined ? 'no certificate' : `certificate ${made.id} ${hours(late)} late`}`;
     findings.report(fate, 'certificates', order.name, text);
   });
+}
+
+/** What was not approved for 30 days ends; its user asks again. */
+function approvalTimeout({ excuses }: SimulatedOrder, atMs: number): number {
+  const timeoutMs = atMs + 30 * dayMs;
+  const isMissing = excuses.some(
+    ({ why, from, to }) => why === 'not approved' && from <= timeoutMs && timeoutMs < to,
+  );
+  return isMissing ? timeoutMs : Infinity;
 }
 
 /** Every certificate has a reason of its own: somebody asked for it, or it replaces one whose time had come. */

@@ -94,6 +94,11 @@ function auditCrossing(
   const late = findings.latenessMs({ from: atMs, to: Math.min(sent, needless) }, findings.mailOutages());
   if (late === 0) return;
   const fate = mails.length === 0 ? 'lost' : 'late';
-  const text = mails.length === 0 ? 'nobody was told' : `was told of ${hours(late)} late`;
+  const passed = `of ${order.name}, passed at ${instant(atMs)}`;
+  const [first] = mails;
+  const text =
+    first === undefined
+      ? `${passed}: nobody was told`
+      : `${passed}: the mail of ${instant(first.createdMs)} went out at ${instant(first.atMs)}, ${hours(late)} late`;
   findings.report(fate, 'notices', keyOf(certificateId, days), text);
 }

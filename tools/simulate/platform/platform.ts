@@ -102,7 +102,8 @@ export class Platform {
     for (let pass = 0; pass < mostPasses; pass += 1) {
       const due = Object.entries(this.rounds).filter(([name]) => this.isDue(name, pass));
       await Promise.all(due.map(async ([name, round]) => await this.round(name, round, pass)));
-      if ((await this.jobs.runAll()) === 0) return;
+      // What the rounds of a first pass give reason for is found by those of the second.
+      if ((await this.jobs.runAll()) === 0 && pass > 0) return;
     }
     throw new Error(`after ${mostPasses} passes there is still work to be done at one instant`);
   }
