@@ -101,7 +101,10 @@ export class Platform {
     await this.jobs.frozen.wake(this.faults.nowMs());
     for (let pass = 0; pass < mostPasses; pass += 1) {
       const due = Object.entries(this.rounds).filter(([name]) => this.isDue(name, pass));
-      await Promise.all(due.map(async ([name, round]) => await this.round(name, round, pass)));
+      // Those that time brings about skip rows that others hold, and run once: none may hold a row of another.
+      for (const [name, round] of due) if (byTime.has(name)) await this.round(name, round, pass);
+      const others = due.filter(([name]) => !byTime.has(name));
+      await Promise.all(others.map(async ([name, round]) => await this.round(name, round, pass)));
       // What the rounds of a first pass give reason for is found by those of the second.
       if ((await this.jobs.runAll()) === 0 && pass > 0) return;
     }
