@@ -162,5 +162,10 @@ export default tseslint.config(
     ignores: ['**/*.spec.ts'],
     rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: [testingOnly] }] },
   },
+  {
+    // The simulation runs the use cases of several processes in one: it alone puts apps together.
+    files: ['tools/simulate/**/*.ts'],
+    rules: { '@nx/enforce-module-boundaries': 'off' },
+  },
   prettier,
 );

@@ -12,8 +12,10 @@ const restMs = 50;
 /** Runs beside the first of every account that the sweep nudges, and before all others. */
 const firstPriority = 1;
 
+type NudgeQueues = Pick<JobQueues, 'addAll' | 'waiting'>;
+
 /** Moves nudges from the outbox to Redis. @returns how long to wait before the next round, ms */
-export async function relayOnce(outbox: Outbox, jobs: JobQueues): Promise<number> {
+export async function relayOnce(outbox: Outbox, jobs: NudgeQueues): Promise<number> {
   const sent = await outbox.relay(batch, async (nudges) => await jobs.addAll(await admitted(nudges, jobs)));
   return sent < batch ? restMs : 0;
 }
@@ -22,7 +24,7 @@ export async function relayOnce(outbox: Outbox, jobs: JobQueues): Promise<number
  * A nudge of an issuance only makes its first look come sooner. Behind a backlog it would not, so it is dropped: the
  * row is due, and the sweep gives every account its turn.
  */
-async function admitted(nudges: readonly Job[], jobs: JobQueues): Promise<readonly Job[]> {
+async function admitted(nudges: readonly Job[], jobs: NudgeQueues): Promise<readonly Job[]> {
   const issuances = nudges.filter(({ name }) => name === 'advance-issuance');
   if (issuances.length === 0) return nudges;
   const room = Math.max(0, mostWaitingIssuances - (await jobs.waiting('issuance')));

@@ -16,7 +16,10 @@ const backlogRestMs = 500;
  *
  * @returns ms to the next round
  */
-export async function sweepOnce(issuances: LeasedIssuances, jobs: JobQueues): Promise<number> {
+export async function sweepOnce(
+  issuances: LeasedIssuances,
+  jobs: Pick<JobQueues, 'addAll'>,
+): Promise<number> {
   const due = await issuances.due(mostWaitingIssuances);
   await jobs.addAll(
     inTurn(due).map(({ item, turn }) => ({

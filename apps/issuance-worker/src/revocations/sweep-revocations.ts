@@ -15,7 +15,10 @@ const first = '0';
  *
  * @returns a round; it returns how long to rest, ms
  */
-export function sweepRevocations(pending: PendingRevocations, jobs: JobQueues): () => Promise<number> {
+export function sweepRevocations(
+  pending: PendingRevocations,
+  jobs: Pick<JobQueues, 'addAll'>,
+): () => Promise<number> {
   let after = first;
   return async () => {
     const page = await pending.page(after, batch);

@@ -1,0 +1,63 @@
+import type { Pool } from 'pg';
+import type { SimulatedOrder } from '../users/order';
+import type { ReceivedMessage } from '../world/webhook-receivers';
+import { type Findings, hours, instant } from './findings';
+import type { IssuedCertificate } from './issued';
+
+/** Every certificate that is attached is told to the endpoint of its account, once; one that another follows may be left out. */
+export async function auditWebhooks(
+  findings: Findings,
+  auditor: Pool,
+  messages: readonly ReceivedMessage[],
+  orders: readonly SimulatedOrder[],
+  issued: ReadonlyMap<string, readonly IssuedCertificate[]>,
+): Promise<void> {
+  auditDoubles(findings, messages);
+  const { rows } = await auditor.query<{ account_id: string }>(
+    `SELECT account_id FROM webhook_endpoint WHERE NOT enabled`,
+  );
+  for (const { account_id } of rows)
+    findings.report('wrong', 'webhooks', `account ${account_id}`, 'its endpoint was switched off');
+  const byPlan = new Map<string, ReceivedMessage[]>();
+  for (const message of messages)
+    byPlan.set(message.planId, [...(byPlan.get(message.planId) ?? []), message]);
+  for (const order of orders) {
+    if (order.account.hasWebhook)
+      auditOrder(findings, order, issued.get(order.planId) ?? [], byPlan.get(order.planId) ?? []);
+  }
+}
+
+/** One message for each change; a message may come twice, by the same id. */
+function auditDoubles(findings: Findings, messages: readonly ReceivedMessage[]): void {
+  const ids = new Map<string, Set<string>>();
+  for (const { id, accountId, planId, version } of messages) {
+    const change = `account ${accountId}, plan ${planId}, version ${version}`;
+    ids.set(change, (ids.get(change) ?? new Set<string>()).add(id));
+  }
+  for (const [change, own] of ids) {
+    if (own.size > 1) findings.report('doubled', 'webhooks', change, `came as ${[...own].join(' and ')}`);
+  }
+}
+
+function auditOrder(
+  findings: Findings,
+  order: SimulatedOrder,
+  own: readonly IssuedCertificate[],
+  messages: readonly ReceivedMessage[],
+): void {
+  const outages = findings.endpointOutages(order.account.id);
+  own.forEach((certificate, index) => {
+    findings.checked.webhooks += 1;
+    const told = messages.find(({ currentSha256 }) => currentSha256 === certificate.sha256)?.atMs ?? Infinity;
+    const next = own[index + 1]?.createdMs ?? Infinity;
+    const end = Math.min(order.deletedMs ?? findings.time.endMs, certificate.revokedMs ?? Infinity, next);
+    const due = { from: certificate.createdMs, to: Math.min(told, end) };
+    const late = findings.latenessMs(due, outages);
+    if (late === 0) return;
+    const text =
+      told === Infinity
+        ? `nobody was told of certificate ${certificate.id} of ${instant(certificate.createdMs)}`
+        : `certificate ${certificate.id} was told of ${hours(late)} late`;
+    findings.report(told === Infinity ? 'lost' : 'late', 'webhooks', order.name, text);
+  });
+}

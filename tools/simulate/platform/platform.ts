@@ -1,0 +1,248 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { deliverWebhook, sendMail } from '@certwright/jobs';
+import {
+  AnnouncementRound,
+  ApprovalRecords,
+  Attachments,
+  CaIssuers,
+  CaSignings,
+  EmailApprovals,
+  ExpirationNotices,
+  LeasedDeliveries,
+  LeasedIssuances,
+  LeasedMails,
+  Mails,
+  MailSubjects,
+  Outbox,
+  PendingRevocations,
+  Renewals,
+  RevocationLists,
+  WebhookDeliveries,
+} from '@certwright/persistence';
+import {
+  approvalReuseMs,
+  forgetExpiredApprovals,
+} from '../../../apps/issuance-worker/src/approvals/approvers';
+import { PublishApprovals } from '../../../apps/issuance-worker/src/approvals/publish-approvals';
+import { BuiltInCa } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/built-in-ca';
+import { KeyFiles } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/key-files';
+import { housekeeping } from '../../../apps/issuance-worker/src/housekeeping/housekeeping';
+import { AdvanceIssuance } from '../../../apps/issuance-worker/src/issuance/advance-issuance';
+import { noticeOnce } from '../../../apps/issuance-worker/src/notices/notices';
+import { relayOnce } from '../../../apps/issuance-worker/src/nudges/relay';
+import { sweepOnce } from '../../../apps/issuance-worker/src/nudges/sweep';
+import { renewOnce } from '../../../apps/issuance-worker/src/renewals/renewals';
+import { revokeCertificate } from '../../../apps/issuance-worker/src/revocations/revoke-certificate';
+import { sweepRevocations } from '../../../apps/issuance-worker/src/revocations/sweep-revocations';
+import { housekeeping as notifierHousekeeping } from '../../../apps/notifier/src/housekeeping/housekeeping';
+import { senderOf } from '../../../apps/notifier/src/mail/mail-address';
+import { SendMail } from '../../../apps/notifier/src/mail/send-mail';
+import { sweepOnce as sweepNotifier } from '../../../apps/notifier/src/nudges/sweep';
+import { deliveryBounds } from '../../../apps/notifier/src/webhooks/bounds';
+import { DeliverWebhook } from '../../../apps/notifier/src/webhooks/deliver-webhook';
+import { FailingPlaces } from '../../../apps/notifier/src/webhooks/failing-places';
+import { AnnounceCurrentInstance } from '../../../apps/certs-v2/src/announcements/announce-current-instance.use-case';
+import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announcements/announce-current-certificate.use-case';
+import { withStrike } from '../faults/struck-database';
+import type { FaultyAuthority } from '../world/faulty-authority';
+import type { MailServer } from '../world/mail-server';
+import type { StandingRecords } from '../world/standing-records';
+import type { WebhookReceivers } from '../world/webhook-receivers';
+import { type JobHandlers, JobRunner, type RunnerFaults } from './job-runner';
+import { type Processes, publicationUrl } from './processes';
+
+export interface Outside {
+  readonly authority: FaultyAuthority;
+  readonly records: StandingRecords;
+  readonly mailServer: MailServer;
+  readonly receivers: WebhookReceivers;
+}
+
+const dayMs = 86_400_000;
+const daily: ReadonlySet<string> = new Set([
+  'delegations',
+  'idempotency',
+  'approvals',
+  'forgetDeliveries',
+  'forgetMails',
+]);
+const byTime: ReadonlySet<string> = new Set(['renewals', 'notices', 'expired', 'unusedCharges']);
+
+type Round = () => Promise<number>;
+
+/** Passes of one instant: each brings about what the one before gave reason for. */
+const mostPasses = 500;
+
+/** What the platform does by itself: jobs and rounds, at one instant of driven time after the other. */
+export class Platform {
+  readonly jobs: JobRunner;
+  private readonly rounds: Readonly<Record<string, Round>>;
+  private readonly failedRounds = { count: 0 };
+
+  constructor(
+    processes: Processes,
+    outside: Outside,
+    private readonly faults: RunnerFaults,
+  ) {
+    this.jobs = new JobRunner(
+      { ...workerJobs(processes, outside), ...otherJobs(processes, outside) },
+      faults,
+    );
+    this.rounds = { ...workerRounds(processes, outside, this.jobs), ...otherRounds(processes, this.jobs) };
+  }
+
+  get roundsFailed(): number {
+    return this.failedRounds.count;
+  }
+
+  /** Does everything that is due now. Time stands still meanwhile. */
+  async instant(): Promise<void> {
+    this.jobs.nextInstant();
+    await this.jobs.frozen.wake(this.faults.nowMs());
+    for (let pass = 0; pass < mostPasses; pass += 1) {
+      const due = Object.entries(this.rounds).filter(([name]) => this.isDue(name, pass));
+      // Those that time brings about skip rows that others hold, and run once: none may hold a row of another.
+      for (const [name, round] of due) if (byTime.has(name)) await this.round(name, round, pass);
+      const others = due.filter(([name]) => !byTime.has(name));
+      await Promise.all(others.map(async ([name, round]) => await this.round(name, round, pass)));
+      // What the rounds of a first pass give reason for is found by those of the second.
+      if ((await this.jobs.runAll()) === 0 && pass > 0) return;
+    }
+    throw new Error(`after ${mostPasses} passes there is still work to be done at one instant`);
+  }
+
+  /** What rests for minutes runs once a day, and what only time brings about runs once at each instant. */
+  private isDue(name: string, pass: number): boolean {
+    if (daily.has(name)) return pass === 0 && this.faults.nowMs() % dayMs === 0;
+    return pass === 0 || !byTime.has(name);
+  }
+
+  private async round(name: string, round: Round, pass: number): Promise<void> {
+    const strike = this.faults.strike(`${name} ${pass} ${this.faults.nowMs()}`);
+    await withStrike(strike, async () => {
+      try {
+        // A round that has more to do returns 0.
+        while ((await round()) === 0);
+      } catch {
+        this.failedRounds.count += 1;
+      }
+    });
+  }
+}
+
+export async function openAuthority({ worker }: Processes, keyFolder: string): Promise<BuiltInCa> {
+  return await BuiltInCa.open(
+    { name: 'Simulation', publicationUrl },
+    new KeyFiles(keyFolder),
+    worker.get(CaIssuers),
+    worker.get(CaSignings),
+    worker.get(RevocationLists),
+  );
+}
+
+function workerJobs({ worker }: Processes, { authority, records }: Outside): JobHandlers {
+  const advance = new AdvanceIssuance({
+    leasedIssuances: worker.get(LeasedIssuances),
+    attachments: worker.get(Attachments),
+    approvers: [records.approver()],
+    publishing: new PublishApprovals(worker.get(ApprovalRecords), 'approve.example.net', false),
+    approvalReuseMs: approvalReuseMs({ APPROVAL_REUSE_DAYS: 200 }),
+    issuers: authority,
+    events: {
+      changed: () => undefined,
+      attached: () => undefined,
+      failed: () => undefined,
+      resting: () => undefined,
+      leaseLost: () => undefined,
+      stumbled: () => undefined,
+    },
+    certificateId: () => String(randomInt(1, 2 ** 48 - 1)),
+  });
+  const pending = worker.get(PendingRevocations);
+  const ports = { pending, issuers: authority, revoked: () => undefined };
+  return {
+    'advance-issuance': async ({ issuanceId }: { issuanceId: string }) => await advance.run(issuanceId),
+    'revoke-certificate': async ({ certificateId }: { certificateId: string }) =>
+      await revokeCertificate(ports, certificateId),
+  };
+}
+
+function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outside: Outside): JobHandlers {
+  const announceOrder = orders.get(AnnounceCurrentCertificate);
+  const announceInstance = certs.get(AnnounceCurrentInstance);
+  const deliver = new DeliverWebhook({
+    deliveries: notifier.get(LeasedDeliveries),
+    sealing: notifierConfig.SEALING_KEYS,
+    post: async (request) => await outside.receivers.post(request),
+    events: { tried: () => undefined, leaseLost: () => undefined, stumbled: () => undefined },
+    bounds: deliveryBounds,
+    failingPlaces: new FailingPlaces(notifierConfig.DELIVERY_CONCURRENCY / 2),
+    stopping: new AbortController().signal,
+    random: () => 0.5,
+  });
+  const from = senderOf(notifierConfig.SMTP_FROM);
+  if (from === null) throw new TypeError('the sender of mails is no address');
+  const mail = new SendMail({
+    mails: notifier.get(LeasedMails),
+    smtp: outside.mailServer,
+    subjects: notifier.get(MailSubjects),
+    approvals: notifier.get(EmailApprovals),
+    approvalUrl: notifierConfig.APPROVAL_URL,
+    tokenBytes: () => randomBytes(20),
+    from,
+    events: { ended: () => undefined, leaseLost: () => undefined },
+    random: () => 0.5,
+  });
+  return {
+    'current-certificate-changed': async ({ planId }: { planId: string }) => {
+      await announceOrder.run(planId);
+    },
+    'current-instance-changed': async ({ planId }: { planId: string }) => {
+      await announceInstance.run(planId);
+    },
+    'deliver-webhook': async ({ deliveryId }: { deliveryId: string }) => await deliver.run(deliveryId),
+    'send-mail': async ({ mailId }: { mailId: string }) => await mail.run(mailId),
+  };
+}
+
+function workerRounds(
+  { worker }: Processes,
+  { authority }: Outside,
+  jobs: JobRunner,
+): Readonly<Record<string, Round>> {
+  const outbox = worker.get(Outbox);
+  const issuances = worker.get(LeasedIssuances);
+  const renewals = worker.get(Renewals);
+  const notices = worker.get(ExpirationNotices);
+  return {
+    renewals: async () => await renewOnce(renewals),
+    relay: async () => await relayOnce(outbox, jobs),
+    sweep: async () => (await sweepOnce(issuances, jobs), 1),
+    revocations: sweepRevocations(worker.get(PendingRevocations), jobs),
+    // Its lists are published by whatever renews them.
+    ...housekeeping(worker, authority as unknown as BuiltInCa),
+    approvals: forgetExpiredApprovals(worker),
+    notices: async () => await noticeOnce(notices),
+  };
+}
+
+/** Deliveries and mails that one round nudges. */
+const batch = 200;
+
+function otherRounds(
+  { orders, certs, notifier }: Processes,
+  jobs: JobRunner,
+): Readonly<Record<string, Round>> {
+  const deliveries = notifier.get(LeasedDeliveries);
+  const mails = notifier.get(LeasedMails);
+  const dueDeliveries = async () => await deliveries.due(batch, deliveryBounds);
+  const dueMails = async () => await mails.due(batch);
+  const announce = (round: AnnouncementRound) => async () => await round.run(() => undefined);
+  return {
+    announceOrders: announce(orders.get(AnnouncementRound)),
+    announceInstances: announce(certs.get(AnnouncementRound)),
+    sweepDeliveries: async () => await sweepNotifier(dueDeliveries, deliverWebhook, jobs),
+    sweepMails: async () => await sweepNotifier(dueMails, sendMail, jobs),
+    ...notifierHousekeeping(notifier.get(WebhookDeliveries), notifier.get(Mails)),
+  };
+}

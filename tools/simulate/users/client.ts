@@ -1,0 +1,51 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type Strike, withStrike } from '../faults/struck-database';
+import type { SimulatedAccount } from './accounts';
+
+export interface Answered {
+  readonly status: number;
+  // What an API answers is looked at member by member.
+  readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any
+}
+
+export interface Asked {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly url: string;
+  readonly body?: object;
+}
+
+/** Calls an API as customers' programs do: what failed is sent again under the same idempotency key. */
+export class Client {
+  readonly counts = { requests: 0, struck: 0, repeated: 0 };
+
+  constructor(private readonly strike: (what: string) => Strike | null) {}
+
+  /** @throws Error when it fails again */
+  async call(app: NestFastifyApplication, { apiKey }: SimulatedAccount, asked: Asked): Promise<Answered> {
+    this.counts.requests += 1;
+    const number = this.counts.requests;
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      ...(asked.method === 'POST' ? { 'idempotency-key': `simulate-${number}` } : {}),
+    };
+    let answered: Answered | undefined;
+    const send = async () => {
+      const { statusCode, payload } = await app.inject({
+        method: asked.method,
+        url: asked.url,
+        headers,
+        ...(asked.body === undefined ? {} : { payload: asked.body }),
+      });
+      answered = { status: statusCode, json: payload === '' ? undefined : JSON.parse(payload) };
+    };
+    if (await withStrike(this.strike(`request ${number}`), send)) this.counts.struck += 1;
+    for (let tries = 1; tries < 3 && (answered?.status ?? 500) >= 500; tries += 1) {
+      this.counts.repeated += 1;
+      await withStrike(null, send);
+    }
+    if (answered === undefined || answered.status >= 500) {
+      throw new Error(`${asked.method} ${asked.url}: ${answered?.status} ${JSON.stringify(answered?.json)}`);
+    }
+    return answered;
+  }
+}

@@ -1,0 +1,59 @@
+import type { Pool } from 'pg';
+import type { Message } from '../../../apps/notifier/src/mail/message';
+
+/** A mail that the server took. */
+export interface TakenMail {
+  readonly messageId: string;
+  readonly kind: string;
+  readonly accountId: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly createdMs: number;
+  readonly atMs: number;
+  /** Of an expiration notice: its certificate was the current one when the mail went out. */
+  readonly isCurrent: boolean;
+}
+
+interface MailRow {
+  readonly kind: string;
+  readonly account_id: string;
+  readonly facts: Record<string, unknown>;
+  readonly created_at: Date;
+  readonly current: boolean;
+}
+
+/** Takes every mail, and keeps what is to be checked of it. */
+export class MailServer {
+  readonly taken: TakenMail[] = [];
+  onMail: (mail: TakenMail) => void = () => undefined;
+
+  constructor(
+    private readonly auditor: Pool,
+    private readonly isAway: () => boolean,
+    private readonly nowMs: () => number,
+  ) {}
+
+  async send({ messageId }: Message): Promise<void> {
+    if (this.isAway()) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const mailId = /^<(\d+)\./.exec(messageId)?.[1] ?? '';
+    const { rows } = await this.auditor.query<MailRow>(
+      `SELECT kind, mail.account_id, facts, mail.created_at,
+         coalesce(certificate.is_current AND certificate.revoked_at IS NULL AND plan.closed_at IS NULL, false) AS current
+       FROM mail LEFT JOIN certificate ON certificate.id = (facts ->> 'certificateId')::bigint
+       LEFT JOIN plan ON plan.id = certificate.plan_id WHERE mail.id = $1`,
+      [mailId],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error(`the mail ${messageId} is of nobody`);
+    const mail = {
+      messageId,
+      kind: row.kind,
+      accountId: row.account_id,
+      facts: row.facts,
+      createdMs: row.created_at.getTime(),
+      atMs: this.nowMs(),
+      isCurrent: row.current,
+    };
+    this.taken.push(mail);
+    this.onMail(mail);
+  }
+}
