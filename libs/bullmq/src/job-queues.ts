@@ -21,7 +21,14 @@ export class JobQueues {
       commandTimeout: commandTimeoutMs,
       retryStrategy: (times) => Math.min(times * 100, 2_000),
     });
-    this.connection.on('error', onError);
+    // Every queue emits the errors of the connection that they share.
+    const reported = new WeakSet<Error>();
+    const report = (error: Error) => {
+      if (reported.has(error)) return;
+      reported.add(error);
+      onError(error);
+    };
+    this.connection.on('error', report);
     const queue = (name: QueueName) =>
       new Queue(name, {
         connection: this.connection,
@@ -32,7 +39,7 @@ export class JobQueues {
           removeOnComplete: queues[name].removeFinished,
           removeOnFail: queues[name].removeFinished,
         },
-      }).on('error', onError);
+      }).on('error', report);
     this.byName = new Map(queueNames.map((name) => [name, queue(name)]));
   }
 
