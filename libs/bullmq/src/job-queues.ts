@@ -28,7 +28,14 @@ export class JobQueues {
       // After a fail-over the old address may still answer, but as a replica.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     });
-    this.connection.on('error', onError);
+    // Every queue emits the errors of the connection that they share.
+    const reported = new WeakSet<Error>();
+    const report = (error: Error) => {
+      if (reported.has(error)) return;
+      reported.add(error);
+      onError(error);
+    };
+    this.connection.on('error', report);
     const queue = (name: QueueName) =>
       new Queue(name, {
         connection: this.connection,
@@ -39,7 +46,7 @@ export class JobQueues {
           removeOnComplete: queues[name].removeFinished,
           removeOnFail: queues[name].removeFinished,
         },
-      }).on('error', onError);
+      }).on('error', report);
     this.byName = new Map(queueNames.map((name) => [name, queue(name)]));
   }
 

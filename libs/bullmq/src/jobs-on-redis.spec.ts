@@ -72,6 +72,14 @@ describe('jobs', () => {
   });
 });
 
+it('trouble with Redis is reported once, and not once for each queue', async () => {
+  const errors: Error[] = [];
+  const away = new JobQueues('redis://127.0.0.1:1', (error) => errors.push(error));
+  await eventually(() => expect(errors.length).toBeGreaterThan(2));
+  await away.close();
+  expect(new Set(errors).size).toBe(errors.length);
+});
+
 describe('a runner', () => {
   it('refuses to start when a declared job has no handler, or a handler no job', () => {
     expect(() => runJobs(redis.url, 'issuance', {} as Handlers<'issuance'>, events)).toThrow(

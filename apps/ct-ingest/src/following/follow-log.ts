@@ -7,6 +7,8 @@ import {
   type LogLease,
   LogLeaseLost,
 } from '@certwright/ct-persistence';
+import { isDatabaseUnreachable } from '@certwright/errors';
+import { releaseAfterOutage } from '@certwright/service';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { type Evidence, LogMisbehaves, LogUnavailable, LogUnproven } from '../log-api/log-faults';
 import type { PerLog } from '../log-list/per-log';
@@ -68,9 +70,14 @@ export class FollowLog {
       const restMs = await this.follow(leased, waits, held.signal);
       await logs.release(leased.lease, restMs);
     } catch (error) {
-      await this.ended(leased, error, stopping).catch((unforeseen: unknown) => {
-        if (unforeseen instanceof LogLeaseLost) events.leaseLost(leased.log);
-        else events.stumbled(leased.log, unforeseen);
+      // No failure of the log.
+      const isOutage = isDatabaseUnreachable(error);
+      const ended = isOutage ? Promise.reject(error as Error) : this.ended(leased, error, stopping);
+      await ended.catch((unforeseen: unknown) => {
+        if (unforeseen instanceof LogLeaseLost) return events.leaseLost(leased.log);
+        events.stumbled(leased.log, unforeseen);
+        const release = async () => await logs.release(leased.lease, 0);
+        void releaseAfterOutage(unforeseen, release, { forMs: leaseMs, signal: stopping });
       });
     } finally {
       waits.end();
