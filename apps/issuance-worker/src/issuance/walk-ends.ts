@@ -1,10 +1,5 @@
 import { databaseOutage } from '@certwright/errors';
-import {
-  type IssuanceError,
-  nextAfterStall,
-  nextAttempt,
-  nextUnexpectedAttempt,
-} from '@certwright/issuance';
+import { type IssuanceError, nextAfterStall, nextAttempt, nextUnexpectedAttempt } from '@certwright/issuance';
 import { type IssuanceProgress, LeaseLost } from '@certwright/persistence';
 import type { IssuanceEvents } from './issuance-events';
 import type { StoredWork, ToldProgress } from './told-progress';
