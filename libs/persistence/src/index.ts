@@ -145,7 +145,12 @@ export {
   type CertificateAuthorityChange,
   type NewCertificateAuthority,
 } from './acme/certificate-authorities';
-export { type CaLimit, type CaLimits, type CaOutage, CertificateAuthorityEntity } from './acme/certificate-authority.entity';
+export {
+  type CaLimit,
+  type CaLimits,
+  type CaOutage,
+  CertificateAuthorityEntity,
+} from './acme/certificate-authority.entity';
 export { type AnsweredRenewalInfo, type DueRenewalInfo, RenewalInfos } from './acme/renewal-infos';
 export {
   CaLimitBuckets,

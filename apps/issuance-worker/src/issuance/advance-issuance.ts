@@ -66,7 +66,16 @@ export class AdvanceIssuance {
       const approvals = stillApproved(work.issuance.approvals, work.now, this.ports.approvalReuseMs);
       const issuance = { ...work.issuance, approvals };
       const coverage = await this.ports.publishing.coverageOf({ ...work, issuance });
-      const begun = { held, clock, refusals: [], trial, coverage, published: false, issued: null, faults: null };
+      const begun = {
+        held,
+        clock,
+        refusals: [],
+        trial,
+        coverage,
+        published: false,
+        issued: null,
+        faults: null,
+      };
       let walk: Walk | null = { ...work, issuance, ...begun };
       while (walk !== null) walk = await this.step(walk, clock());
     } catch (error) {

@@ -1,10 +1,5 @@
 import { databaseOutage } from '@certwright/errors';
-import {
-  type IssuanceError,
-  nextAfterStall,
-  nextAttempt,
-  nextUnexpectedAttempt,
-} from '@certwright/issuance';
+import { type IssuanceError, nextAfterStall, nextAttempt, nextUnexpectedAttempt } from '@certwright/issuance';
 import { type IssuanceProgress, LeaseLost } from '@certwright/persistence';
 import { releaseAfterOutage } from '@certwright/service';
 import { leaseMs } from './held-lease';
