@@ -235,10 +235,18 @@ describe('the dispatcher', () => {
       const { leased, retry } = await notifier.leasedDeliveries.lease(possible, ...others);
       return { leased, retry: [...retry, ...quick] };
     };
-    const { sweep } = dispatcherOf(always(204), 256, partly);
+    let answered = 0;
+    const { sweep } = dispatcherOf(
+      async () => {
+        // By then all of them are quick, and have many left.
+        isLocked ||= (answered += 1) >= 120;
+        return await Promise.resolve(204);
+      },
+      256,
+      partly,
+    );
     await sweep();
-    await eventually(async () => expect(await pendingAt('quick')).toBeLessThan(240), patient);
-    isLocked = true;
+    await eventually(() => expect(isLocked).toBe(true), patient);
     await endpointWith(3, 'https://healthy.example.com/');
     await eventually(async () => {
       await sweep();

@@ -171,7 +171,7 @@ export class DeliveryDispatcher {
     const counts = this.#counts();
     for (const standing of ['quick', 'untested', 'doubtful'] as const) {
       const queue = this.#queues[standing];
-      for (let left = Math.min(maxBatch - sum(taken.values()), this.#room(standing, counts)); left > 0;) {
+      for (let left = Math.min(maxBatch, this.#room(standing, counts)); left > 0;) {
         const id = queue.next();
         if (id === undefined) break;
         const endpoint = this.#known.get(id);

@@ -2,7 +2,7 @@ import { databaseOutage } from '@certwright/errors';
 import type { DataSource } from 'typeorm';
 import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '../testing/core-database';
-import { withinDatabaseTime } from './database-time';
+import { currentDatabaseTime, withinDatabaseTime } from './database-time';
 import { WriteConnections } from './write-connections';
 
 let core: CoreDatabaseFixture;
@@ -73,6 +73,31 @@ describe('connections for writes', () => {
     ends[0]?.();
     expect(writes.begin()).not.toBeNull();
     expect(writes.begin()).toBeNull();
+  });
+
+  it('go first to a write that has had one before', () => {
+    const writes = new WriteConnections(1);
+    const write = () =>
+      withinDatabaseTime(60_000, () => {
+        writes.begin();
+        return currentDatabaseTime();
+      });
+    const [begun, fresh, holder] = [write(), write(), write()];
+    const order: string[] = [];
+    begun?.takePlace((giveBack) => giveBack());
+    let release: () => void = () => undefined;
+    holder?.takePlace((giveBack) => (release = giveBack));
+    for (const [name, time] of [
+      ['fresh', fresh],
+      ['begun', begun],
+    ] as const) {
+      time?.takePlace((giveBack) => {
+        order.push(name);
+        giveBack();
+      });
+    }
+    release();
+    expect(order).toEqual(['begun', 'fresh']);
   });
 
   it('are not waited for by a write that has one already', async () => {

@@ -9,7 +9,9 @@ const waitingPerConnection = 4;
  */
 export class WriteConnections {
   #free: number;
-  readonly #queue: (() => void)[] = [];
+  /** Writes that wait for their first connection, and those that have had one: these go first, so that they end soon. */
+  readonly #beginning: (() => void)[] = [];
+  readonly #continuing: (() => void)[] = [];
   /** Writes that have not had a connection yet. */
   #waiting = 0;
 
@@ -26,24 +28,26 @@ export class WriteConnections {
     if (this.#waiting >= this.connections * waitingPerConnection) return null;
     this.#waiting += 1;
     const endWaiting = once(() => (this.#waiting -= 1));
+    let queue = this.#beginning;
     currentDatabaseTime()?.takePlacesOf({
       take: (granted) =>
-        this.#take(() => {
+        this.#take(queue, () => {
           endWaiting();
+          queue = this.#continuing;
           granted(once(() => this.#giveBack()));
         }),
     });
     return endWaiting;
   }
 
-  #take(granted: () => void): void {
-    if (this.#free === 0) return void this.#queue.push(granted);
+  #take(queue: (() => void)[], granted: () => void): void {
+    if (this.#free === 0) return void queue.push(granted);
     this.#free -= 1;
     granted();
   }
 
   #giveBack(): void {
-    const next = this.#queue.shift();
+    const next = this.#continuing.shift() ?? this.#beginning.shift();
     if (next === undefined) this.#free += 1;
     else next();
   }
