@@ -125,6 +125,17 @@ it.each([
   },
 );
 
+it.each([
+  ['says that it is short', Buffer.alloc(64)],
+  ['is of a type that nobody knows', Buffer.alloc(64, 0x41)],
+])('a leaf that goes on without end though it %s is not read on', (_, head) => {
+  const answer = new JsonEntries({ max: 1, chains: new KnownChains(), maxHeld: 1, maxEntry: Infinity });
+  answer.take(Buffer.from(`{"entries":[{"leaf_input":"${head.toString('base64').replace(/=*$/, 'AA')}`));
+  expect(() => {
+    for (let taken = 0; taken < 2_000_000; taken += 65_536) answer.take(Buffer.alloc(65_536, 'A'));
+  }).toThrow('longer than an entry can be');
+});
+
 it('an entry that is longer than its bound is not read, and those before it are held', () => {
   const answer = new JsonEntries({ max: 9, chains: new KnownChains(), maxHeld: 1e9, maxEntry: 20_000 });
   const long = { leaf_input: longLeaf(30_000), extra_data: '' };

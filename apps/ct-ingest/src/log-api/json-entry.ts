@@ -83,13 +83,18 @@ export class JsonEntry {
     return reading.ok ? fetchedEntry(reading.entry) : oddEntry(leaf.octets, reading.fault);
   }
 
-  /** A leaf whose certificate will be too long for the index is not kept until it is. */
+  /**
+   * A leaf whose certificate will be too long for the index is not kept until it is; one that goes on far behind its end, or is of a type
+   * that RFC 6962 does not have and longer than is indexed, is not read on.
+   */
   private lookAhead(): void {
     const { leaf } = this;
     if (this.hasLookedAhead || leaf.length < aroundCertificate) return;
     this.hasLookedAhead = true;
     const { octets } = leaf;
     const at = lengthAt[octets.readUInt16BE(typeAt)];
-    if (at !== undefined && octets.readUIntBE(at, 3) > longestIndexed) leaf.willBeTooLong();
+    const certificate = at === undefined ? longestIndexed : octets.readUIntBE(at, 3);
+    leaf.limitTo(certificate + maxExtensions + aroundCertificate);
+    if (certificate > longestIndexed) leaf.willBeTooLong();
   }
 }

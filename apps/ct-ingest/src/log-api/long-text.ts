@@ -76,7 +76,7 @@ export class KeptOctets implements Octets {
    */
   constructor(
     private maxKept: number,
-    private readonly max: number,
+    private max: number,
     private readonly beginning: number,
   ) {}
 
@@ -87,6 +87,11 @@ export class KeptOctets implements Octets {
       throw new LogUnavailable('An entry of the log is longer than an entry can be.');
     if (!this.isTooLong || this.kept < this.beginning) this.pieces.push(octets);
     if (this.isTooLong) this.cut();
+  }
+
+  /** It is known that there cannot be more than these. */
+  limitTo(octets: number): void {
+    this.max = Math.min(this.max, octets);
   }
 
   /** In memory. */
