@@ -132,7 +132,8 @@ export function auditCurrent(
 ): void {
   if (order.deletedMs !== null) return;
   const { endMs } = findings.time;
-  const valid = own.filter((one) => usableUntil(one) > endMs);
+  // The last second belongs to the validity (RFC 5280, 4.1.2.5).
+  const valid = own.filter(({ notAfter, revokedMs }) => notAfter >= endMs && revokedMs === null);
   const matching = valid.filter(
     (one) => one.spkiSha256 === order.request.spkiSha256 && sameNames(one.dnsNames, order.dnsNames),
   );
