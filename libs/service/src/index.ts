@@ -62,7 +62,11 @@ export { Metrics, type ObservedRequest } from './operations/metrics';
 export { type OperationsServer, startOperationsServer } from './operations/operations-server';
 export { Readiness, type ReadinessCheck, type ReadinessReport } from './operations/readiness';
 export { type ProcessConfig, processSettings } from './lifecycle/process-settings';
-export { releaseAfterOutage, type ReleaseOptions } from './lifecycle/release-after-outage';
+export {
+  releaseAfterOutage,
+  type ReleaseOptions,
+  repeatDuringOutage,
+} from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
 export { type ProcessDefinition, runProcess, type RunningProcess } from './lifecycle/run-process';
 export { faultsFrom } from './validation/field-faults';

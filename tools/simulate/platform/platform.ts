@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { deliverWebhook, sendMail } from '@certwright/jobs';
+import { deliverWebhook, type DueRow, sendMail } from '@certwright/jobs';
 import {
   AnnouncementRound,
   ApprovalRecords,
@@ -19,6 +19,7 @@ import {
   RevocationLists,
   WebhookDeliveries,
 } from '@certwright/persistence';
+import { DataSource } from 'typeorm';
 import {
   approvalReuseMs,
   forgetExpiredApprovals,
@@ -39,8 +40,10 @@ import { senderOf } from '../../../apps/notifier/src/mail/mail-address';
 import { SendMail } from '../../../apps/notifier/src/mail/send-mail';
 import { sweepOnce as sweepNotifier } from '../../../apps/notifier/src/nudges/sweep';
 import { deliveryBounds } from '../../../apps/notifier/src/webhooks/bounds';
-import { DeliverWebhook } from '../../../apps/notifier/src/webhooks/deliver-webhook';
-import { FailingPlaces } from '../../../apps/notifier/src/webhooks/failing-places';
+import {
+  DeliverWebhook,
+  leaseMs as deliveryLeaseMs,
+} from '../../../apps/notifier/src/webhooks/deliver-webhook';
 import { AnnounceCurrentInstance } from '../../../apps/certs-v2/src/announcements/announce-current-instance.use-case';
 import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announcements/announce-current-certificate.use-case';
 import { withStrike } from '../faults/struck-database';
@@ -170,13 +173,12 @@ function workerJobs({ worker }: Processes, { authority, records }: Outside): Job
 function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outside: Outside): JobHandlers {
   const announceOrder = orders.get(AnnounceCurrentCertificate);
   const announceInstance = certs.get(AnnounceCurrentInstance);
+  const deliveries = notifier.get(LeasedDeliveries);
   const deliver = new DeliverWebhook({
-    deliveries: notifier.get(LeasedDeliveries),
+    deliveries,
     sealing: notifierConfig.SEALING_KEYS,
     post: async (request) => await outside.receivers.post(request),
     events: { tried: () => undefined, leaseLost: () => undefined, stumbled: () => undefined },
-    bounds: deliveryBounds,
-    failingPlaces: new FailingPlaces(notifierConfig.DELIVERY_CONCURRENCY / 2),
     stopping: new AbortController().signal,
     random: () => 0.5,
   });
@@ -200,9 +202,28 @@ function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outsi
     'current-instance-changed': async ({ planId }: { planId: string }) => {
       await announceInstance.run(planId);
     },
-    'deliver-webhook': async ({ deliveryId }: { deliveryId: string }) => await deliver.run(deliveryId),
+    'deliver-webhook': async ({ deliveryId }: { deliveryId: string }) =>
+      await deliverAll(deliveryId, deliveries, deliver),
     'send-mail': async ({ mailId }: { mailId: string }) => await mail.run(mailId),
   };
+}
+
+/** All that is due at the endpoint of a delivery, as the dispatcher of the notifier does whose time does not stand still. */
+async function deliverAll(
+  deliveryId: string,
+  deliveries: LeasedDeliveries,
+  deliver: DeliverWebhook,
+): Promise<void> {
+  const requests = (await deliveries.waitingAt([deliveryId])).map(({ endpointId }) => ({
+    endpointId,
+    max: 16,
+  }));
+  if (requests.length === 0) return;
+  for (;;) {
+    const { leased } = await deliveries.lease(requests, deliveryLeaseMs, deliveryBounds);
+    if (leased.length === 0) return;
+    await Promise.all(leased.map(async (each) => await deliver.run(each)));
+  }
 }
 
 function workerRounds(
@@ -226,6 +247,14 @@ function workerRounds(
   };
 }
 
+/** One delivery per endpoint and account is enough: what is due beside it goes with it. */
+const dueStatement = `
+  SELECT DISTINCT ON (endpoint_id) id, lease_token AS "leaseToken",
+    extract(epoch FROM clock_timestamp() - due_at)::float8 AS "overdueS" FROM webhook_delivery
+  WHERE state = 'pending' AND due_at <= clock_timestamp()
+    AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+  ORDER BY endpoint_id, due_at LIMIT $1`;
+
 /** Deliveries and mails that one round nudges. */
 const batch = 200;
 
@@ -233,9 +262,10 @@ function otherRounds(
   { orders, certs, notifier }: Processes,
   jobs: JobRunner,
 ): Readonly<Record<string, Round>> {
-  const deliveries = notifier.get(LeasedDeliveries);
+  const database = notifier.get(DataSource);
   const mails = notifier.get(LeasedMails);
-  const dueDeliveries = async () => await deliveries.due(batch, deliveryBounds);
+  const dueDeliveries = async () =>
+    await database.query<(DueRow & { readonly id: string })[]>(dueStatement, [batch]);
   const dueMails = async () => await mails.due(batch);
   const announce = (round: AnnouncementRound) => async () => await round.run(() => undefined);
   return {

@@ -1,5 +1,12 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import { EmailApprovals, Issuances, MailSubjects, type NewMail, Outbox } from '@certwright/persistence';
+import {
+  EmailApprovals,
+  Issuances,
+  type LeasedMails,
+  MailSubjects,
+  type NewMail,
+  Outbox,
+} from '@certwright/persistence';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
 import { SendMail } from './send-mail';
@@ -37,9 +44,12 @@ beforeEach(async () => {
   await notifier.database.query('TRUNCATE mail, order_v3');
 });
 
-const sender = (from = { name: 'Certwright', address: 'no-reply@certwright.example' }) =>
+const sender = (
+  from = { name: 'Certwright', address: 'no-reply@certwright.example' },
+  mails: Pick<LeasedMails, 'lease' | 'finish'> = notifier.leasedMails,
+) =>
   new SendMail({
-    mails: notifier.leasedMails,
+    mails,
     smtp,
     subjects: new MailSubjects(notifier.database),
     approvals,
@@ -303,6 +313,22 @@ describe('sending', () => {
     await sender().run(id);
     expect(server.received).toEqual([]);
     expect(await stateOf(id)).toMatchObject({ state: 'failed' });
+  });
+
+  it('is recorded when the database is back, and not sent again, when it was unreachable in that moment', async () => {
+    const { leasedMails } = notifier;
+    let outages = 2;
+    const mails: Pick<LeasedMails, 'lease' | 'finish'> = {
+      lease: async (...request) => await leasedMails.lease(...request),
+      finish: async (...end) => {
+        if (outages-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+        return await leasedMails.finish(...end);
+      },
+    };
+    const id = await notice();
+    await sender(undefined, mails).run(id);
+    expect(await stateOf(id)).toMatchObject({ state: 'sent' });
+    expect(server.received).toHaveLength(1);
   });
 
   it('is given up after four days', async () => {

@@ -1,4 +1,5 @@
 import type { LeasedMail, LeasedMails } from '@certwright/persistence';
+import { repeatDuringOutage } from '@certwright/service';
 import { compose, type ComposePorts } from './compose';
 import { isMailAddress, type Sender } from './mail-address';
 import type { MailEvents } from './mail-events';
@@ -8,6 +9,9 @@ import { sendWithinMs } from './smtp.client';
 
 /** Longer than the longest try, so that a lease is lost by accident only. */
 const leaseMs = sendWithinMs + 20_000;
+
+/** Within the lease. */
+const recordWithinMs = 15_000;
 
 export interface SendMailPorts extends ComposePorts {
   readonly mails: Pick<LeasedMails, 'lease' | 'finish'>;
@@ -48,10 +52,11 @@ export class SendMail {
     const { mails, events, random } = this.ports;
     const problem = 'problem' in outcome ? outcome.problem : null;
     const dueAt = outcome.kind === 'failed' ? nextMailTry(mail.attempts + 1, mail.now, random()) : null;
-    const held =
-      dueAt !== null
-        ? await mails.finish(mail.lease, { state: 'pending', dueAt })
-        : await mails.finish(mail.lease, { state: stateOf[outcome.kind] });
+    const end = dueAt === null ? { state: stateOf[outcome.kind] } : ({ state: 'pending', dueAt } as const);
+    // The mail is sent: an outage of the database in this moment is waited out, so that it is not sent again.
+    const held = await repeatDuringOutage(async () => await mails.finish(mail.lease, end), {
+      forMs: recordWithinMs,
+    });
     if (!held) return events.leaseLost(mail);
     events.ended(mail, dueAt !== null ? 'retried' : stateOf[outcome.kind], problem);
   }

@@ -30,6 +30,8 @@ beforeEach(async () => {
 });
 
 interface Surroundings {
+  /** Recordings that fail, since the database is unreachable. */
+  readonly outages?: number;
   readonly allowedNetworks?: readonly string[];
   readonly resolvers?: readonly ResolverAddress[];
   readonly stopping?: AbortSignal;
@@ -39,10 +41,20 @@ function deliverer({
   allowedNetworks = ['127.0.0.0/8'],
   resolvers = [],
   stopping = new AbortController().signal,
+  outages = 0,
 }: Surroundings = {}) {
   const post = postThrough(new AddressGuard({ allowedNetworks, resolvers }));
+  const { leasedDeliveries } = notifier;
+  let left = outages;
   const deliver = new DeliverWebhook({
-    deliveries: notifier.leasedDeliveries,
+    deliveries: {
+      recordDelivered: async (delivered) => {
+        if (left-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+        return await leasedDeliveries.recordDelivered(delivered);
+      },
+      recordAttempt: async (...attempt) => await leasedDeliveries.recordAttempt(...attempt),
+      postpone: async (...lease) => await leasedDeliveries.postpone(...lease),
+    },
     sealing: notifier.sealing,
     post: async (request) => await post({ ...request, timeoutMs }),
     events: {
@@ -260,6 +272,15 @@ describe('a delivery', () => {
     expect(await running).toEqual([null]);
     expect(await look()).toMatchObject({ state: 'pending', attempts: [] });
     expect(await notifier.leasedDeliveries.waitingAt([id])).toHaveLength(1);
+    expect(stumbled).toEqual([]);
+  });
+
+  it('that the endpoint took is recorded when the database is back, and not sent again', async () => {
+    const sink = await sinkThat(Sink.answering((_, response) => response.end()));
+    const { id, look } = await delivery(sink.url);
+    await deliverer({ outages: 2 }).run(id);
+    expect(await look()).toMatchObject({ state: 'delivered' });
+    expect(sink.received).toHaveLength(1);
     expect(stumbled).toEqual([]);
   });
 

@@ -8,6 +8,7 @@ import type {
   WebhookAttempt,
 } from '@certwright/persistence';
 import type { SealingKeys } from '@certwright/sealing';
+import { repeatDuringOutage } from '@certwright/service';
 import { type Answer, type Judged, judgeAnswer } from './answer';
 import { Batches } from './batches';
 import type { Tried } from './endpoint-pace';
@@ -85,7 +86,9 @@ export class DeliverWebhook {
     const durationMs = Math.round(performance.now() - startedMs);
     const { outcome, problem, status } = answered;
     const attempt = { startedAt: leased.now, durationMs, status, problem };
-    const followed = await this.record(leased, attempt, outcome);
+    // The endpoint has it: an outage of the database in this moment is waited out, so that it is not sent again.
+    const record = async () => await this.record(leased, attempt, outcome);
+    const followed = await repeatDuringOutage(record, { forMs: answerWithinMs, signal: this.ports.stopping });
     if (followed === null) {
       events.leaseLost(leased);
       return null;

@@ -30,15 +30,20 @@ export function releaseAfterOutage(
   );
 }
 
-/** Repeats `work` while the database cannot be reached. @throws what `work` throws last */
-async function repeatDuringOutage(
-  work: () => Promise<unknown>,
+/**
+ * Repeats `work` while the database cannot be reached: for what must be stored although it happened already. `work` may have
+ * been committed when it failed.
+ *
+ * @throws what `work` throws last
+ */
+export async function repeatDuringOutage<T>(
+  work: () => Promise<T>,
   { forMs, signal, everyMs = 250 }: ReleaseOptions,
-): Promise<void> {
+): Promise<T> {
   const endsAtMs = performance.now() + forMs;
   for (;;) {
     try {
-      return void (await work());
+      return await work();
     } catch (error) {
       const isOver = performance.now() >= endsAtMs || signal?.aborted === true;
       if (isOver || !isDatabaseUnreachable(error)) throw error;
