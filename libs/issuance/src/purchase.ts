@@ -89,7 +89,12 @@ export function runningTerm(paid: Paid | null, product: string, now: Date): Paid
 }
 
 /** A term is renewed in its last 30 days, a short one in its last third. */
-const renewal = { mostDays: 30, share: 3 };
+const renewal = { maxDays: 30, share: 1 / 3 };
+
+/** How long before its end a term is renewed, or a certificate that stands for one. */
+export function renewalLeadMs(lastingMs: number): number {
+  return Math.min(renewal.maxDays * dayMs, lastingMs * renewal.share);
+}
 
 /** Whether this kind buys a term although one is running. */
 export function buysTerm(
@@ -100,7 +105,7 @@ export function buysTerm(
 ): boolean {
   if (kind !== 'renewal' || termDays === null) return kind === 'term';
   const leftMs = running.through.getTime() - now.getTime();
-  return leftMs <= Math.min(renewal.mostDays * dayMs, (termDays * dayMs) / renewal.share);
+  return leftMs <= renewalLeadMs(termDays * dayMs);
 }
 
 export function covers(paid: BillableNames, { names, wildcards }: BillableNames): boolean {

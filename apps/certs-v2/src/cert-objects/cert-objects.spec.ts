@@ -85,7 +85,7 @@ describe('POST /certs/{CN}', () => {
       pubkey_hash: pubkeyHash(keys),
       current_download: expect.stringMatching(/^http:\/\/127\.0\.0\.1:4310\/download\/[\w-]{27}$/),
       billed_through: null,
-      subscription_ending: false,
+      subscription_ending: true,
     });
     expect(await shown('www.example.com')).toEqual(json);
   });
@@ -112,7 +112,6 @@ describe('POST /certs/{CN}', () => {
     expect(json).toMatchObject({
       auto_renew: false,
       muted: true,
-      subscription_ending: true,
       tags: ['b', 'a'],
       approval_method: 'email',
       approver_email: 'webmaster@example.org',
@@ -319,7 +318,7 @@ describe('GET /certs/{CN}', () => {
       pubkey_hash: null,
       current_download: null,
       billed_through: null,
-      subscription_ending: false,
+      subscription_ending: true,
     };
     expect(await shown('*.example.com')).toEqual(expected);
     expect(await shown('*.EXAMPLE.com', '?expand=current.crt&expand=pending&expand=csr')).toEqual({

@@ -54,7 +54,9 @@ export const schemas: Readonly<Record<string, Schema>> = {
       current: { anyOf: [ref('Instance'), { type: 'null' }], description: 'Expandable.' },
       pending: { anyOf: [ref('Instance'), { type: 'null' }], description: 'Expandable.' },
       billed_through: seconds('End of the term that was bought.'),
-      subscription_ending: flag('Nothing will be bought by itself when the term ends.'),
+      subscription_ending: flag(
+        'True when no term is running, or a reissue cannot outlast the active instance: buy to renew. False: reissue.',
+      ),
     },
     ['exists', 'cn', 'wildcard', 'dn', 'auto_renew', 'muted', 'approval_method', 'type', 'sans', 'tags'],
   ),
@@ -114,8 +116,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
   ),
   RevokeResult: object(
     {
-      status: { type: 'string', enum: ['pending', 'revoked'] },
-      num_revoked: integer('Instances that are revoked and have not expired, whenever that was said.'),
+      status: {
+        type: 'string',
+        enum: ['pending', 'revoked'],
+        description: 'pending until the CA has confirmed every revocation, those of earlier calls included.',
+      },
+      num_revoked: integer('Instances that this call revoked.'),
       num_active: integer('Instances that are active, imported ones included.'),
       num_imported: integer('Instances that were left, since they were imported.'),
     },
