@@ -27,6 +27,8 @@ describe('an account', () => {
       name: 'A tenant',
       contact_email: null,
       ...nothing,
+      mail_when_issued: true,
+      mail_when_revoked: true,
       balance_cents: 0,
       credit_limit_cents: 0,
       currency: 'USD',
@@ -68,6 +70,24 @@ describe('an account', () => {
       organization: 'Other',
     });
     expect((await tenant.get(path)).json).toEqual(second.json);
+  });
+
+  it('turns its mails off and on, each by itself', async () => {
+    const settings = async () => {
+      const { mail_when_issued, mail_when_revoked } = (await tenant.get(path)).json;
+      return [mail_when_issued, mail_when_revoked];
+    };
+    expect((await tenant.postForm(path, { mail_when_issued: '0' })).json.mail_when_issued).toBe(false);
+    expect(await settings()).toEqual([false, true]);
+    await tenant.post(path, { mail_when_issued: true, mail_when_revoked: false, locality: 'London' });
+    expect(await settings()).toEqual([true, false]);
+    await tenant.post(path, { mail_when_revoked: null });
+    expect(await settings()).toEqual([true, false]);
+    expect(refusalOf(await tenant.post(path, { mail_when_issued: 'often' }))).toEqual([
+      400,
+      'bad_param',
+      'mail_when_issued',
+    ]);
   });
 
   it('stands in the dn of its objects', async () => {

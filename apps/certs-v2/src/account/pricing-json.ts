@@ -14,7 +14,7 @@ export interface Pricing {
   readonly payment: PaymentMethod;
 }
 
-export function pricingJson({ type, product, dnsNames, quote, payment }: Pricing): object {
+export function pricingJson({ type, product, dnsNames, quote, payment }: Pricing) {
   const { cents, currency, termDays } = quote;
   const [duration, unit] = durationOf(termDays ?? product.lifetimeDays);
   return {
@@ -35,7 +35,7 @@ function durationOf(days: number): readonly [number, 'year' | 'day'] {
   return days % daysOfYear === 0 ? [days / daysOfYear, 'year'] : [days, 'day'];
 }
 
-export function descriptionOf(type: CertType, dnsNames: readonly string[]): string {
+function descriptionOf(type: CertType, dnsNames: readonly string[]): string {
   const { length: count } = dnsNames;
   return `${type.toUpperCase()} certificate, ${count} ${count === 1 ? 'name' : 'names'}`;
 }

@@ -5,6 +5,7 @@ import { Acme1795392000000 } from './1795392000000-acme';
 import { Purchases1795478400000 } from './1795478400000-purchases';
 import { SearchPlans1795651200000 } from './1795651200000-search-plans';
 import { LogSubmissions1795651300000 } from './1795651300000-log-submissions';
+import { CertificateMails1796169600000 } from './1796169600000-certificate-mails';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -15,4 +16,5 @@ export const coreMigrations = [
   Purchases1795478400000,
   SearchPlans1795651200000,
   LogSubmissions1795651300000,
+  CertificateMails1796169600000,
 ];
