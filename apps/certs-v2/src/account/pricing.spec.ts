@@ -162,7 +162,7 @@ describe('a product, as clients up to version 1.7 ask for it', () => {
     expect(status).toBe(200);
     expect(json).toEqual({
       cn: 'www.example.com',
-      default_sans: ['example.com'],
+      default_sans: ['www.example.com', 'example.com'],
       description: 'DV certificate, 2 names',
       years: 1,
       price: { currency: 'USD', base_price: 1_595, discount: 0, amount_due: 1_595 },

@@ -46,7 +46,8 @@ export class RetrieveProduct {
     const methods = Object.entries({ email, dns, http }).filter(([, { available }]) => available);
     return {
       cn,
-      default_sans: [defaultSanOf(cn)],
+      // With the common name: clients tell by them which names of a certificate need no SAN object.
+      default_sans: [cn, defaultSanOf(cn)],
       description: pricing.description,
       ...(duration_unit === 'year' ? { years: duration } : {}),
       price: {

@@ -152,7 +152,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   }),
   ProductOffer: object({
     cn: text('Common name.'),
-    default_sans: listOf({ type: 'string' }, 'Names that default SANs add.'),
+    default_sans: listOf({ type: 'string' }, 'The common name, and the name that default SANs add.'),
     description: text('What is sold.'),
     years: integer('How long, where it is whole years.'),
     price: object({
