@@ -1,8 +1,10 @@
+import { get } from 'node:http';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
 import { certificateRequest, keyPair, pubkeyHash } from '../testing/certificate-request';
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
+import { basic } from '../testing/tenant';
 
 const keys = keyPair('p256');
 const csrFor = (cn: string) => certificateRequest(keys, { CN: cn });
@@ -425,6 +427,26 @@ describe('GET /certs', () => {
     expect(rest.json.data.map(({ cn }: { cn: string }) => cn)).toEqual(names.slice(701));
     expect((await tenant.get('/api/v2/certs?limit=1000')).json.data).toHaveLength(1_000);
     expect((await tenant.get('/api/v2/certs?tag=x')).json.data).toHaveLength(1);
+  });
+
+  it('breaks the connection off when a part cannot be made, so that no shorter list is taken for the whole', async () => {
+    await create('a.example.com');
+    await multiply(300, 1);
+    await api.database.query(
+      `UPDATE cert_object_v2 SET sans = '[1]' WHERE account_id = $1
+         AND cn = (SELECT max(cn) FROM cert_object_v2 WHERE account_id = $1)`,
+      [tenant.accountId],
+    );
+    const { hostname, port } = new URL(api.url);
+    const headers = { authorization: basic(tenant.apiKey, '') };
+    const complete = await new Promise((resolve, reject) => {
+      get({ hostname, port, path: '/api/v2/certs', headers }, (response) => {
+        response.on('error', () => undefined);
+        response.on('close', () => resolve(response.complete)).resume();
+      }).on('error', reject);
+    });
+    expect(complete).toBe(false);
+    expect((await tenant.get('/api/v2/certs?limit=10')).json.data).toHaveLength(10);
   });
 
   it('ends a page before it has too many names, and leaves nothing out where no limit is sent', async () => {
