@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { AccountEntity } from '@certwright/persistence';
-import { Command } from 'commander';
+import { AccountEntity, Accounts } from '@certwright/persistence';
+import { Command, Option } from 'commander';
 import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';
 
@@ -27,6 +27,30 @@ export function accountCommands(withDatabase: WithDatabase): Command {
         }
       });
     });
+  const onOrOff = (flags: string, description: string) =>
+    new Option(flags, description).choices(['on', 'off']);
+  account
+    .command('mail <account>')
+    .description('turn mails about certificates of the certificate API (v2) on or off; prints the settings')
+    .addOption(onOrOff('--when-issued <on|off>', 'for each instance that is issued'))
+    .addOption(onOrOff('--when-revoked <on|off>', 'when a revocation is complete'))
+    .action(
+      async (id: string, { whenIssued, whenRevoked }: { whenIssued?: string; whenRevoked?: string }) => {
+        await withDatabase(async (database) => {
+          const accounts = new Accounts(database);
+          const existing = await existingAccount(database, id);
+          if (whenIssued !== undefined || whenRevoked !== undefined) {
+            await accounts.changeMailSettings(existing, {
+              ...(whenIssued === undefined ? {} : { mailWhenIssued: whenIssued === 'on' }),
+              ...(whenRevoked === undefined ? {} : { mailWhenRevoked: whenRevoked === 'on' }),
+            });
+          }
+          const { mailWhenIssued, mailWhenRevoked } = await accounts.get(existing);
+          const shown = (isOn: boolean) => (isOn ? 'on' : 'off');
+          console.log(`when issued: ${shown(mailWhenIssued)}\twhen revoked: ${shown(mailWhenRevoked)}`);
+        });
+      },
+    );
   for (const [verb, disabledAt] of [
     ['disable', () => new Date()],
     ['enable', () => null],

@@ -88,8 +88,10 @@ export const certsSettings = defineSettings({
   DV_PRODUCT: string({ meaning: 'Product that the type dv stands for', default: 'paid_ca' }),
   EV_PRODUCT: string({ meaning: 'Product that the type ev stands for', default: 'paid_ev_ca' }),
   LATEST_CLIENT_VERSION: string({
-    meaning: 'Version of the command-line client that is told to those who ask for the newest',
-    default: '1.2.1',
+    meaning:
+      'Newest version of the command-line client, offered to clients that ask for it; never to newer ones. Without it no version is offered',
+    pattern: /^\d{1,6}(\.\d{1,6}){0,3}$/,
+    default: null,
   }),
   SEALING_KEYS: sealingKeys({
     meaning:

@@ -130,7 +130,7 @@ function confirm(finding: RecordFinding | null, now: Date): RecordStep {
   if (finding.seen === 'everywhere') return stand(now);
   if (finding.other !== null) {
     // Who changed it meant to: two systems that replace each other's record would never end.
-    const problem = `${finding.problem} It stood there and was replaced by something else; it is added again when the order is posted once more, or at the next renewal.`;
+    const problem = `${finding.problem} It stood there and was replaced by something else; it is added again when the approval is requested again, or at the next renewal.`;
     return save({ state: 'wanted', addedAt: null, stoppedAt: now, problem, dueAt: null });
   }
   // Servers that are silent say nothing about the record.

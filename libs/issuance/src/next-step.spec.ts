@@ -120,6 +120,19 @@ describe('nextStep', () => {
     expect(nextStep(submitted, { ...facts, certificateFaults: [] }, now).kind).toBe('attach');
   });
 
+  it('words its errors for every API: an order is one of the things that certificates are issued for', () => {
+    const waiting = { ...open, approvals: [pending], openedAt: new Date('2026-10-01T00:00:00Z') };
+    const steps = [
+      nextStep(waiting, facts, now),
+      nextStep(open, { ...facts, keyBlocked: true }, now),
+      nextStep(open, { ...facts, productAvailable: false }, now),
+      nextStep({ ...open, expiresBy: now }, facts, now),
+    ];
+    for (const step of steps) {
+      expect(step).toMatchObject({ error: { message: expect.not.stringMatching(/\border\b/) as string } });
+    }
+  });
+
   it('submits once everything is approved', () => {
     expect(nextStep(open, facts, now).kind).toBe('submit-to-ca');
   });

@@ -52,8 +52,7 @@ const keyCompromised: Step = {
   final: true,
   error: {
     code: 'key_compromised',
-    message:
-      'The key of the CSR is known to be compromised. Make a new key, and modify the order with a CSR for it.',
+    message: 'The key of the CSR is known to be compromised. Generate a new key and send a CSR for it.',
   },
 };
 
@@ -76,7 +75,7 @@ const unavailable: Step = {
   final: false,
   error: {
     code: 'product_unavailable',
-    message: 'The product is not available at present; the order waits for it.',
+    message: 'The product is not available at present; the certificate is issued as soon as it is.',
   },
 };
 
@@ -91,7 +90,7 @@ function approve(
       ? { kind: 'publish-approvals', dnsNames: unpublished }
       : { kind: 'check-approvals', dnsNames: pending };
   }
-  const message = `Not approved within 30 days: ${pending.join(', ')}. Set up the approval and modify the order to try again.`;
+  const message = `Not approved within 30 days: ${pending.join(', ')}. Set up the approval, then request the certificate again.`;
   return { kind: 'cancel', error: { code: 'approval_timeout', message } };
 }
 

@@ -40,13 +40,13 @@ describe('a term', () => {
       paid: { through: days(365), product: 'paid_ca', names: 2, wildcards: 1 },
       lines: [
         {
-          description: 'paid_ca, name, 2026-11-20 to 2027-11-20',
+          description: 'paid_ca for a.example.com, name, 2026-11-20 to 2027-11-20',
           quantity: 2,
           unitCents: 1_000,
           cents: 2_000,
         },
         {
-          description: 'paid_ca, wildcard name, 2026-11-20 to 2027-11-20',
+          description: 'paid_ca for a.example.com, wildcard name, 2026-11-20 to 2027-11-20',
           quantity: 1,
           unitCents: 9_999,
           cents: 9_999,
@@ -76,13 +76,13 @@ describe('a term', () => {
     const { purchase } = bought('term', names(5), paidFor({ names: 1, through: days(730) }));
     expect(purchase?.lines).toEqual([
       {
-        description: 'paid_ca, added name, 2026-11-20 to 2028-11-19',
+        description: 'paid_ca for n0.example.com, added name, 2026-11-20 to 2028-11-19',
         quantity: 4,
         unitCents: 2_000,
         cents: 8_000,
       },
       {
-        description: 'paid_ca, name, 2028-11-19 to 2029-11-19',
+        description: 'paid_ca for n0.example.com, name, 2028-11-19 to 2029-11-19',
         quantity: 5,
         unitCents: 1_000,
         cents: 5_000,

@@ -89,7 +89,12 @@ export function runningTerm(paid: Paid | null, product: string, now: Date): Paid
 }
 
 /** A term is renewed in its last 30 days, a short one in its last third. */
-const renewal = { mostDays: 30, share: 3 };
+const renewal = { maxDays: 30, share: 1 / 3 };
+
+/** How long before its end a term is renewed, or a certificate that stands for one. */
+export function renewalLeadMs(lastingMs: number): number {
+  return Math.min(renewal.maxDays * dayMs, lastingMs * renewal.share);
+}
 
 /** Whether this kind buys a term although one is running. */
 export function buysTerm(
@@ -100,7 +105,7 @@ export function buysTerm(
 ): boolean {
   if (kind !== 'renewal' || termDays === null) return kind === 'term';
   const leftMs = running.through.getTime() - now.getTime();
-  return leftMs <= Math.min(renewal.mostDays * dayMs, (termDays * dayMs) / renewal.share);
+  return leftMs <= renewalLeadMs(termDays * dayMs);
 }
 
 export function covers(paid: BillableNames, { names, wildcards }: BillableNames): boolean {
@@ -117,10 +122,10 @@ function term(request: PurchaseRequest, termDays: number, running: Paid | null):
   const from = running?.through ?? now;
   const through = afterDays(from, termDays);
   const before =
-    running === null ? [] : linesOf(product, missing(wanted, running), rest(running, termDays, now));
+    running === null ? [] : linesOf(request, missing(wanted, running), rest(running, termDays, now));
   const lines = [
     ...before,
-    ...linesOf(product, wanted, { from, through, days: termDays, termDays, added: '' }),
+    ...linesOf(request, wanted, { from, through, days: termDays, termDays, added: '' }),
   ];
   return {
     kind: 'term',
@@ -140,7 +145,7 @@ function addedNames(request: PurchaseRequest, termDays: number, running: Paid): 
     names: running.names + added.names,
     wildcards: running.wildcards + added.wildcards,
   };
-  const lines = linesOf(product, added, rest(running, termDays, now));
+  const lines = linesOf(request, added, rest(running, termDays, now));
   return { kind: 'added_names', ...added, paid, ...sum(product, lines) };
 }
 
@@ -167,22 +172,27 @@ function rest({ through }: Paid, termDays: number, now: Date): Span {
   return { from: now, through, days, termDays, added: 'added ' };
 }
 
-function linesOf(product: SoldProduct, { names, wildcards }: BillableNames, span: Span): PurchaseLine[] {
+/** Each line says what it is for: the product, and the first name of the certificate. */
+function linesOf(
+  { product, dnsNames: [firstName = ''] }: PurchaseRequest,
+  { names, wildcards }: BillableNames,
+  span: Span,
+): PurchaseLine[] {
+  const what = `${product.name} for ${firstName}`;
   return [
-    lineOf(product, 'name', names, product.priceCents, span),
-    lineOf(product, 'wildcard name', wildcards, product.wildcardPriceCents, span),
+    lineOf(`${what}, ${span.added}name`, names, product.priceCents, span),
+    lineOf(`${what}, ${span.added}wildcard name`, wildcards, product.wildcardPriceCents, span),
   ].filter(({ quantity }) => quantity > 0);
 }
 
 function lineOf(
-  { name }: SoldProduct,
   what: string,
   quantity: number,
   priceCents: number,
-  { from, through, days, termDays, added }: Span,
+  { from, through, days, termDays }: Span,
 ): PurchaseLine {
   const unitCents = proRata(priceCents, days, termDays);
-  const description = `${name}, ${added}${what}, ${dateOf(from)} to ${dateOf(through)}`;
+  const description = `${what}, ${dateOf(from)} to ${dateOf(through)}`;
   return { description, quantity, unitCents, cents: quantity * unitCents };
 }
 

@@ -11,7 +11,7 @@ const present: PresentTerms = {
   id: '2',
   product: 'paid_ca',
   dnsNames: ['a.org', 'c.org'],
-  isSold: true,
+  termDays: 365,
   isAvailable: true,
 };
 
@@ -24,7 +24,7 @@ describe('a replacement without charge', () => {
     ['there are more names', { dnsNames: ['a.org', 'b.org', 'c.org'] }],
     ['there is a wildcard', { dnsNames: ['*.a.org'] }],
     ['the product is another one', { product: 'paid_ev_ca' }],
-    ['nothing is sold by time', { product: 'free_ca', isSold: false }],
+    ['nothing is sold by time', { product: 'free_ca', termDays: null }],
   ])('is of the certificate’s own where the present terms are not paid: %s', (_, change) => {
     const changed = { ...present, ...change };
     expect(coveredReplacement({ present: changed, own, paid }, now)).toEqual({
@@ -90,6 +90,6 @@ describe('what takes the place of a revoked certificate', () => {
   });
 
   it('has no end where nothing is sold by time, whatever was paid for another product', () => {
-    expect(replace({ product: 'free_ca', isSold: false })).toEqual({ termsId: '2', expiresBy: null });
+    expect(replace({ product: 'free_ca', termDays: null })).toEqual({ termsId: '2', expiresBy: null });
   });
 });

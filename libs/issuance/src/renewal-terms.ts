@@ -7,8 +7,8 @@ import type { Terms } from './terms';
 export type OfferedTerms = Pick<Terms, 'id' | 'product' | 'dnsNames'>;
 
 export interface PresentTerms extends OfferedTerms {
-  /** The product is sold by time. */
-  readonly isSold: boolean;
+  /** Days that one purchase of the product covers; null: it is not sold by time. */
+  readonly termDays: number | null;
   readonly isAvailable: boolean;
 }
 
@@ -52,7 +52,7 @@ export function replacementOfRevoked(
   now: Date,
 ): CoveredReplacement | null {
   const { present, own } = terms;
-  if (!present.isSold) return { termsId: present.id, expiresBy: null };
+  if (present.termDays === null) return { termsId: present.id, expiresBy: null };
   return coveredReplacement(terms, now) ?? (own === null ? null : { termsId: own.id, expiresBy: notAfter });
 }
 

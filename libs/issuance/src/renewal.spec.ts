@@ -52,13 +52,22 @@ describe('renewalJitter', () => {
 });
 
 describe('purchaseTime', () => {
-  const leftAt = (lifetime: number, jitter: number) =>
-    (lasting(lifetime).notAfter.getTime() - purchaseTime(lasting(lifetime), jitter).getTime()) / dayMs;
+  const leftAt = (lifetime: number, jitter: number, termDays: number | null = null) =>
+    (lasting(lifetime).notAfter.getTime() - purchaseTime(lasting(lifetime), termDays, jitter).getTime()) / dayMs;
 
   it('is 30 days before the end, or a third of a shorter lifetime', () => {
     expect(leftAt(365, 0)).toBeCloseTo(30, 6);
     expect(leftAt(90, 0)).toBeCloseTo(30, 6);
     expect(leftAt(45, 0)).toBeCloseTo(15, 6);
+  });
+
+  it.each([
+    [365, 365, 30],
+    [20, 365, 30],
+    [20, 60, 20],
+    [47, 365, 30],
+  ])('of a certificate of %d days in a term of %d days is %d days before the end', (lifetime, term, left) => {
+    expect(leftAt(lifetime, 0, term)).toBeCloseTo(left, 6);
   });
 
   it('is put off by the jitter, by 3 % of that at most', () => {
@@ -77,28 +86,35 @@ describe('nextReplacement', () => {
   const own = { product: 'paid_ca' };
 
   it('is at a third of the lifetime where nothing is sold by time', () => {
-    expect(nextReplacement(current, { own: null, paid: null, isSold: false })).toEqual({
+    expect(nextReplacement(current, { own: null, paid: null, termDays: null })).toEqual({
       renewAt: renewalTime(current, 0),
       isPaid: false,
     });
   });
 
   it('is at a third of the lifetime and paid where the term goes on', () => {
-    expect(nextReplacement(current, { own, paid: paid(365), isSold: true })).toEqual({
+    expect(nextReplacement(current, { own, paid: paid(365), termDays: 365 })).toEqual({
       renewAt: renewalTime(current, 0),
       isPaid: true,
     });
   });
 
   it.each([
-    ['the certificate is the last of its term', paid(90)],
-    ['the certificate outlives its term', paid(60)],
-    ['nothing is paid', null],
-  ])('is at the time of purchase where %s', (_, standing) => {
-    expect(nextReplacement(current, { own, paid: standing, isSold: true })).toEqual({
-      renewAt: purchaseTime(current, 0),
+    ['the certificate is the last of its term', paid(90), 365],
+    ['the certificate outlives its term', paid(60), 365],
+    ['nothing is paid', null, null],
+    ['another product is paid', { ...paid(90), product: 'paid_ev_ca' }, null],
+  ])('is at the time of purchase where %s', (_, standing, ofTerm) => {
+    expect(nextReplacement(current, { own, paid: standing, termDays: 365 })).toEqual({
+      renewAt: purchaseTime(current, ofTerm, 0),
       isPaid: false,
     });
+  });
+
+  it('is no later for a certificate that was issued anew in the last days of its term', () => {
+    const reissued = { ...current, ...lasting(20) };
+    const { renewAt } = nextReplacement(reissued, { own, paid: paid(20), termDays: 365 });
+    expect(renewAt.getTime()).toBeLessThan(notBefore.getTime());
   });
 });
 
@@ -107,7 +123,7 @@ describe('renewalDecision', () => {
   const inMinutes = (minutes: number) => new Date(now.getTime() + minutes * 60_000);
   const inDays = (days: number) => inMinutes(days * 24 * 60);
   const current = { id: '1048576', ...lasting(90), windowEnd: null };
-  const present = { id: '1', product: 'free_ca', dnsNames: ['a.org'], isSold: false, isAvailable: true };
+  const present = { id: '1', product: 'free_ca', dnsNames: ['a.org'], termDays: null, isAvailable: true };
   const facts: RenewalFacts = {
     autoRenew: true,
     present,
@@ -162,7 +178,7 @@ describe('renewalDecision', () => {
   });
 
   describe('of a product that is sold by time', () => {
-    const sold = { ...present, product: 'paid_ca', isSold: true };
+    const sold = { ...present, product: 'paid_ca', termDays: 365 };
     const own = { id: '7', product: 'paid_ca', dnsNames: ['a.org'] };
     const paid: Paid = { through: inDays(200), product: 'paid_ca', names: 1, wildcards: 0 };
     /** The last certificate of its term, so many days before its end. */

@@ -1,5 +1,6 @@
 import type { Certificate } from './certificate';
 import type { Issuance } from './issuance';
+import { renewalLeadMs } from './purchase';
 import {
   type CoveredReplacement,
   coveredReplacement,
@@ -33,19 +34,27 @@ export function renewalTime({ notBefore, notAfter }: Validity, jitter: number): 
   return new Date(Math.floor(notAfter.getTime() - lifetimeMs * (share + jitterShare * jitter)));
 }
 
-/** The last certificate of a term is replaced once 30 days are left, a short one in its last third. */
-const purchaseLead = { mostMs: 30 * dayMs, share: 1 / 3 };
-
 /**
- * When the term of a certificate is renewed that is the last one of it. The jitter only puts it off: nobody pays earlier
+ * When the term of a certificate is renewed that is the last one of it. The length of the term decides: a certificate that
+ * is issued anew near the end of the term must not put off the renewal. The jitter only puts it off: nobody pays earlier
  * than announced, and 97 % of the time are left however it falls.
  *
+ * @param termDays of the term that the certificate belongs to; null: of none
  * @param jitter in [0, 1)
  */
-export function purchaseTime({ notBefore, notAfter }: Validity, jitter: number): Date {
-  const lifetimeMs = notAfter.getTime() - notBefore.getTime();
-  const leadMs = Math.min(purchaseLead.mostMs, lifetimeMs * purchaseLead.share);
+export function purchaseTime(
+  { notBefore, notAfter }: Validity,
+  termDays: number | null,
+  jitter: number,
+): Date {
+  const lastingMs = termDays === null ? notAfter.getTime() - notBefore.getTime() : termDays * dayMs;
+  const leadMs = renewalLeadMs(lastingMs);
   return new Date(Math.floor(notAfter.getTime() - leadMs * (1 - jitterShare * jitter)));
+}
+
+/** @returns null when nothing stands as paid for it */
+function termDaysOf({ own, paid }: TermOfCertificate, termDays: number | null): number | null {
+  return paid === null || (own !== null && own.product !== paid.product) ? null : termDays;
 }
 
 export interface NextReplacement {
@@ -57,12 +66,15 @@ export interface NextReplacement {
 /** When a certificate that has just become the current one is to be replaced. */
 export function nextReplacement(
   current: Validity & Pick<Certificate, 'id'>,
-  { own, paid, isSold }: TermOfCertificate & Pick<PresentTerms, 'isSold'>,
+  { own, paid, termDays }: TermOfCertificate & Pick<PresentTerms, 'termDays'>,
 ): NextReplacement {
   const jitter = renewalJitter(current.id);
   const isPaid = endsWithinTerm(current, { own, paid });
-  const inPurchase = isSold && !isPaid;
-  return { renewAt: inPurchase ? purchaseTime(current, jitter) : renewalTime(current, jitter), isPaid };
+  const renewAt =
+    termDays === null || isPaid
+      ? renewalTime(current, jitter)
+      : purchaseTime(current, termDaysOf({ own, paid }, termDays), jitter);
+  return { renewAt, isPaid };
 }
 
 /** Ids of certificates are random 48-bit integers: their last 20 bits are a jitter that a certificate keeps. */
@@ -163,8 +175,8 @@ function wayOf(
   const covered = coveredReplacement({ ...facts, present: facts.autoRenew ? present : null }, now);
   if (covered !== null && endsWithinTerm(current, facts)) return { kind: 'replace', ...covered, lookAgainAt };
   if (!facts.autoRenew) return { kind: 'unwanted' };
-  if (!present.isSold) return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
-  const purchaseAt = purchaseTime(current, renewalJitter(current.id));
+  if (present.termDays === null) return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
+  const purchaseAt = purchaseTime(current, termDaysOf(facts, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
     // Nobody pays for what nobody issues.
     if (!present.isAvailable) return { kind: 'wait', lookAgainAt: new Date(now.getTime() + look.mostMs) };

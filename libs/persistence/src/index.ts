@@ -1,7 +1,7 @@
 export { AccountUserEntity } from './accounts/account-user.entity';
 export { AccountEntity } from './accounts/account.entity';
 export { AccountUsers, type FoundUser } from './accounts/account-users';
-export { type Account, Accounts, type AccountSubject } from './accounts/accounts';
+export { type Account, Accounts, type AccountSubject, type MailSettings } from './accounts/accounts';
 export { ApiCredentials, type FreshApiKey } from './accounts/api-credentials';
 export { ApiKeyEntity } from './accounts/api-key.entity';
 export { ApiKeys, type FoundApiKey } from './accounts/api-keys';
@@ -82,8 +82,10 @@ export {
   type DisabledSubject,
   type ExpirationSubject,
   type InvoiceSubject,
+  type IssuedSubject,
   MailSubjects,
   type PlanSubject,
+  type RevokedSubject,
   type UnpaidSubject,
 } from './mail/mail-subjects';
 export { type MailKind, mailKinds } from './mail/mail.entity';

@@ -25,7 +25,7 @@ export async function certs(args) {
     const instance = await buy(api);
     const rows = [];
     for (const [what, at] of [
-      ['an answer without database', '/latest_client_version'],
+      ['an answer without database', '/config_templates'],
       ['an object', `/certs/${cn}`],
       ['an object with current, pending and CSR', `/certs/${cn}?expand=current&expand=pending&expand=csr`],
       ['an instance', `/certs/${cn}/instances/${instance}`],

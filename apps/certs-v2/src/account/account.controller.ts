@@ -6,6 +6,7 @@ import { jsonAnswer, sendAnswer } from '../wire/answer';
 import { type Arguments, Given } from '../wire/arguments';
 import { accountJson } from './account-json';
 import { RetrieveApiKey } from './retrieve-api-key.use-case';
+import { readMailSettings } from './mail-settings-request';
 import { readSubject } from './subject-request';
 
 @Controller('api/v2')
@@ -30,7 +31,9 @@ export class AccountController {
     @Given() given: Arguments,
     @Res() reply: FastifyReply,
   ) {
-    const account = await this.accounts.changeSubject(accountId, readSubject(given));
+    const [subject, mailSettings] = [readSubject(given), readMailSettings(given)];
+    if (mailSettings !== null) await this.accounts.changeMailSettings(accountId, mailSettings);
+    const account = await this.accounts.changeSubject(accountId, subject);
     sendAnswer(reply, jsonAnswer(accountJson(account, await this.balances.of(accountId))));
   }
 

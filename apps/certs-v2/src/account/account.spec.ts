@@ -27,6 +27,8 @@ describe('an account', () => {
       name: 'A tenant',
       contact_email: null,
       ...nothing,
+      mail_when_issued: true,
+      mail_when_revoked: true,
       balance_cents: 0,
       credit_limit_cents: 0,
       currency: 'USD',
@@ -68,6 +70,24 @@ describe('an account', () => {
       organization: 'Other',
     });
     expect((await tenant.get(path)).json).toEqual(second.json);
+  });
+
+  it('turns its mails off and on, each by itself', async () => {
+    const settings = async () => {
+      const { mail_when_issued, mail_when_revoked } = (await tenant.get(path)).json;
+      return [mail_when_issued, mail_when_revoked];
+    };
+    expect((await tenant.postForm(path, { mail_when_issued: '0' })).json.mail_when_issued).toBe(false);
+    expect(await settings()).toEqual([false, true]);
+    await tenant.post(path, { mail_when_issued: true, mail_when_revoked: false, locality: 'London' });
+    expect(await settings()).toEqual([true, false]);
+    await tenant.post(path, { mail_when_revoked: null });
+    expect(await settings()).toEqual([true, false]);
+    expect(refusalOf(await tenant.post(path, { mail_when_issued: 'often' }))).toEqual([
+      400,
+      'bad_param',
+      'mail_when_issued',
+    ]);
   });
 
   it('stands in the dn of its objects', async () => {
@@ -138,11 +158,42 @@ describe('an account', () => {
   });
 });
 
-it('the newest version of the client is told to anybody', async () => {
-  const { status, headers, json } = await api.call('GET', '/api/v2/latest_client_version');
-  expect([status, headers['content-type'], json]).toEqual([
-    200,
-    'application/json',
-    { latest_client_version: '9.9.9' },
-  ]);
+describe('the newest version of the client', () => {
+  const versionFor = async (of: RunningApi, agent?: string) => {
+    const headers: Record<string, string> = agent === undefined ? {} : { 'user-agent': agent };
+    const { status, json } = await of.call('GET', '/api/v2/latest_client_version', { headers });
+    return [status, json.latest_client_version ?? json.reason];
+  };
+
+  it('is returned to anybody', async () => {
+    const { status, headers, json } = await api.call('GET', '/api/v2/latest_client_version');
+    expect([status, headers['content-type'], json]).toEqual([
+      200,
+      'application/json',
+      { latest_client_version: '9.9.9' },
+    ]);
+  });
+
+  it.each([
+    ['SSLMate/1.10.0 curl', '9.9.9'],
+    ['SSLMate/9.9.10 ', '9.9.10'],
+    ['SSLMate/10.0.0 WWW-Curl/4.17', '10.0.0'],
+    ['SSLMate/9.9', '9.9.9'],
+    ['curl/99.0.0', '9.9.9'],
+    ['SSLMate/999999999999999999999.0', '9.9.9'],
+  ])('is never older than the one that asks: %s', async (agent, version) => {
+    expect(await versionFor(api, agent)).toEqual([200, version]);
+  });
+
+  it('is the one that asks where the operator names none, and unknown to other programs', async () => {
+    const plain = await RunningApi.start();
+    try {
+      expect(await versionFor(plain, 'SSLMate/1.10.0 curl')).toEqual([200, '1.10.0']);
+      expect(await versionFor(plain, 'SSLMate/1.4.0 ')).toEqual([200, '1.4.0']);
+      expect(await versionFor(plain)).toEqual([404, 'not_found']);
+      expect(await versionFor(plain, 'curl/8.5.0')).toEqual([404, 'not_found']);
+    } finally {
+      await plain.stop();
+    }
+  });
 });

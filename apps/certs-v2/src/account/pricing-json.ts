@@ -14,7 +14,7 @@ export interface Pricing {
   readonly payment: PaymentMethod;
 }
 
-export function pricingJson({ type, product, dnsNames, quote, payment }: Pricing): object {
+export function pricingJson({ type, product, dnsNames, quote, payment }: Pricing) {
   const { cents, currency, termDays } = quote;
   const [duration, unit] = durationOf(termDays ?? product.lifetimeDays);
   return {
@@ -23,7 +23,8 @@ export function pricingJson({ type, product, dnsNames, quote, payment }: Pricing
     duration_unit: unit,
     currency,
     price: cents,
-    description: `${type.toUpperCase()} certificate, ${counted(dnsNames.length, 'name')}, ${counted(duration, unit)}`,
+    // Without the duration: existing clients put it in front.
+    description: descriptionOf(type, dnsNames),
     payment: cents === 0 ? null : { method: payment },
   };
 }
@@ -34,4 +35,7 @@ function durationOf(days: number): readonly [number, 'year' | 'day'] {
   return days % daysOfYear === 0 ? [days / daysOfYear, 'year'] : [days, 'day'];
 }
 
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+function descriptionOf(type: CertType, dnsNames: readonly string[]): string {
+  const { length: count } = dnsNames;
+  return `${type.toUpperCase()} certificate, ${count} ${count === 1 ? 'name' : 'names'}`;
+}

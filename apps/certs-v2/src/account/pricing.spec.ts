@@ -45,7 +45,7 @@ describe('the price of a certificate', () => {
       duration_unit: 'year',
       currency: 'USD',
       price: expect.any(Number),
-      description: 'DV certificate, 2 names, 1 year',
+      description: 'DV certificate, 2 names',
       payment: { method: 'none' },
     });
   });
@@ -102,7 +102,7 @@ describe('the price of a certificate', () => {
       duration_unit: 'day',
       currency: 'EUR',
       price: 100,
-      description: 'EV certificate, 2 names, 30 days',
+      description: 'EV certificate, 2 names',
     });
   });
 
@@ -150,5 +150,44 @@ describe('the price of a certificate', () => {
     expect((await pricing('cn=example.com', await production.tenant('Search Certificates'))).status).toBe(
       403,
     );
+  });
+});
+
+describe('a product, as clients up to version 1.7 ask for it', () => {
+  const product = async (query: string, type = 'dv') => await tenant.get(`/api/v2/products/${type}?${query}`);
+
+  it('has its price, the names that are added, and how the name can be approved', async () => {
+    await balance(5_000);
+    const { status, json } = await product('cn=WWW.example.com');
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      cn: 'www.example.com',
+      default_sans: ['www.example.com', 'example.com'],
+      description: 'DV certificate, 2 names',
+      years: 1,
+      price: { currency: 'USD', base_price: 1_595, discount: 0, amount_due: 1_595 },
+      payment: { method: 'balance' },
+      approval_methods: ['email', 'dns', 'http'],
+      approver_emails: expect.arrayContaining(['admin@example.com']),
+    });
+  });
+
+  it.each([
+    ['sans=0', 1_595],
+    ['sans=2', 3 * 1_595],
+    ['sans=1&wildcard_sans=1', 2 * 1_595 + 14_995],
+    ['sans=', 1_595],
+  ])('costs as much as %s names more', async (query, amount) => {
+    expect((await product(`cn=example.com&${query}`)).json.price.amount_due).toBe(amount);
+  });
+
+  it.each([
+    ['cn=example.com&sans=x', 'bad_param', 'sans'],
+    ['cn=example.com&sans=1&sans=2', 'bad_param', 'sans'],
+    ['cn=example.com&wildcard_sans=1000', 'bad_param', 'wildcard_sans'],
+    ['cn=co.uk', 'bad_cn', 'cn'],
+    ['', 'missing_param', 'cn'],
+  ])('is refused for %s', async (query, reason, param) => {
+    expect(refusalOf(await product(query))).toEqual([400, reason, param]);
   });
 });

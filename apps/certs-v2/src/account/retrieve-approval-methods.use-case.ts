@@ -1,5 +1,5 @@
 import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } from '@certwright/dns-names';
-import { zoneFor } from '@certwright/issuance';
+import { type Product, zoneFor } from '@certwright/issuance';
 import { ApprovalRecords } from '@certwright/persistence';
 import { Injectable } from '@nestjs/common';
 import { ApprovalStatuses } from '../cert-objects/approval-statuses';
@@ -13,6 +13,12 @@ const longestName = 253;
 /** Whose plan uses a record does not matter here. */
 const noPlan = '0';
 
+export interface ApprovalWaysJson {
+  readonly email: { readonly available: boolean; readonly addresses: readonly string[] };
+  readonly dns: { readonly available: boolean; readonly integrated: boolean };
+  readonly http: { readonly available: boolean; readonly integrated: boolean };
+}
+
 /** How a name can be approved, and what would happen without a person. */
 @Injectable()
 export class RetrieveApprovalMethods {
@@ -24,10 +30,14 @@ export class RetrieveApprovalMethods {
   ) {}
 
   /** @throws Refusal `bad_type`, `missing_param`, `bad_cn`, `product_unavailable` */
-  async run(accountId: string, typeText: string, cnText: unknown): Promise<object> {
+  async run(accountId: string, typeText: string, cnText: unknown): Promise<ApprovalWaysJson> {
     const type = readType(typeText);
     const cn = readQueriedName(cnText);
-    const product = productOf(await this.products.byType(), type);
+    return await this.ways(accountId, cn, productOf(await this.products.byType(), type));
+  }
+
+  /** @param cn in normal form */
+  async ways(accountId: string, cn: string, product: Product): Promise<ApprovalWaysJson> {
     const byDns = approvalLabelOf(cn).length <= longestName;
     // Baseline Requirements 3.2.2.4.18 and .19: never a wildcard.
     const byHttp = product.httpApproval && !isWildcard(cn);

@@ -15,16 +15,14 @@ export function lowerCaseAddress(address: string): string {
 }
 
 /**
- * The address that goes with a method: one with `email`, and none with the others, where an empty text says as much as none.
+ * The address that a method uses: `email` needs one, and the others ignore it. Existing clients send the address that they
+ * have read along with the method that is to take its place.
  *
  * @param address in lower case; null: none was given
  * @throws Refusal `bad_approver_email` on the parameter
  */
 export function approverFor(method: ApprovalMethod, address: string | null, param: string): string | null {
-  const isGiven = address !== null && address !== '';
-  if (isGiven === (method === 'email')) return isGiven ? address : null;
-  const message = isGiven
-    ? `approver_email goes with the approval method email, not with ${method}; leave it out.`
-    : 'The approval method email needs an approver_email.';
-  throw new Refusal('bad_approver_email', message, { param });
+  if (method !== 'email') return null;
+  if (address !== null && address !== '') return address;
+  throw new Refusal('bad_approver_email', 'The approval method email needs an approver_email.', { param });
 }

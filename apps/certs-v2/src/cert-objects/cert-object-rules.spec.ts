@@ -152,13 +152,22 @@ describe('approver_email', () => {
     expect(created({ ...byEmail, approver_email, sans: [] }).approverEmail).toBe(approver_email);
   });
 
-  it('goes with email alone; an empty one says nothing elsewhere', () => {
-    expect(whyNot({ ...byDns, approver_email: 'admin@example.com' })).toEqual([
-      'bad_approver_email',
-      'approver_email',
-    ]);
-    expect(created({ ...byDns, approver_email: '' }).approverEmail).toBeNull();
-    expect(whyNot({ approver_email: 'admin@example.com' }, created())[0]).toBe('bad_approver_email');
+  it('is ignored with another method than email, whatever it is', () => {
+    for (const approver_email of ['admin@example.com', 'somebody@example.org', ''])
+      for (const approval_method of ['dns', 'http'])
+        expect(created({ ...byDns, approval_method, approver_email, sans: [] })).toMatchObject({
+          approvalMethod: approval_method,
+          approverEmail: null,
+        });
+    expect(desired(created(), cn, { approver_email: 'admin@example.com' }).approverEmail).toBeNull();
+  });
+
+  it('may be sent along when email is left, as clients do', () => {
+    const wishes = { approval_method: 'dns', approver_email: 'admin@example.com' };
+    expect(desired(created(byEmail), cn, wishes)).toMatchObject({
+      approvalMethod: 'dns',
+      approverEmail: null,
+    });
   });
 });
 
@@ -238,14 +247,19 @@ describe('sans', () => {
       'bad_approver_email',
     ],
     ['an address that is no text', { approval_method: 'email', approver_email: 5 }, 'bad_approver_email'],
-    [
-      'an address without email',
-      { approval_method: 'dns', approver_email: 'admin@example.com' },
-      'bad_approver_email',
-    ],
   ])('refuse %s', (_what, more, reason) => {
     expect(whyNot({ ...byDns, sans: [san('a.example.com', more)] })).toEqual([reason, 'sans']);
   });
+
+  it.each(['admin@example.com', 'somebody@example.org', 5, {}])(
+    'ignore the address %j with another method than email',
+    (approver_email) => {
+      const sans = [san('a.example.com', { approval_method: 'dns', approver_email })];
+      expect(created({ ...byDns, sans }).sans).toEqual([
+        { value: 'a.example.com', approvalMethod: 'dns', approverEmail: null },
+      ]);
+    },
+  );
 
   it('are no more than the product takes, the common name included', () => {
     const products = { dv: product({ maxDnsNames: 2 }), ev: null };

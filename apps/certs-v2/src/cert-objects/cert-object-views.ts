@@ -9,6 +9,7 @@ import { type PlacedWay, placedWaysOf } from './approval-ways';
 import type { CertObject, StoredCertObject } from './cert-object';
 import { CertObjectFactsReader } from './cert-object-facts';
 import { CertProducts, type ProductsByType } from './cert-products';
+import { isSubscriptionEnding } from './subscription';
 
 /** What was found out before the transaction that the answer is part of. */
 export interface Beforehand {
@@ -52,9 +53,11 @@ export class CertObjectViews {
     const subject = await this.facts.subject(accountId, tx);
     const approvals = await this.facts.approvals(accountId, ways, tx);
     const instances = await this.instancesOf(planIds, expansion, tx);
+    const now = new Date();
     return shown.map(({ object, ways }) => {
       const { current = null, pending = null } = instances.get(object.planId) ?? {};
-      const facts = { ...approvals, subject, ready, ways, current, pending };
+      const subscriptionEnding = isSubscriptionEnding(object, products[object.type], now);
+      const facts = { ...approvals, subject, ready, ways, current, pending, subscriptionEnding };
       return certObjectJson(object, expansion, facts, this.places);
     });
   }

@@ -38,6 +38,10 @@ export interface StoredCertObject extends CertObject {
   readonly downloadToken: string;
   /** End of the term that was bought; null: none was. */
   readonly paidThrough: Date | null;
+  /** The product that it was bought for. */
+  readonly paidProduct: string | null;
+  /** End of the active instance; null: none is active. */
+  readonly activeUntil: Date | null;
 }
 
 /** The name that default SANs add: `www.` is taken away or added, `*.` is taken away. */

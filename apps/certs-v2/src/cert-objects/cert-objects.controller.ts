@@ -6,6 +6,7 @@ import { sendAnswer } from '../wire/answer';
 import { type Arguments, Given } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
 import { Expansion } from '../wire/expansion';
+import { sendList } from '../wire/stream';
 import { Write } from '../wire/write';
 import { type ListQuery, RetrieveCertObjects } from './retrieve-cert-objects.use-case';
 import { SaveCertObject } from './save-cert-object.use-case';
@@ -31,7 +32,7 @@ export class CertObjectsController {
 
   @Get()
   async list(@Caller() { accountId }: CallerIdentity, @Query() query: ListQuery, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.retrieval.page(accountId, query));
+    sendList(reply, await this.retrieval.list(accountId, query));
   }
 
   @Get(':cn')

@@ -14,7 +14,10 @@ const objects = `
          object.approval_method AS "approvalMethod", object.approver_email AS "approverEmail", object.sans, object.tags,
          object.csr, object.spki_sha256 AS "spkiSha256", object.key_type AS "keyType",
          plan.terms_id AS "termsId", plan.revision, plan.auto_renew AS "autoRenew", plan.muted,
-         plan.download_token AS "downloadToken", plan.paid_through AS "paidThrough"
+         plan.download_token AS "downloadToken", plan.paid_through AS "paidThrough",
+         plan.paid_product AS "paidProduct",
+         (SELECT not_after FROM certificate WHERE certificate.plan_id = plan.id AND certificate.is_current
+            AND certificate.revoked_at IS NULL AND certificate.not_after >= now()) AS "activeUntil"
   FROM cert_object_v2 AS object JOIN plan ON plan.id = object.plan_id`;
 
 export interface Page {
@@ -84,7 +87,8 @@ export class CertObjectsRepository {
       [planId, accountId, object.cn, ...modifiableColumns(object)],
     );
     const termsId = await this.plans.setTerms(tx, planId, terms);
-    return { ...object, planId, accountId, termsId, revision: 1, downloadToken, paidThrough: null };
+    const nothingBought = { paidThrough: null, paidProduct: null, activeUntil: null };
+    return { ...object, planId, accountId, termsId, revision: 1, downloadToken, ...nothingBought };
   }
 
   /**
@@ -98,7 +102,7 @@ export class CertObjectsRepository {
     after: CertObject,
     terms: NewTerms | null,
   ): Promise<StoredCertObject> {
-    const { planId, accountId, downloadToken, paidThrough } = before;
+    const { planId } = before;
     const { autoRenew, muted } = after;
     const revision = await this.plans.modify(tx, planId, { autoRenew, muted, paused: false });
     await tx.query(
@@ -107,7 +111,7 @@ export class CertObjectsRepository {
       [planId, ...modifiableColumns(after)],
     );
     const termsId = terms === null ? before.termsId : await this.plans.setTerms(tx, planId, terms);
-    return { ...after, planId, accountId, termsId, revision, downloadToken, paidThrough };
+    return { ...before, ...after, termsId, revision };
   }
 }
 

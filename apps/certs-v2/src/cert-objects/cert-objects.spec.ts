@@ -1,8 +1,10 @@
+import { get } from 'node:http';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
 import { certificateRequest, keyPair, pubkeyHash } from '../testing/certificate-request';
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
+import { basic } from '../testing/tenant';
 
 const keys = keyPair('p256');
 const csrFor = (cn: string) => certificateRequest(keys, { CN: cn });
@@ -85,7 +87,7 @@ describe('POST /certs/{CN}', () => {
       pubkey_hash: pubkeyHash(keys),
       current_download: expect.stringMatching(/^http:\/\/127\.0\.0\.1:4310\/download\/[\w-]{27}$/),
       billed_through: null,
-      subscription_ending: false,
+      subscription_ending: true,
     });
     expect(await shown('www.example.com')).toEqual(json);
   });
@@ -112,7 +114,6 @@ describe('POST /certs/{CN}', () => {
     expect(json).toMatchObject({
       auto_renew: false,
       muted: true,
-      subscription_ending: true,
       tags: ['b', 'a'],
       approval_method: 'email',
       approver_email: 'webmaster@example.org',
@@ -319,7 +320,7 @@ describe('GET /certs/{CN}', () => {
       pubkey_hash: null,
       current_download: null,
       billed_through: null,
-      subscription_ending: false,
+      subscription_ending: true,
     };
     expect(await shown('*.example.com')).toEqual(expected);
     expect(await shown('*.EXAMPLE.com', '?expand=current.crt&expand=pending&expand=csr')).toEqual({
@@ -393,23 +394,66 @@ describe('GET /certs', () => {
     expect(second.headers).not.toHaveProperty('link');
   });
 
-  it('ends a page before it has too many names', async () => {
-    await create('a.example.com');
-    // Behind the API's back, in one statement: a hundred objects with a hundred names each are many requests.
+  /** Behind the API's back, in one statement: so many objects besides the one that is there, with so many SANs each. */
+  const multiply = async (count: number, sans: number) =>
     await api.database.query(
       `WITH made AS (
          INSERT INTO plan (account_id, terms_id, revision, auto_renew, muted, paused, download_token, owner)
          SELECT account_id, terms_id, 1, true, false, false, 'spec ' || account_id || each, owner
-         FROM plan CROSS JOIN generate_series(1, 101) AS each WHERE account_id = $1 RETURNING id, account_id)
+         FROM plan CROSS JOIN generate_series(1, $2::int) AS each WHERE account_id = $1 RETURNING id, account_id)
        INSERT INTO cert_object_v2 (plan_id, account_id, cn, type, approval_method, sans, csr, spki_sha256, key_type)
        SELECT made.id, made.account_id, 'b' || made.id || '.example.com', type, approval_method,
          (SELECT jsonb_agg(jsonb_build_object(
             'value', 'n' || at || '.example.com', 'approvalMethod', 'dns', 'approverEmail', null))
-          FROM generate_series(1, 99) AS at), csr, spki_sha256, key_type
+          FROM generate_series(1, $3::int) AS at), csr, spki_sha256, key_type
        FROM made JOIN cert_object_v2 USING (account_id)`,
+      [tenant.accountId, count, sans],
+    );
+
+  it('returns everything that the account has where no limit is sent, and no Link', async () => {
+    await create('a.example.com', { tags: ['x'] });
+    await multiply(1_205, 1);
+    const list = await tenant.get('/api/v2/certs?expand=current&expand=pending');
+    expect([list.status, list.headers['content-type'], list.headers['link']]).toEqual([
+      200,
+      'application/json',
+      undefined,
+    ]);
+    const names: string[] = list.json.data.map(({ cn }: { cn: string }) => cn);
+    expect(names).toHaveLength(1_206);
+    expect(names).toEqual([...new Set(names)].sort());
+    expect(list.json.data.at(-1)).toEqual(await shown(names.at(-1) ?? '', '?expand=current&expand=pending'));
+    const rest = await tenant.get(`/api/v2/certs?after=${names[700]}`);
+    expect(rest.json.data.map(({ cn }: { cn: string }) => cn)).toEqual(names.slice(701));
+    expect((await tenant.get('/api/v2/certs?limit=1000')).json.data).toHaveLength(1_000);
+    expect((await tenant.get('/api/v2/certs?tag=x')).json.data).toHaveLength(1);
+  });
+
+  it('breaks the connection off when a part cannot be made, so that no shorter list is taken for the whole', async () => {
+    await create('a.example.com');
+    await multiply(300, 1);
+    await api.database.query(
+      `UPDATE cert_object_v2 SET sans = '[1]' WHERE account_id = $1
+         AND cn = (SELECT max(cn) FROM cert_object_v2 WHERE account_id = $1)`,
       [tenant.accountId],
     );
-    const first = await tenant.get('/api/v2/certs');
+    const { hostname, port } = new URL(api.url);
+    const headers = { authorization: basic(tenant.apiKey, '') };
+    const complete = await new Promise((resolve, reject) => {
+      get({ hostname, port, path: '/api/v2/certs', headers }, (response) => {
+        response.on('error', () => undefined);
+        response.on('close', () => resolve(response.complete)).resume();
+      }).on('error', reject);
+    });
+    expect(complete).toBe(false);
+    expect((await tenant.get('/api/v2/certs?limit=10')).json.data).toHaveLength(10);
+  });
+
+  it('ends a page before it has too many names, and leaves nothing out where no limit is sent', async () => {
+    await create('a.example.com');
+    await multiply(101, 99);
+    expect((await tenant.get('/api/v2/certs')).json.data).toHaveLength(102);
+    const first = await tenant.get('/api/v2/certs?limit=1000');
     expect(first.json.data).toHaveLength(100);
     const [, next = ''] = /^<http:\/\/127\.0\.0\.1:4312(.*)>;/.exec(String(first.headers['link'])) ?? [];
     const second = await tenant.get(next);

@@ -3,12 +3,16 @@ import { CertsConfig } from '../config';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { Expansion } from '../wire/expansion';
 import { nextPageLink, readLimit, readOnce } from '../wire/page';
+import type { StreamedList } from '../wire/stream';
 import { type CertObject, dnsNamesOf } from './cert-object';
 import { CertObjectViews } from './cert-object-views';
 import { CertObjectsRepository } from './cert-objects.repository';
 
-/** The existing command-line client asks once and knows no pages, so a page holds what an account may well have. */
+/** Objects on one page, for callers that ask for pages. */
 export const largestPage = 1_000;
+
+/** Objects that are read at once where all are returned: one part is built while others wait for the process. */
+const objectsOfPart = 250;
 
 /** A page ends before the object whose names would be one more, so that no account's list is too large to be made: 4 MB. */
 export const mostNamesOnPage = 10_000;
@@ -18,6 +22,19 @@ export interface ListQuery {
   readonly limit?: unknown;
   readonly tag?: unknown;
   readonly expand?: unknown;
+}
+
+/** As it was read. */
+interface Listing {
+  readonly accountId: string;
+  readonly tag: string | null;
+  readonly expansion: Expansion;
+}
+
+interface Part {
+  readonly shown: readonly object[];
+  /** Common name after which the next part begins; null: this is the last one. */
+  readonly next: string | null;
 }
 
 @Injectable()
@@ -36,25 +53,51 @@ export class RetrieveCertObjects {
     return jsonAnswer(shown);
   }
 
-  /** By common name. @throws Refusal `bad_param` */
-  async page(accountId: string, query: ListQuery): Promise<Answer> {
-    const limit = readLimit(query.limit, largestPage);
+  /**
+   * By common name: a page where the caller sent a `limit`, else everything that the account has. Existing clients send
+   * none and follow no `Link`.
+   *
+   * @throws Refusal `bad_param`
+   */
+  async list(accountId: string, query: ListQuery): Promise<Answer | StreamedList> {
+    const isPaged = query.limit !== undefined && query.limit !== '';
+    const limit = isPaged ? readLimit(query.limit, largestPage) : objectsOfPart;
     const after = readOnce(query.after, 'after');
-    const tag = readOnce(query.tag, 'tag');
-    // One more than is shown tells whether there is a next page.
+    const listing = {
+      accountId,
+      tag: readOnce(query.tag, 'tag'),
+      expansion: Expansion.of(query.expand),
+    };
+    // Before the answer begins: what fails here is still answered with an error.
+    const first = await this.part(listing, after, limit);
+    if (first.next === null) return jsonAnswer({ data: first.shown });
+    return isPaged ? this.page(first.shown, first.next, query) : { parts: this.parts(listing, first) };
+  }
+
+  private page(data: readonly object[], after: string, { limit, tag, expand }: ListQuery): Answer {
+    const address = `${this.config.PUBLIC_URL}/api/v2/certs`;
+    return jsonAnswer({ data }, { link: nextPageLink(address, { after, limit, tag, expand }) });
+  }
+
+  private async *parts(listing: Listing, first: Part): AsyncGenerator<readonly object[]> {
+    let part = first;
+    yield part.shown;
+    while (part.next !== null) {
+      part = await this.part(listing, part.next, objectsOfPart);
+      if (part.shown.length > 0) yield part.shown;
+    }
+  }
+
+  private async part(
+    { accountId, tag, expansion }: Listing,
+    after: string | null,
+    limit: number,
+  ): Promise<Part> {
+    // One more than is shown tells whether there is a next part.
     const found = await this.objects.page(accountId, { after, tag, limit: limit + 1 });
     const objects = found.slice(0, Math.min(limit, fitting(found)));
-    const data = await this.views.show(objects, Expansion.of(query.expand));
-    const last = objects.at(-1);
-    if (found.length === objects.length || last === undefined) return jsonAnswer({ data });
-    const { limit: given, expand } = query;
-    const link = nextPageLink(`${this.config.PUBLIC_URL}/api/v2/certs`, {
-      after: last.cn,
-      limit: given,
-      tag,
-      expand,
-    });
-    return jsonAnswer({ data }, { link });
+    const shown = await this.views.show(objects, expansion);
+    return { shown, next: found.length === objects.length ? null : (objects.at(-1)?.cn ?? null) };
   }
 }
 

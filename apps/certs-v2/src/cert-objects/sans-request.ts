@@ -35,11 +35,12 @@ function readSan(san: unknown): StoredSan {
   }
   const member = (name: string): unknown =>
     Object.hasOwn(san, name) ? (san as Readonly<Record<string, unknown>>)[name] : undefined;
-  const [type, address] = [member('type') ?? 'dns', member('approver_email') ?? null];
+  const type = member('type') ?? 'dns';
   if (type !== 'dns') throw badSans(`are of the type dns only, not ${quoteInput(type)}.`);
   const parsed = parseDnsName(member('value'));
   if (!parsed.ok) throw new Refusal('bad_sans', parsed.message, { param });
   const approvalMethod = readApprovalMethod(member('approval_method'), param);
+  const address = approvalMethod === 'email' ? (member('approver_email') ?? null) : null;
   if (address !== null && typeof address !== 'string') {
     throw new Refusal('bad_approver_email', `The approver_email of ${parsed.name} must be a text.`, {
       param,

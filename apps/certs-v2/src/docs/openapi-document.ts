@@ -62,7 +62,17 @@ const paged = [
 
 const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Route>>>>> = {
   '/certs': {
-    get: { summary: 'Lists the certificate objects', parameters: [expand], answers: dataOf('CertObject') },
+    get: {
+      summary: 'Lists the certificate objects by common name',
+      description: 'All that the account has; with limit a page, whose Link header leads to the next one.',
+      parameters: [
+        expand,
+        query('tag', 'Only objects with this tag.'),
+        query('after', 'Common name after which the list begins.'),
+        query('limit', 'At most so many, 1 to 1,000.', { type: 'integer', minimum: 1, maximum: 1_000 }),
+      ],
+      answers: dataOf('CertObject'),
+    },
   },
   '/certs/{CN}': {
     get: {
@@ -114,7 +124,9 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/redo_approval': {
     post: {
-      summary: 'Begins the approval of the pending instance anew',
+      summary: 'Starts the approval of the pending instance again',
+      description:
+        'Emails are sent again, at most every ten minutes and five a day to one address; earlier 429 with retry_after.',
       parameters: [cn, expand],
       answers: ref('Instance'),
     },
@@ -171,6 +183,13 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
       answers: ref('Instance'),
     },
   },
+  '/utils/parse_crt': {
+    post: {
+      summary: 'Parses a certificate; nothing is stored',
+      takes: { crt: { ...text, description: 'PEM.' } },
+      answers: ref('ParsedCertificate'),
+    },
+  },
   '/pricing': {
     get: {
       summary: 'Tells what a certificate costs',
@@ -181,6 +200,20 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
         query('type', 'dv or ev; default dv.'),
       ],
       answers: ref('Pricing'),
+    },
+  },
+  '/products/{type}': {
+    get: {
+      summary: 'Price and approval of a product for one name, for clients up to version 1.7',
+      parameters: [
+        inPath('type', 'dv or ev.'),
+        query('cn', 'Common name.'),
+        query('sans', 'How many further names there are; without it and wildcard_sans default SANs.', {
+          type: 'integer',
+        }),
+        query('wildcard_sans', 'How many further wildcard names there are.', { type: 'integer' }),
+      ],
+      answers: ref('ProductOffer'),
     },
   },
   '/products/{type}/approval': {
@@ -207,7 +240,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/latest_client_version': {
     get: {
-      summary: 'Tells the newest version of the command-line client',
+      summary: 'The newest version of the command-line client, never older than the one that asks',
       open: true,
       answers: { type: 'object' },
     },
@@ -224,8 +257,15 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
       answers: ref('Account'),
     },
     post: {
-      summary: 'Changes the distinguished name that CSRs are made with',
-      takes: { country: text, state: text, locality: text, organization: text },
+      summary: 'Changes the distinguished name that CSRs are made with, and which mails are sent',
+      takes: {
+        country: text,
+        state: text,
+        locality: text,
+        organization: text,
+        mail_when_issued: flag,
+        mail_when_revoked: flag,
+      },
       answers: ref('Account'),
     },
   },

@@ -138,13 +138,14 @@ describe.each(['before', 'after'] as const)(
           (await tenant.get(`${pathOf(cn)}/instances`)).json.data.map(
             ({ state }: { state: string }) => state,
           );
+        const before = await states();
         expect([
           ['pending', 'active', 'active'],
           ['canceled', 'revoked', 'revoked'],
-        ]).toContainEqual(await states());
+        ]).toContainEqual(before);
         expect((await revoke()).json).toEqual({
           status: 'pending',
-          num_revoked: 2,
+          num_revoked: before[0] === 'pending' ? 2 : 0,
           num_active: 0,
           num_imported: 0,
         });

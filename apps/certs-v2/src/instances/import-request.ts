@@ -14,9 +14,14 @@ const mostIssuers = 8;
 
 /** @throws Refusal `missing_param`, `bad_param`, `bad_certificate` */
 export function readImportRequest(given: Arguments): SentCertificates {
+  return { leaf: readCertificateArgument(given), issuers: readChain(given) };
+}
+
+/** @throws Refusal `missing_param`, `bad_param`, `bad_certificate` */
+export function readCertificateArgument(given: Arguments): Certificate {
   const [leaf] = readPem('crt', given.requiredText('crt'), 1);
   if (leaf === undefined) throw badCertificate('crt', 'must be a certificate in PEM.');
-  return { leaf, issuers: readChain(given) };
+  return leaf;
 }
 
 /** One PEM text after the other, or a list of PEM texts; in a form also as the JSON of such a list. */

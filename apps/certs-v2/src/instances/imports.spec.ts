@@ -174,3 +174,36 @@ describe('POST /certs/{CN}/instances', () => {
     expect((await tenant.post(`${pathOf(cn)}/buy`)).status).toBe(200);
   });
 });
+
+describe('POST /utils/parse_crt', () => {
+  const parse = async (body: object) => (await tenant.post('/api/v2/utils/parse_crt', body)).json;
+
+  it('returns what clients need to import a certificate, and stores nothing', async () => {
+    const leaf = intermediate.issue({ dnsNames });
+    const x509 = new X509Certificate(leaf.pem);
+    const expected = {
+      cn,
+      sans: dnsNames.map((value) => ({ type: 'dns', value })),
+      pubkey_hash: leaf.pubkeyHash,
+      sha1_fingerprint: x509.fingerprint.replaceAll(':', '').toLowerCase(),
+      sha256_fingerprint: x509.fingerprint256.replaceAll(':', '').toLowerCase(),
+      expiration: Math.floor(new Date(x509.validTo).getTime() / 1_000),
+      ev: false,
+    };
+    expect(await parse({ crt: leaf.pem })).toEqual(expected);
+    expect((await tenant.postForm('/api/v2/utils/parse_crt', { crt: leaf.pem })).json).toEqual(expected);
+    expect(await rows()).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', {}, 'missing_param'],
+    ['no certificate', { crt: 'x' }, 'bad_certificate'],
+    ['a CSR', { crt: csrFor(cn) }, 'bad_certificate'],
+  ])('refuses %s', async (_what, body, reason) => {
+    expect(await parse(body)).toMatchObject({ reason, param: 'crt' });
+  });
+
+  it('needs credentials', async () => {
+    expect((await api.call('POST', '/api/v2/utils/parse_crt', { body: {} })).status).toBe(401);
+  });
+});

@@ -1,15 +1,8 @@
 import { baseName } from '@certwright/dns-names';
-import { encodePem, readCsr, sha1Hex, temporaryCertificate } from '@certwright/pki';
+import { encodePem, readCsr, sha1Hex, sha256Hex, temporaryCertificate } from '@certwright/pki';
 import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from '../wire/approval-json';
 import type { Expansion } from '../wire/expansion';
-import {
-  type Attempt,
-  type InstanceCertificate,
-  isExpiring,
-  stateOf,
-  type StoredInstance,
-  wayOf,
-} from './instance';
+import { type Attempt, isExpiring, stateOf, type StoredInstance, wayOf } from './instance';
 
 /** What an instance is shown with besides its own rows. */
 export interface InstanceFacts extends ApprovalFacts {
@@ -33,6 +26,7 @@ export function instanceJson(
 ): object {
   const { attempt, certificate } = instance;
   const state = stateOf(instance, facts.now);
+  const served = certificate?.leaf ?? temporaryCertificateOf(instance);
   return {
     id: Number(instance.id),
     state,
@@ -41,12 +35,13 @@ export function instanceJson(
     type: attempt === null ? null : attempt.product === surroundings.evProduct ? 'ev' : 'dv',
     sans: attempt === null ? null : sansJson(attempt, facts, surroundings),
     pubkey_hash: instance.spkiSha256.toString('hex'),
-    sha1_fingerprint: certificate === null ? null : sha1Hex(certificate.leaf),
-    sha256_fingerprint: certificate === null ? null : certificate.sha256.toString('hex'),
+    // Of a pending instance those of its temporary certificate: existing clients recognize by them what is installed.
+    sha1_fingerprint: served === null ? null : sha1Hex(served),
+    sha256_fingerprint: served === null ? null : (certificate?.sha256.toString('hex') ?? sha256Hex(served)),
     expiration: certificate === null ? null : Math.floor(certificate.notAfter.getTime() / 1_000),
     invoice_id: facts.invoiceNumber,
     ...ownApprovalJson(attempt, surroundings),
-    ...pemMembers(instance, expansion),
+    ...pemMembers(instance, served, expansion),
   };
 }
 
@@ -80,32 +75,28 @@ function sansJson(attempt: Attempt, facts: ApprovalFacts, places: ApprovalPlaces
 }
 
 /** What does not exist is left out: an imported instance has no request, a canceled one no certificate. */
-function pemMembers(instance: StoredInstance, expansion: Expansion): object {
-  const { attempt, certificate } = instance;
+function pemMembers(
+  { attempt, certificate }: StoredInstance,
+  served: Uint8Array | null,
+  expansion: Expansion,
+): object {
   const members: Record<string, string | readonly string[]> = {};
   if (expansion.has('csr') && attempt?.csr) members['csr'] = encodePem('CERTIFICATE REQUEST', attempt.csr);
-  const certified = certificate ?? temporary(instance);
-  if (certified === null) return members;
+  if (served === null) return members;
+  // A temporary certificate is its own issuer, so it stands for its root as well.
+  const { chain, root } = certificate ?? { chain: [], root: served };
   const pem = (der: Uint8Array) => encodePem('CERTIFICATE', der);
-  if (expansion.has('crt')) members['crt'] = pem(certified.leaf);
-  if (expansion.has('chain')) members['chain'] = (certified.chain ?? []).map(pem);
-  if (expansion.has('root') && certified.root !== null && certified.root.length > 0)
-    members['root'] = pem(certified.root);
+  if (expansion.has('crt')) members['crt'] = pem(served);
+  if (expansion.has('chain')) members['chain'] = (chain ?? []).map(pem);
+  if (expansion.has('root') && root !== null && root.length > 0) members['root'] = pem(root);
   return members;
 }
 
-type Certified = Pick<InstanceCertificate, 'chain'> & {
-  readonly leaf: Uint8Array;
-  readonly root: Uint8Array | null;
-};
-
-/** A server can be started with it while the instance is pending. It is its own issuer, so it stands for its root as well. */
-function temporary(instance: StoredInstance): Certified | null {
-  const leaf = temporaryCertificateOf(instance);
-  return leaf === null ? null : { leaf, chain: [], root: leaf };
-}
-
-/** @returns DER; null when the instance is not pending, or was read without its CSR */
+/**
+ * A server can be started with it while the instance is pending.
+ *
+ * @returns DER; null when the instance is not pending
+ */
 function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
   if (attempt === null || attempt.state !== 'open' || attempt.csr === null) return null;
   const reading = readCsr(attempt.csr);

@@ -7,11 +7,9 @@ import { dnsNamesOf, type StoredCertObject } from '../cert-objects/cert-object';
 /** Which instances are revoked: all but the current one, or that one too. */
 export type RevocationScope = 'all but the current' | 'all';
 
-/** What there is of an object's instances, each counted by what it is now. */
+/** An object's instances that are not expired, each counted by what it is now. */
 export interface RevocationCount {
-  /** Revoked and not expired, whoever revoked them and when. */
-  readonly revoked: number;
-  /** Of those, the ones that their CA has not confirmed yet. */
+  /** Revoked, by whichever call, and not yet confirmed by the CA. */
   readonly unconfirmed: number;
   /** Neither revoked nor expired, imported ones among them. */
   readonly active: number;
@@ -41,22 +39,31 @@ export class InstanceRevocation {
     private readonly certificates: Certificates,
   ) {}
 
-  /** Every instance but the current one. What is pending goes on: it is to take the place of what is revoked. */
-  async revokeOthers(tx: Tx, object: StoredCertObject): Promise<void> {
+  /**
+   * Every instance but the current one. What is pending goes on: it is to take the place of what is revoked.
+   *
+   * @returns how many were revoked now
+   */
+  async revokeOthers(tx: Tx, object: StoredCertObject): Promise<number> {
     const { planId } = object;
     // The flag may still stand at one that has just expired: whatever comes after it is not to be revoked with the others.
     if (!(await hasCurrent(tx, planId))) await this.reselect(tx, object);
-    await this.revoke(tx, planId, 'all but the current');
+    return await this.revoke(tx, planId, 'all but the current');
   }
 
-  /** Every instance: what is pending ends, the paid term too, and nothing is issued in their place. */
-  async revokeAll(tx: Tx, object: StoredCertObject): Promise<void> {
+  /**
+   * Every instance: what is pending ends, the paid term too, and nothing is issued in their place.
+   *
+   * @returns how many were revoked now
+   */
+  async revokeAll(tx: Tx, object: StoredCertObject): Promise<number> {
     const { planId } = object;
     await this.issuances.closeOpen(tx, planId, 'canceled');
-    await this.revoke(tx, planId, 'all');
+    const revoked = await this.revoke(tx, planId, 'all');
     await this.purchases.endPaidTerm(tx, planId);
     // One that was imported may be left.
     await this.reselect(tx, object);
+    return revoked;
   }
 
   private async reselect(tx: Tx, object: StoredCertObject): Promise<void> {
@@ -67,23 +74,25 @@ export class InstanceRevocation {
   /**
    * Revokes here, and orders the revocation by the CAs; what is revoked already keeps its date and reason. Together and not
    * one by one: between two of them another certificate that is about to be revoked would become the current one, be told
-   * to everybody, and even be replaced.
+   * to everybody, and even be replaced. Those of one call have the same `revoked_at`: one mail reports them.
+   *
+   * @returns how many
    */
-  private async revoke(tx: Tx, planId: string, scope: RevocationScope): Promise<void> {
+  private async revoke(tx: Tx, planId: string, scope: RevocationScope): Promise<number> {
     const reason = reasonOf[scope];
     const [rows] = await tx.query<[{ id: string }[], number]>(
-      `UPDATE certificate SET revoked_at = clock_timestamp(), revocation_reason = $3
+      `UPDATE certificate SET revoked_at = statement_timestamp(), revocation_reason = $3
        WHERE plan_id = $1 AND ${inScope} AND NOT imported AND revoked_at IS NULL AND not_after >= clock_timestamp()
        RETURNING id`,
       [planId, scope === 'all', reason],
     );
     for (const { id } of rows) await this.outbox.add(tx, revokeCertificate(id, reason));
+    return rows.length;
   }
 
   async count(tx: Tx, planId: string, scope: RevocationScope): Promise<RevocationCount> {
     const [row] = await tx.query<[RevocationCount]>(
-      `SELECT count(*) FILTER (WHERE revoked_at IS NOT NULL)::int AS revoked,
-         count(*) FILTER (WHERE revoked_at IS NOT NULL AND ca_revoked_at IS NULL)::int AS unconfirmed,
+      `SELECT count(*) FILTER (WHERE revoked_at IS NOT NULL AND ca_revoked_at IS NULL)::int AS unconfirmed,
          count(*) FILTER (WHERE revoked_at IS NULL)::int AS active,
          count(*) FILTER (WHERE revoked_at IS NULL AND imported AND ${inScope})::int AS imported
        FROM certificate WHERE plan_id = $1 AND not_after >= clock_timestamp()`,

@@ -4,13 +4,11 @@ import type { StoredInstance } from './instance';
 
 /** Which big columns are read. */
 export interface InstanceNeeds {
-  /** CSRs: none, those of pending instances (a temporary certificate is made from one), or all. */
-  readonly csr: 'none' | 'pending' | 'all';
+  /** CSRs: those of pending instances (a temporary certificate is made from one), or all. */
+  readonly csr: 'pending' | 'all';
   /** Chains and roots. */
   readonly chain: boolean;
 }
-
-export const leastNeeds: InstanceNeeds = { csr: 'none', chain: false };
 
 /** As PostgreSQL answers. What belongs to the attempt is null in one that was imported, what to the certificate in one without. */
 export interface InstanceRow {
@@ -47,7 +45,6 @@ export interface InstanceSources {
 }
 
 const csrColumn = {
-  none: 'NULL::bytea',
   pending: `CASE WHEN issuance.state = 'open' THEN terms.csr END`,
   all: 'terms.csr',
 } as const satisfies Record<InstanceNeeds['csr'], string>;

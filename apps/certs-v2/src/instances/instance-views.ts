@@ -135,7 +135,7 @@ export function needsOf(expansions: readonly Expansion[]): InstanceNeeds {
   const asks = (...names: readonly string[]) =>
     expansions.some((expansion) => names.some((name) => expansion.has(name)));
   return {
-    csr: asks('csr') ? 'all' : asks('crt', 'chain', 'root') ? 'pending' : 'none',
+    csr: asks('csr') ? 'all' : 'pending',
     chain: asks('chain', 'root'),
   };
 }

@@ -11,13 +11,14 @@ import { InstancesRepository } from './instances.repository';
 import { ListInstances } from './list-instances.use-case';
 import { OpenInstance } from './open-instance.use-case';
 import { Openings } from './openings';
+import { ParseCrtController } from './parse-crt.controller';
 import { RedoApproval } from './redo-approval.use-case';
 import { RetrieveInstance } from './retrieve-instance.use-case';
 import { RevokeInstances } from './revoke-instances.use-case';
 
 /** What the process opens for them before the application is there: see `open-waiting.ts`. */
 export const instances: Parts = {
-  controllers: [InstancesController, InstanceActionsController],
+  controllers: [InstancesController, InstanceActionsController, ParseCrtController],
   providers: [
     ApprovalFactsRepository,
     ClosedInstances,

@@ -88,6 +88,75 @@ describe('redo_approval', () => {
     expect(row?.['terms_id']).not.toBe(row?.['plan_terms_id']);
   });
 
+  describe('of an approval by email', () => {
+    const byEmail = { approval_method: 'email', approver_email: 'admin@example.com', sans: [] };
+    /** What the worker does with every mailbox that an issuance waits for. */
+    const asked = async (ago: string, address = 'admin@example.com') =>
+      await api.database.query(
+        `INSERT INTO email_approval (account_id, plan_id, dns_name, address, asked_at)
+         SELECT account_id, plan_id, $2, $3, now() - $4::interval FROM cert_object_v2 WHERE account_id = $1
+         ON CONFLICT (plan_id, dns_name, address) DO UPDATE SET asked_at = excluded.asked_at, asked_again = false`,
+        [tenant.accountId, cn, address, ago],
+      );
+    const askedAgain = async () =>
+      await api.database.query(
+        `SELECT address, asked_again FROM email_approval WHERE account_id = $1 ORDER BY address`,
+        [tenant.accountId],
+      );
+    const mailsTo = async (address: string, count: number, ago: string) =>
+      await api.database.query(
+        `INSERT INTO mail (account_id, kind, recipient, facts, state, due_at, created_at, finished_at)
+         SELECT $1, 'approval-request', $2, '{}', 'sent', now(), now() - $4::interval, now() FROM generate_series(1, $3)`,
+        [tenant.accountId, address, count, ago],
+      );
+    beforeEach(async () => {
+      await api.database.query(`TRUNCATE mail`);
+      await createObject(tenant, cn, byEmail);
+      await openIssuance(api, tenant, cn);
+    });
+
+    it('says when the next mail can be sent while the last one is younger than ten minutes', async () => {
+      expect((await redo()).status).toBe(200);
+      await asked('4 minutes');
+      const { status, json, headers } = await redo();
+      expect([status, json.reason]).toEqual([429, 'rate_limited']);
+      expect(json.retry_after).toBeGreaterThan(300);
+      expect(json.retry_after).toBeLessThanOrEqual(360);
+      expect(headers['retry-after']).toBe(String(json.retry_after));
+      expect(await askedAgain()).toEqual([{ address: 'admin@example.com', asked_again: false }]);
+      await asked('11 minutes');
+      expect((await redo()).status).toBe(200);
+      expect(await askedAgain()).toEqual([{ address: 'admin@example.com', asked_again: true }]);
+    });
+
+    it('says so too when the address has had its mails of the day', async () => {
+      await asked('11 minutes');
+      await mailsTo('admin@example.com', 5, '23 hours');
+      const { status, json } = await redo();
+      expect([status, json.reason]).toEqual([429, 'rate_limited']);
+      expect(json.retry_after).toBeGreaterThan(3_000);
+      expect(json.retry_after).toBeLessThanOrEqual(3_600);
+    });
+
+    it('does what the object says by now, whenever the last mail was sent', async () => {
+      await asked('1 minute');
+      await tenant.post(pathOf(cn), { ...byEmail, approver_email: 'webmaster@example.com' });
+      expect((await redo()).json.approver_email).toBe('webmaster@example.com');
+      await asked('1 minute', 'webmaster@example.com');
+      expect((await redo()).status).toBe(429);
+      await tenant.post(pathOf(cn), { ...byEmail, approval_method: 'dns' });
+      expect((await redo()).json).toMatchObject({ state: 'pending', approval_method: 'dns' });
+    });
+
+    it('has nothing to wait for once the mailbox has approved', async () => {
+      await asked('1 minute');
+      await api.database.query(`UPDATE email_approval SET approved_at = now() WHERE account_id = $1`, [
+        tenant.accountId,
+      ]);
+      expect((await redo()).status).toBe(200);
+    });
+  });
+
   it('may be said again and again, and in a form', async () => {
     await createObject(tenant, cn);
     const { id } = (await tenant.post(`${pathOf(cn)}/buy`)).json;

@@ -21,7 +21,7 @@ export class RedoApproval {
    * The names of the pending instance are approved as the object says now; one that the object no longer has is approved
    * as before.
    *
-   * @throws Refusal `no_such_cert`, `no_pending_instance`
+   * @throws Refusal `no_such_cert`, `no_pending_instance`, `rate_limited`
    */
   async run(write: WriteRequest, cn: string, expansion: Expansion): Promise<Answer> {
     return await this.requests.run(write, async (tx) => {
@@ -29,10 +29,18 @@ export class RedoApproval {
       if (object === null) throw noSuchCert();
       const { pending, approvalWays } = await openingFacts(tx, object);
       const { planId, termsId } = object;
-      if (pending === null || !(await this.issuances.redoApprovals(tx, planId, approvalWays, termsId))) {
+      const redone =
+        pending !== null && (await this.issuances.redoApprovals(tx, planId, approvalWays, termsId));
+      if (pending === null || redone === false) {
         throw new Refusal('no_pending_instance', 'No instance of this certificate is pending.');
       }
+      if (redone !== true) throw mailTooSoon(redone.retryAfterS);
       return jsonAnswer(await this.views.one(pending.issuanceId, expansion, tx));
     });
   }
+}
+
+function mailTooSoon(retryAfterS: number): Refusal {
+  const message = `The last approval email was sent a short while ago; another one can be sent in ${retryAfterS} s.`;
+  return new Refusal('rate_limited', message, { retryAfterS });
 }

@@ -167,6 +167,15 @@ describe('a pending instance', () => {
     });
     const der = Buffer.from(shown.crt.replace(/-----[^-]+-----/g, ''), 'base64');
     expect(der.equals(expected)).toBe(true);
+    // By these, existing clients recognize that the temporary certificate is installed.
+    const fingerprints = {
+      sha1_fingerprint: createHash('sha1').update(der).digest('hex'),
+      sha256_fingerprint: createHash('sha256').update(der).digest('hex'),
+    };
+    expect(await instance(id)).toMatchObject(fingerprints);
+    expect((await tenant.get('/api/v2/certs?expand=current&expand=pending')).json.data).toMatchObject([
+      { pending: fingerprints },
+    ]);
     const object = (
       await tenant.get(`${pathOf(cn)}?expand=pending.crt&expand=pending.chain&expand=pending.root`)
     ).json;
@@ -314,7 +323,10 @@ describe('the instances of objects', () => {
     expect(many.statements.length).toBeLessThanOrEqual(one.statements.length);
     const instanceStatements = (statements: readonly string[]) =>
       statements.filter((text) => text.includes('"attemptState"')).join('\n');
-    expect(instanceStatements(many.statements)).not.toMatch(/terms\.csr|certificate_chain/);
+    expect(instanceStatements(many.statements)).not.toMatch(/certificate_chain/);
+    // Only of pending instances, for the fingerprints of their temporary certificates.
+    expect(instanceStatements(many.statements).match(/terms\.csr/g)).toHaveLength(2);
+    expect(instanceStatements(many.statements).match(/state = 'open' THEN terms\.csr END/g)).toHaveLength(2);
     const certified = await counted('?expand=current.crt&expand=pending.crt');
     expect(instanceStatements(certified.statements)).not.toMatch(/certificate_chain/);
     const only = await counted('?expand=current.chain');

@@ -18,22 +18,25 @@ export class RevokeInstances {
   ) {}
 
   /**
-   * Said again, it changes nothing and tells how far it is: the numbers are those of the instances as they are now.
+   * Said again, it changes nothing: `num_revoked` is what this call revoked, and `status` says whether all of the object's
+   * revocations are confirmed.
    *
    * @throws Refusal `no_such_cert`, `bad_param`
    */
   async run(write: WriteRequest, cn: string, given: Arguments): Promise<Answer> {
     const all = given.boolean('all') ?? false;
     let canceledId: string | null = null;
+    const scope = all ? 'all' : 'all but the current';
     const answer = await this.requests.run(write, async (tx) => {
       const object = await this.objects.lock(tx, write.accountId, cn);
       if (object === null) throw noSuchCert();
       if (all) {
         canceledId = (await openingFacts(tx, object)).pending?.issuanceId ?? null;
-        await this.revocation.revokeAll(tx, object);
-      } else await this.revocation.revokeOthers(tx, object);
-      const scope = all ? 'all' : 'all but the current';
-      return jsonAnswer(revocationJson(await this.revocation.count(tx, object.planId, scope)));
+      }
+      const revoked = all
+        ? await this.revocation.revokeAll(tx, object)
+        : await this.revocation.revokeOthers(tx, object);
+      return jsonAnswer(revocationJson(revoked, await this.revocation.count(tx, object.planId, scope)));
     });
     // Whoever waits for it learns at once that it is canceled.
     if (canceledId !== null) this.news.publish(canceledId);
@@ -41,7 +44,7 @@ export class RevokeInstances {
   }
 }
 
-function revocationJson({ revoked, unconfirmed, active, imported }: RevocationCount): object {
+function revocationJson(revoked: number, { unconfirmed, active, imported }: RevocationCount): object {
   return {
     status: unconfirmed > 0 ? 'pending' : 'revoked',
     num_revoked: revoked,

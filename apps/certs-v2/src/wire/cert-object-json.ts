@@ -16,6 +16,8 @@ export interface CertObjectFacts extends ApprovalFacts {
   /** Instances as they are shown; null: there is none. */
   readonly current: object | null;
   readonly pending: object | null;
+  /** Only a purchase renews it. */
+  readonly subscriptionEnding: boolean;
 }
 
 export interface CertObjectPlaces extends ApprovalPlaces {
@@ -47,7 +49,7 @@ export function certObjectJson(
     current_download: `${places.downloadUrl}/${object.downloadToken}`,
     ...instancesJson(expansion, facts),
     billed_through: object.paidThrough === null ? null : Math.floor(object.paidThrough.getTime() / 1_000),
-    subscription_ending: !object.autoRenew,
+    subscription_ending: facts.subscriptionEnding,
   };
 }
 
@@ -66,7 +68,7 @@ export function missingCertObjectJson(cn: string, subject: AccountSubject, expan
     current_download: null,
     ...instancesJson(expansion, { current: null, pending: null }),
     billed_through: null,
-    subscription_ending: false,
+    subscription_ending: true,
   };
 }
 

@@ -33,8 +33,8 @@ function waiting(asked: Exclude<Asked, { kind: 'approved' }>, address: string): 
     return `${address} has been sent all the approval requests that one address gets within a day, those for other orders included; the next one can go out after ${minuteOf(asked.until)}.`;
   }
   return asked.undeliverable
-    ? `the request to ${address} of ${minuteOf(asked.at)} could not be delivered; post the order once more for another one, or name another address.`
-    : `${address} was asked at ${minuteOf(asked.at)} and has not approved yet; post the order once more after ten minutes for another mail.`;
+    ? `the request to ${address} of ${minuteOf(asked.at)} could not be delivered; request the approval again for another one, or name another address.`
+    : `${address} was asked at ${minuteOf(asked.at)} and has not approved yet; request the approval again after ten minutes for another mail.`;
 }
 
 /** `2026-11-20 12:00 UTC` */

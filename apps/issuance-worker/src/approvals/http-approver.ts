@@ -35,7 +35,8 @@ export class HttpApprover implements Approver {
     if (challenge === null)
       return {
         approved: false,
-        problem: 'the account has no rule yet; the order shows it as soon as its issuance is expanded.',
+        problem:
+          'the account has no web server rule yet; it is made when the details of the approval are first retrieved.',
       };
     const answer = await Promise.race([
       this.probe({ dnsName, path: challengePath(challenge) }),

@@ -37,7 +37,7 @@ describe('judgeWebAnswer', () => {
 
   it('tells status and place, and what would be right', () => {
     expect(problemOf(answered({ status: 404 }))).toBe(
-      'http://a.example.com/.well-known/acme-challenge/… answered 404; it should redirect or proxy to the address that the order shows as rule.',
+      'http://a.example.com/.well-known/acme-challenge/… answered 404; it should redirect or proxy to the address that is shown as the rule of the account.',
     );
   });
 

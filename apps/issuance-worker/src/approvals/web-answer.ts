@@ -22,7 +22,7 @@ export function judgeWebAnswer(
   return { approved: false, problem: `${found(dnsName, challenge, answer)}; ${wanted}.` };
 }
 
-const wanted = 'it should redirect or proxy to the address that the order shows as rule';
+const wanted = 'it should redirect or proxy to the address that is shown as the rule of the account';
 
 function found(dnsName: string, challenge: HttpChallenge, answer: WebRuleAnswer): string {
   const asked = `http://${dnsName}${pathPrefix}…`;

@@ -16,7 +16,7 @@ afterAll(async () => await approving.close());
 async function redo(
   { planId }: OpenedIssuance,
   ways: Readonly<Record<string, ApprovalWay>>,
-): Promise<boolean> {
+): Promise<unknown> {
   const { transactions, issuances } = approving.issuing.repositories;
   return await transactions.run(async (tx) => {
     const [row] = await tx.query<[{ terms_id: string }]>(

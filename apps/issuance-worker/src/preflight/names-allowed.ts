@@ -15,7 +15,7 @@ export function faultOfNames({ authority, profile, product, names }: PreflightQu
   const [narrowest] = limits.sort((one, other) => one.most - other.most);
   if (narrowest === undefined || names.length <= narrowest.most) return null;
   return (
-    `The order has ${names.length} names, but ${narrowest.by} takes at most ${narrowest.most} in a certificate. ` +
-    `Remove names from the order, or divide them among several orders.`
+    `There are ${names.length} names, but ${narrowest.by} takes at most ${narrowest.most} in a certificate. ` +
+    'Remove names, or divide them among several certificates.'
   );
 }

@@ -66,7 +66,7 @@ describe('the number of names', () => {
       error: { code: 'names_not_allowed' },
     });
     expect(verdict).toMatchObject({
-      error: { message: expect.stringMatching(`^The order has 26 names, but ${problem} `) },
+      error: { message: expect.stringMatching(`^There are 26 names, but ${problem} `) },
     });
     expect(outcomes).toEqual(['names_not_allowed']);
   });

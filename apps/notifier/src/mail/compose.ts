@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto';
 import type { EmailApprovals, LeasedMail, MailSubjects } from '@certwright/persistence';
 import type { Letter } from './letter';
 import { approvalRequestLetter } from './letters/approval-request';
+import { certificateIssuedLetter } from './letters/certificate-issued';
 import { expirationNoticeLetter } from './letters/expiration-notice';
 import { invoiceLetter } from './letters/invoice';
 import { renewalUnpaidLetter } from './letters/renewal-unpaid';
+import { revocationCompleteLetter } from './letters/revocation-complete';
 import { webhookDisabledLetter } from './letters/webhook-disabled';
 
 export interface ComposePorts {
   readonly subjects: Pick<
     MailSubjects,
-    'approval' | 'expiration' | 'disabledEndpoint' | 'invoice' | 'unpaidRenewal'
+    'approval' | 'expiration' | 'disabledEndpoint' | 'invoice' | 'unpaidRenewal' | 'issued' | 'revoked'
   >;
   readonly approvals: Pick<EmailApprovals, 'issueToken'>;
   /** Where the approval responder is reached from outside; without a slash at the end. */
@@ -46,6 +48,14 @@ export async function compose(mail: LeasedMail, ports: ComposePorts): Promise<Le
     case 'renewal-unpaid': {
       const subject = await ports.subjects.unpaidRenewal(mail.facts.planId, mail.createdAt);
       return subject && renewalUnpaidLetter(subject);
+    }
+    case 'certificate-issued': {
+      const subject = await ports.subjects.issued(mail.facts.certificateId);
+      return subject && certificateIssuedLetter(subject);
+    }
+    case 'revocation-complete': {
+      const subject = await ports.subjects.revoked(mail.facts.certificateId);
+      return subject && revocationCompleteLetter(subject);
     }
   }
 }

@@ -26,6 +26,27 @@ export class AccountEntity {
   @Column('text', { nullable: true })
   organization!: string | null;
 
+  /** Read and written by `Accounts` and `certificate-mails.ts` alone, which also work without the column. */
+  @Column({
+    type: 'boolean',
+    name: 'mail_when_issued',
+    default: true,
+    select: false,
+    insert: false,
+    comment: 'a mail for each instance of the certificate API (v2) that is issued',
+  })
+  mailWhenIssued!: boolean;
+
+  @Column({
+    type: 'boolean',
+    name: 'mail_when_revoked',
+    default: true,
+    select: false,
+    insert: false,
+    comment: 'a mail when a revocation by the certificate API (v2) is complete',
+  })
+  mailWhenRevoked!: boolean;
+
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 

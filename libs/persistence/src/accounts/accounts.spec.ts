@@ -110,7 +110,14 @@ describe('an account', () => {
   it('changes what is given of its distinguished name, and leaves the rest', async () => {
     const accounts = new Accounts(core.database);
     const nothing = { country: null, state: null, locality: null, organization: null };
-    expect(await accounts.get(one)).toEqual({ id: one, name: 'Spec', contactEmail: null, ...nothing });
+    const mailSettings = { mailWhenIssued: true, mailWhenRevoked: true };
+    expect(await accounts.get(one)).toEqual({
+      id: one,
+      name: 'Spec',
+      contactEmail: null,
+      ...nothing,
+      ...mailSettings,
+    });
     await accounts.changeSubject(one, { country: 'GB', locality: 'London', organization: 'Ä & Söhne' });
     expect(await accounts.changeSubject(one, { locality: null, state: 'England' })).toEqual(
       await accounts.get(one),

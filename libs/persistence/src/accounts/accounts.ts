@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { wantsMail } from './mail-settings';
 
 /** The account's part of the distinguished name that CSRs are made with. */
 export interface AccountSubject {
@@ -11,13 +12,22 @@ export interface AccountSubject {
   readonly organization: string | null;
 }
 
-export interface Account extends AccountSubject {
+/** Which mails about certificates of the certificate API (v2) the account gets. */
+export interface MailSettings {
+  /** For each instance that is issued. */
+  readonly mailWhenIssued: boolean;
+  /** When a revocation is complete. */
+  readonly mailWhenRevoked: boolean;
+}
+
+export interface Account extends AccountSubject, MailSettings {
   readonly id: string;
   readonly name: string;
   readonly contactEmail: string | null;
 }
 
-const columns = `id, name, contact_email AS "contactEmail", country, state, locality, organization`;
+const columns = `id, name, contact_email AS "contactEmail", country, state, locality, organization,
+  ${wantsMail('mail_when_issued')} AS "mailWhenIssued", ${wantsMail('mail_when_revoked')} AS "mailWhenRevoked"`;
 
 @Injectable()
 export class Accounts {
@@ -30,6 +40,19 @@ export class Accounts {
     ]);
     if (row === undefined) throw new Error(`there is no account ${accountId}`);
     return row;
+  }
+
+  /** Changes what is given. @returns false when there is no such account */
+  async changeMailSettings(
+    accountId: string,
+    { mailWhenIssued, mailWhenRevoked }: Partial<MailSettings>,
+  ): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE account SET mail_when_issued = coalesce($2, mail_when_issued),
+         mail_when_revoked = coalesce($3, mail_when_revoked) WHERE id = $1`,
+      [accountId, mailWhenIssued ?? null, mailWhenRevoked ?? null],
+    );
+    return changed > 0;
   }
 
   /** Changes what is given, null included, and leaves the rest. */

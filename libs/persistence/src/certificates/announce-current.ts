@@ -20,8 +20,8 @@ export async function announceCurrent(
        announced_version = CASE WHEN ${hasWebhooks} THEN announced_version ELSE current_version + 1 END
      WHERE id = $1
      RETURNING owner, current_version AS version, announced_version < current_version AS wanted, ${paidColumns},
-       (SELECT term_days IS NOT NULL FROM terms JOIN product ON product.name = terms.product
-        WHERE terms.id = plan.terms_id) AS is_sold,
+       (SELECT term_days FROM terms JOIN product ON product.name = terms.product
+        WHERE terms.id = plan.terms_id) AS term_days,
        (SELECT terms.product FROM certificate JOIN issuance ON issuance.id = certificate.issuance_id
         JOIN terms ON terms.id = issuance.terms_id
         WHERE plan.paid_through IS NOT NULL AND certificate.id = $3) AS own_product`,
@@ -37,8 +37,8 @@ interface AnnouncedRow extends PaidColumns {
   readonly owner: PlanOwner;
   readonly version: number;
   readonly wanted: boolean;
-  /** Null without terms. */
-  readonly is_sold: boolean | null;
+  /** Null without terms, and where nothing is sold by time. */
+  readonly term_days: number | null;
   /** Of the certificate's own terms; null also where nothing is paid. */
   readonly own_product: string | null;
 }
@@ -48,12 +48,12 @@ async function setReplacement(
   tx: Tx,
   planId: string,
   current: Pick<Certificate, 'id' | 'notBefore' | 'notAfter'>,
-  { is_sold, own_product, ...columns }: AnnouncedRow,
+  { term_days: termDays, own_product, ...columns }: AnnouncedRow,
 ): Promise<void> {
   const paid = paidOf(columns);
-  if (paid === null && is_sold !== true) return;
+  if (paid === null && termDays === null) return;
   const own = own_product === null ? null : { product: own_product };
-  const { renewAt, isPaid } = nextReplacement(current, { own, paid, isSold: is_sold ?? false });
+  const { renewAt, isPaid } = nextReplacement(current, { own, paid, termDays });
   await tx.query(`UPDATE plan SET renew_at = $2, replacement_paid = $3 WHERE id = $1`, [
     planId,
     renewAt,

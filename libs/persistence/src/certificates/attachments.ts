@@ -3,6 +3,8 @@ import { bestCertificate, type Certificate, type KeyType, type NameApproval } fr
 import { Injectable } from '@nestjs/common';
 import type { Lease } from '../issuances/lease';
 import { saveProgress } from '../issuances/leased-issuances';
+import { mailIssued } from '../mail/certificate-mails';
+import type { PlanOwner } from '../plans/plan.entity';
 import { type Tx, Transactions } from '../transactions/transactions';
 import { announceCurrent } from './announce-current';
 import { moveCurrent, validCertificates } from './certificates';
@@ -36,6 +38,7 @@ export interface Attachment {
 interface PlanRow {
   readonly paused: boolean;
   readonly closed: boolean;
+  readonly owner: PlanOwner;
 }
 
 @Injectable()
@@ -73,6 +76,7 @@ export class Attachments {
       await insert(tx, lease, attachment, chainSha256, becomesCurrent);
       await watchRenewalInfo(tx, attachment);
       if (becomesCurrent) await announceCurrent(tx, attachment.planId, certificate);
+      if (plan.owner === 'certs-v2') await mailIssued(tx, attachment.accountId, attachment.certificateId);
       return true;
     });
     if (attached) this.knownChains.add(chainSha256.toString('hex'));
@@ -91,7 +95,7 @@ export class Attachments {
 /** The order of locks is plan, then issuance, everywhere. */
 async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
   const [row] = await tx.query<[PlanRow?]>(
-    `SELECT paused, closed_at IS NOT NULL AS closed FROM plan WHERE id = $1 FOR UPDATE`,
+    `SELECT paused, closed_at IS NOT NULL AS closed, owner FROM plan WHERE id = $1 FOR UPDATE`,
     [planId],
   );
   if (row === undefined) throw new Error(`plan ${planId} is missing`);

@@ -39,6 +39,25 @@ export function throttledUntil(recent: readonly Date[]): Date | null {
 }
 
 /**
+ * When a mailbox that has not approved may be sent another mail because a caller wants one.
+ *
+ * @param recent as for `throttledUntil`, of the same address
+ * @returns null: now, or none is needed
+ */
+export function nextMailAt(
+  { askedAt, approvedAt }: Pick<Asking, 'askedAt' | 'approvedAt'>,
+  recent: readonly Date[],
+  now: Date,
+): Date | null {
+  if (approvedAt !== null && askedAt !== null && approvedAt.getTime() >= askedAt.getTime()) return null;
+  const spaced = askedAt === null ? now : new Date(askedAt.getTime() + leastBetweenMailsMs);
+  const at = latest(spaced, throttledUntil(recent) ?? now);
+  return at.getTime() > now.getTime() ? at : null;
+}
+
+const latest = (one: Date, other: Date): Date => (one.getTime() > other.getTime() ? one : other);
+
+/**
  * The statement by which a caller asks for another mail to every mailbox of a plan that has not answered.
  *
  * @param planId its placeholder, `$1`

@@ -13,7 +13,7 @@ import { askAgain } from '../email-approvals/asking';
 import type { Tx } from '../transactions/transactions';
 import { Outbox } from '../outbox/outbox';
 import { pendingApproval } from './pending-approval';
-import { redoApprovals } from './redo-approvals';
+import { redoApprovals, type TooSoon } from './redo-approvals';
 
 export interface OpenIssuance {
   readonly planId: string;
@@ -122,16 +122,17 @@ export class Issuances {
    *
    * @param ways of the terms; null: any way
    * @param termsId the plan's terms that say so
-   * @returns false when none is open
+   * @returns false when none is open; `TooSoon`: then the transaction must not be committed
    */
   async redoApprovals(
     tx: Tx,
     planId: string,
     ways: Readonly<Record<string, ApprovalWay>> | null,
     termsId: string,
-  ): Promise<boolean> {
+  ): Promise<boolean | TooSoon> {
     const redone = await redoApprovals(tx, planId, ways, termsId);
     if (redone === null) return false;
+    if ('retryAfterS' in redone) return redone;
     await this.outbox.add(tx, advanceIssuance(redone.issuanceId, redone.leaseToken));
     return true;
   }

@@ -30,7 +30,7 @@ afterAll(async () => await core.close());
 type Ways = Readonly<Record<string, ApprovalWay>> | null;
 
 /** The caller holds the plan's row, as every API does. */
-async function redo({ planId, termsId }: PlanWithWays, ways: Ways, terms = termsId): Promise<boolean> {
+async function redo({ planId, termsId }: PlanWithWays, ways: Ways, terms = termsId): Promise<unknown> {
   return await core.transactions.run(async (tx) => {
     await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
     return await core.issuances.redoApprovals(tx, planId, ways, terms);

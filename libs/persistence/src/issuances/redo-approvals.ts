@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
 import { askForRecordsOf } from '../approval-records/asking';
 import { askAgain } from '../email-approvals/asking';
+import { secondsToNextMail } from '../email-approvals/next-mails';
 import type { Tx } from '../transactions/transactions';
 import { pendingApproval } from './pending-approval';
 
@@ -13,6 +14,11 @@ export interface Redone {
   readonly leaseToken: string;
 }
 
+/** Nothing would come of it: every name keeps its way, and no mailbox that is waited for can be sent another mail yet. */
+export interface TooSoon {
+  readonly retryAfterS: number;
+}
+
 /**
  * Gives the names of a plan's open issuance new ways, and has every one that is not approved yet looked at now. Whoever
  * holds the lease works for the old ways, so it is taken away: nothing that it finds counts. Mailboxes that have not
@@ -20,14 +26,14 @@ export interface Redone {
  *
  * @param ways null: every name in whichever way is in place; a name that is not in it keeps its way
  * @param termsId the plan's terms that say so: the issuance moves to them unless they want another certificate
- * @returns null when none is open
+ * @returns null when none is open; `TooSoon`: then the transaction must not be committed
  */
 export async function redoApprovals(
   tx: Tx,
   planId: string,
   ways: Ways,
   termsId: string,
-): Promise<Redone | null> {
+): Promise<Redone | TooSoon | null> {
   if ((await openOf(tx, planId, '')) === null) return null;
   // The order of locks: records and mailboxes before the issuance.
   await tx.query(askForRecordsOf('$1'), [planId]);
@@ -35,6 +41,10 @@ export async function redoApprovals(
   const open = await openOf(tx, planId, 'FOR NO KEY UPDATE');
   if (open === null) return null;
   const approvals = open.approvals.map((approval) => approvalUnder(ways, approval));
+  if (approvals.every((approval, at) => approval === open.approvals[at])) {
+    const retryAfterS = await secondsToNextMail(tx, planId, approvals);
+    if (retryAfterS !== null) return { retryAfterS };
+  }
   const [rows] = await tx.query<[{ lease_token: string }[], number]>(redoStatement, [
     open.id,
     JSON.stringify(approvals),

@@ -7,6 +7,9 @@ export interface MailFacts {
   'webhook-disabled': { readonly endpointId: string };
   invoice: { readonly invoiceNumber: string };
   'renewal-unpaid': { readonly planId: string };
+  'certificate-issued': { readonly certificateId: string };
+  /** One of those that were revoked together. */
+  'revocation-complete': { readonly certificateId: string };
 }
 
 export type NewMail = {

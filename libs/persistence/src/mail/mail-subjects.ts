@@ -55,6 +55,18 @@ export interface InvoiceSubject {
   readonly note: string | null;
 }
 
+/** A certificate that was issued. */
+export interface IssuedSubject extends PlanSubject {
+  readonly dnsNames: readonly string[];
+  readonly serialNumber: string;
+  readonly notAfter: Date;
+}
+
+/** Certificates whose revocation the CA has confirmed. */
+export interface RevokedSubject extends PlanSubject {
+  readonly serialNumbers: readonly string[];
+}
+
 /** A renewal that the account could not pay. */
 export interface UnpaidSubject extends PlanSubject {
   /** End of the current certificate; null: there is none any more. */
@@ -136,6 +148,32 @@ export class MailSubjects {
            SELECT 1 FROM issuance WHERE issuance.plan_id = plan.id AND (state = 'open' OR opened_at > $2))`,
       planId,
       since,
+    );
+  }
+
+  /** Null: it is revoked or expired by now, or the account is disabled. */
+  async issued(certificateId: string): Promise<IssuedSubject | null> {
+    return await this.one<IssuedSubject>(
+      `SELECT ${planSubject('certificate.dns_names[1]')}, certificate.dns_names AS "dnsNames",
+         certificate.serial_number AS "serialNumber", certificate.not_after AS "notAfter"
+       FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
+       WHERE certificate.id = $1 AND certificate.revoked_at IS NULL AND certificate.not_after > clock_timestamp()
+         AND plan.closed_at IS NULL AND account.disabled_at IS NULL`,
+      certificateId,
+    );
+  }
+
+  /** Of all that were revoked together with this one. Null: the account is disabled. */
+  async revoked(certificateId: string): Promise<RevokedSubject | null> {
+    return await this.one<RevokedSubject>(
+      `SELECT ${planSubject('certificate.dns_names[1]')}, ARRAY(
+         SELECT serial_number FROM certificate AS other
+         WHERE other.plan_id = certificate.plan_id AND other.revoked_at = certificate.revoked_at
+           AND other.ca_revoked_at IS NOT NULL
+         ORDER BY other.created_at, other.id) AS "serialNumbers"
+       FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
+       WHERE certificate.id = $1 AND certificate.ca_revoked_at IS NOT NULL AND account.disabled_at IS NULL`,
+      certificateId,
     );
   }
 

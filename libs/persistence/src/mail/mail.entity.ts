@@ -7,6 +7,8 @@ export const mailKinds = [
   'webhook-disabled',
   'invoice',
   'renewal-unpaid',
+  'certificate-issued',
+  'revocation-complete',
 ] as const;
 export type MailKind = (typeof mailKinds)[number];
 

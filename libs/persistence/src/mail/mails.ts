@@ -5,6 +5,11 @@ import { addToOutbox } from '../outbox/outbox';
 import type { Tx } from '../transactions/transactions';
 import type { NewMail } from './mail-facts';
 
+/** Where mail to an account goes: its contact address, else its first user's. A column of a statement over `account`. */
+export const accountAddress = `coalesce(nullif(account.contact_email, ''), (
+  SELECT email FROM account_user
+  WHERE account_id = account.id AND account_user.disabled_at IS NULL ORDER BY account_user.id LIMIT 1))`;
+
 /** Puts mails on their way. Writing and sending them is the matter of `LeasedMails`. */
 @Injectable()
 export class Mails {
@@ -21,13 +26,10 @@ export class Mails {
     return row.id;
   }
 
-  /** Where mail to an account goes: its contact address, else its first user's. Null: nobody can be told. */
+  /** Null: there is no address. */
   async addressOf(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<string | null> {
     const [row]: { address: string | null }[] = await reader.query(
-      `SELECT coalesce(nullif(contact_email, ''), (
-         SELECT email FROM account_user
-         WHERE account_id = account.id AND account_user.disabled_at IS NULL ORDER BY account_user.id LIMIT 1)) AS address
-       FROM account WHERE id = $1 AND disabled_at IS NULL`,
+      `SELECT ${accountAddress} AS address FROM account WHERE id = $1 AND disabled_at IS NULL`,
       [accountId],
     );
     return row?.address ?? null;

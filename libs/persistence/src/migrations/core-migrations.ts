@@ -6,6 +6,7 @@ import { Purchases1795478400000 } from './1795478400000-purchases';
 import { SearchPlans1795651200000 } from './1795651200000-search-plans';
 import { LogSubmissions1795651300000 } from './1795651300000-log-submissions';
 import { CaHealth1795737600000 } from './1795737600000-ca-health';
+import { CertificateMails1796169600000 } from './1796169600000-certificate-mails';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -17,4 +18,5 @@ export const coreMigrations = [
   SearchPlans1795651200000,
   LogSubmissions1795651300000,
   CaHealth1795737600000,
+  CertificateMails1796169600000,
 ];

@@ -336,6 +336,19 @@ describe('a renewal that cannot be paid', () => {
     expect(await mailsOf(accountId)).toBe(2);
   });
 
+  it('is tried every hour also after the certificate was issued anew meanwhile', async () => {
+    const { planId, accountId } = await paidFor(365);
+    expect((await renewals.openDue(10, daysOn(340))).unpaid).toHaveLength(1);
+    await fixture.buy(planId, { kind: 'as_paid' });
+    await attachOpen(fixture.core, planId, validity(341, 365, now));
+    expect((await planOf(planId)).renew_at?.getTime()).toBeLessThanOrEqual(daysOn(341).getTime());
+    const again = await renewals.openDue(10, daysOn(341));
+    expect(again).toMatchObject({ found: 1, opened: 0, unpaid: [{ planId }] });
+    expect((await planOf(planId)).renew_at).toEqual(new Date(daysOn(341).getTime() + hourMs));
+    await fixture.credit(accountId, prices.name);
+    expect(await renewals.openDue(10, new Date(daysOn(341).getTime() + hourMs))).toMatchObject({ opened: 1 });
+  });
+
   it('stops no other', async () => {
     const poor = await paidFor(365);
     const rich = await paidFor(365, 2 * prices.name);

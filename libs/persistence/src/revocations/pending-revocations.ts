@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { mailRevoked } from '../mail/certificate-mails';
 
 /** A certificate that is revoked here, and that the CA has not been told of yet. */
 export interface PendingRevocation {
@@ -41,16 +42,24 @@ export class PendingRevocations {
   }
 
   /**
-   * The CA has revoked it for this reason. When another reason was given meanwhile, it stays pending.
+   * The CA has revoked it for this reason. When another reason was given meanwhile, it stays pending. Its owner gets a mail
+   * when nothing of what was revoked with it is pending any more.
    *
    * @param reason as it was told to the CA
    */
   async confirm(certificateId: string, reason: number): Promise<void> {
-    await this.database.query(
-      `UPDATE certificate SET ca_revoked_at = clock_timestamp()
-       WHERE id = $1 AND coalesce(revocation_reason, 0) = $2 AND revoked_at IS NOT NULL AND ca_revoked_at IS NULL`,
-      [certificateId, reason],
-    );
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `SELECT 1 FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR UPDATE`,
+        [certificateId],
+      );
+      const [, confirmed] = await tx.query<[unknown, number]>(
+        `UPDATE certificate SET ca_revoked_at = clock_timestamp()
+         WHERE id = $1 AND coalesce(revocation_reason, 0) = $2 AND revoked_at IS NOT NULL AND ca_revoked_at IS NULL`,
+        [certificateId, reason],
+      );
+      if (confirmed > 0) await mailRevoked(tx, certificateId);
+    });
   }
 
   /**

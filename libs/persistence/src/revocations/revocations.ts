@@ -36,7 +36,8 @@ interface LockedPlan extends PaidColumns {
   readonly approval_ways: Record<string, ApprovalWay> | null;
   readonly spki_sha256: Buffer | null;
   readonly product: string | null;
-  readonly is_sold: boolean;
+  /** Null: not sold by time. */
+  readonly term_days: number | null;
   /** What was charged and led to nothing: it is about to be given back. */
   readonly unused: readonly UnusedRow[];
   readonly now: Date;
@@ -143,7 +144,7 @@ export class Revocations {
     const present = presentTerms(plan);
     if (present === null) return;
     const terms = {
-      present: { ...present, isSold: plan.is_sold, isAvailable: true },
+      present: { ...present, termDays: plan.term_days, isAvailable: true },
       own,
       paid: paidWithout(plan.unused.map(unusedCharge), paidOf(plan)),
     };
@@ -170,7 +171,7 @@ async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
   const rows = await tx.query<LockedPlan[]>(
     `SELECT plan.account_id, plan.terms_id, plan.revision, plan.auto_renew, plan.paused, plan.closed_at,
        ${paidColumns}, terms.dns_names, terms.approval_ways, terms.spki_sha256, terms.product,
-       product.term_days IS NOT NULL AS is_sold, clock_timestamp() AS now,
+       product.term_days, clock_timestamp() AS now,
        (${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) AS unused
      FROM plan LEFT JOIN terms ON terms.id = plan.terms_id LEFT JOIN product ON product.name = terms.product
      WHERE plan.id = $1 FOR UPDATE OF plan`,

@@ -47,7 +47,8 @@ export const methodsThatRead: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPT
  * `unauthorized`, or `service_outage` while too many passwords are being checked. A valid API key works from every
  * address, also from one where somebody else has tried many wrong ones, and whatever is tried with its account's user
  * names: only failures are counted there, and over the limit a failure is answered 429 in place of 401. A user who has
- * signed in from an address before is not locked out there by what is tried elsewhere.
+ * signed in from an address before is not locked out there by what is tried elsewhere, nor by wrong credentials of others
+ * from the same address.
  */
 export class Authenticator {
   readonly #failures: FailedAuthentication;
@@ -99,8 +100,9 @@ export class Authenticator {
   async #user(credentials: PasswordCredentials, addressKey: string): Promise<Admitted> {
     const { userName } = credentials;
     const isFamiliar = this.#familiar.has(userName, addressKey);
-    const ofName = isFamiliar ? ofUserAt(userName, addressKey) : ofUserName(userName);
-    const origins = [ofAddress(addressKey), ofName];
+    const origins = isFamiliar
+      ? [ofUserAt(userName, addressKey)]
+      : [ofAddress(addressKey), ofUserName(userName)];
     this.#failures.refuseOverLimit(origins);
     const user = await this.passwords?.find(
       credentials,

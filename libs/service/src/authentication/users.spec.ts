@@ -200,6 +200,17 @@ describe('wrong passwords', () => {
     expect(await admit(right)).toBe('rate_limited wait');
   });
 
+  it('with other names, and wrong keys, lock no user out at an address from which that user has signed in', async () => {
+    const { admit, times } = setUp();
+    const right = basic('a@example.com:right');
+    expect(await admit(right)).toBe('42 user:7');
+    for (let n = 0; n < 12; n += 1) await admit(basic(`nobody${n}@example.com:wrong`));
+    expect(await times(3, `Bearer ${mintApiKey('1', randomBytes)}`)).toEqual({ 'rate_limited wait': 3 });
+    expect(await admit(right)).toBe('42 user:7');
+    // Somebody who never signed in there still waits.
+    expect(await admit(basic('b@example.com:right'))).toBe('rate_limited wait');
+  });
+
   it('are limited at such an address too, and give nobody more guesses elsewhere', async () => {
     const { admit, times } = setUp();
     expect(await admit(basic('a@example.com:right'))).toBe('42 user:7');

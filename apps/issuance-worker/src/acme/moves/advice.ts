@@ -17,7 +17,7 @@ const advice = {
   alreadyRevoked: { why: 'The certificate was revoked already.', whatToDo: 'Nothing.' },
   badCSR: {
     why: 'The CA does not accept the certificate request (CSR).',
-    whatToDo: 'Send a CSR with the names of the order alone and a fresh key.',
+    whatToDo: 'Send a CSR with exactly the names of the certificate and a fresh key.',
   },
   badNonce: {
     why: 'The CA refused its own anti-replay values again and again.',
@@ -61,7 +61,7 @@ const advice = {
   },
   rejectedIdentifier: {
     why: 'The CA does not issue for this name.',
-    whatToDo: 'Take the name out of the order, or use another product.',
+    whatToDo: 'Remove the name, or use another product.',
   },
   serverInternal: { why: 'The CA had a fault of its own.', whatToDo: 'Nothing: it is tried again.' },
   tls: {
@@ -70,12 +70,12 @@ const advice = {
   },
   unauthorized: {
     why: 'The CA did not find the proof that the name is yours.',
-    whatToDo: 'Check that the delegation, record or web server rule is as the order shows it.',
+    whatToDo: 'Check that the delegation, record or web server rule is as it is shown for the name.',
   },
   unsupportedContact: { why: "The CA does not accept the account's kind of contact.", whatToDo: ours },
   unsupportedIdentifier: {
     why: 'The CA does not issue for this kind of name.',
-    whatToDo: 'Take the name out of the order, or use another product.',
+    whatToDo: 'Remove the name, or use another product.',
   },
   userActionRequired: { why: "The CA wants its account's holder to agree to something.", whatToDo: ours },
   other: {

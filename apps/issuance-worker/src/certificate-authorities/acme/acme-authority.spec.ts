@@ -185,7 +185,7 @@ describe('the newer pebble', () => {
     const state = await acme.advance(await order('fine.example.com', 'blocked.example.com'));
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'ca_rejected' } });
     expect(state.last_error?.message).toMatch(/blocked\.example\.com/);
-    expect(state.last_error?.message).toMatch(/Take the name out of the order/);
+    expect(state.last_error?.message).toMatch(/Remove the name, or use another product/);
   });
 });
 

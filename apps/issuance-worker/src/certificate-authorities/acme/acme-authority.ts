@@ -260,7 +260,7 @@ function no(code: IssuanceErrorCode, message: string): Answered {
 function notProvable(authority: string, names: readonly string[]): string {
   return (
     `The CA ${authority} has to see for itself that a name is yours, and an email does not show it: ${names.join(', ')}. ` +
-    'Set up the DNS record or, but for wildcards, the web server rule that the order shows.'
+    'Set up the DNS record or, but for wildcards, the web server rule that is shown for the name.'
   );
 }
 
