@@ -47,18 +47,21 @@ export async function redisBinary({ cache, report = () => undefined, signal }) {
 
 /**
  * A private package state: nothing of the system is changed, no lock of it is taken, signatures are checked as always.
- * What the system has installed counts as installed, so only the missing libraries come along.
+ * What the system has installed does not count, since a package may be installed in part: Redis and every library that it
+ * needs come along, but for the C library, which belongs to the system's dynamic linker.
  * @param {string} scratch
  * @param {AbortSignal} [signal]
  */
 async function fetchPackages(scratch, signal) {
-  const [state, archives, root] = ['state', 'cache', 'root'].map((name) => path.join(scratch, name));
-  for (const folder of [`${state}/lists/partial`, `${archives}/archives/partial`, `${root}`]) {
+  const [state, cache, archives, root] = ['state', 'cache', 'archives', 'root'].map((name) =>
+    path.join(scratch, name),
+  );
+  for (const folder of [`${state}/lists/partial`, `${cache}/archives/partial`, archives, root]) {
     mkdirSync(folder, { recursive: true });
   }
   const options = [
     `Dir::State=${state}`,
-    `Dir::Cache=${archives}`,
+    `Dir::Cache=${cache}`,
     'Dir::State::status=/var/lib/dpkg/status',
     'Debug::NoLocking=1',
     // Root's downloads would run as the user _apt, which cannot enter this folder.
@@ -66,21 +69,50 @@ async function fetchPackages(scratch, signal) {
     'Acquire::Retries=2',
     'Acquire::http::Timeout=20',
   ].flatMap((option) => ['-o', option]);
-  const how = { env: { ...process.env, LC_ALL: 'C' }, timeoutMs: FETCH_TIMEOUT_MS, signal };
-  // One broken third-party source fails the update as a whole; whether Redis is to be had shows in the next step.
+  const how = { cwd: archives, env: { ...process.env, LC_ALL: 'C' }, timeoutMs: FETCH_TIMEOUT_MS, signal };
+  // One broken third-party source fails the update as a whole; whether Redis can be fetched shows in the next step.
   const update = await run('apt-get', [...options, 'update'], how).catch(
     (/** @type {Error} */ error) => error,
   );
-  const install = ['install', '--download-only', '--no-install-recommends', '--yes', 'redis-server'];
   try {
-    await run('apt-get', [...options, ...install], how);
+    const { stdout } = await run('apt-cache', [...options, ...DEPENDENCIES_OF_REDIS], how);
+    await run('apt-get', [...options, 'download', ...packagesToUnpack(stdout)], how);
   } catch (error) {
     const causes = [update, error].filter((cause) => cause instanceof Error).map((cause) => cause.message);
     throw new Error(causes.join('\n'));
   }
-  const packages = readdirSync(`${archives}/archives`).filter((name) => name.endsWith('.deb'));
-  for (const name of packages)
-    await run('dpkg-deb', ['-x', `${archives}/archives/${name}`, `${root}`], { signal });
+  const packages = readdirSync(archives).filter((name) => name.endsWith('.deb'));
+  for (const name of packages) await run('dpkg-deb', ['-x', path.join(archives, name), root], { signal });
+}
+
+const DEPENDENCIES_OF_REDIS = ['depends', '--recurse', '--important', 'redis-tools'];
+
+/**
+ * The two packages of Redis (the binary of `redis-server` is a file of `redis-tools`) and the libraries that these need.
+ * @param {string} dependencies what `apt-cache depends --recurse` prints: a line for each package, and its dependencies
+ *   indented below it; `|` marks all but the last of several alternatives, of which the first will do
+ * @returns {string[]}
+ */
+export function packagesToUnpack(dependencies) {
+  /** @type {Map<string, string[]>} */
+  const libraries = new Map();
+  /** @type {string[]} */
+  let current = [];
+  let isAlternative = false;
+  for (const line of dependencies.split('\n')) {
+    const [, mark, name = ''] = /^ ([ |])(?:Pre)?Depends: (\S+)$/.exec(line) ?? [];
+    if (!line.startsWith(' ')) libraries.set(line, (current = []));
+    else if (mark !== undefined && !isAlternative && isLibrary(name)) current.push(name);
+    isAlternative = mark === '|';
+  }
+  const wanted = new Set(['redis-server', 'redis-tools']);
+  for (const name of wanted) for (const library of libraries.get(name) ?? []) wanted.add(library);
+  return [...wanted];
+}
+
+/** @param {string} name of a package. The C library belongs to the system's dynamic linker, and is there. */
+function isLibrary(name) {
+  return /^(?:lib|lua-)/.test(name) && name !== 'libc6';
 }
 
 /** @param {string} home @returns {RedisBinary} */

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { places } from '../up/home.mjs';
 import { launch, stopChild } from './child.mjs';
 import { processesIn } from './process.mjs';
-import { redisBinary } from './redis-binaries.mjs';
+import { packagesToUnpack, redisBinary } from './redis-binaries.mjs';
 import { clearRedis, startRedis } from './redis.mjs';
 
 jest.setTimeout(30_000);
@@ -68,6 +68,33 @@ it('says why when its port is taken', async () => {
   await expect(startRedis({ binary, folder: other, port })).rejects.toThrow(
     /Redis ended.*Address already in use/s,
   );
+});
+
+it('fetches both packages of Redis and every library that they need, whatever the machine has installed', () => {
+  const printed = [
+    'redis-tools',
+    '  Depends: adduser',
+    '  Depends: libc6',
+    '  Depends: libjemalloc2',
+    ' |Depends: libsystemd0',
+    '  Depends: libelogind0',
+    '  Depends: lua-cjson',
+    '    lua-json',
+    'adduser',
+    '  Depends: libpam0g',
+    'libsystemd0',
+    '  PreDepends: libzstd1',
+    'libjemalloc2',
+    '  Depends: libc6',
+  ].join('\n');
+  expect(packagesToUnpack(printed)).toEqual([
+    'redis-server',
+    'redis-tools',
+    'libjemalloc2',
+    'libsystemd0',
+    'lua-cjson',
+    'libzstd1',
+  ]);
 });
 
 it('says what to install or set where Redis is neither installed nor to be had', async () => {

@@ -57,6 +57,10 @@ export const policySettings = {
       'The only underscored labels besides _acme-challenge and _validation-persist; empty: every one that is free',
     default: [],
   }),
+  APEX_INTEGRATIONS: list(string({ meaning: 'An integration id' }), {
+    meaning: 'Integrations that may add TXT and CAA records at the apex of their zones; empty: none',
+    default: [],
+  }),
   VALUE_POLICY: boolean({
     meaning:
       'Whether values are judged; without it, whoever has captured the backend may write any value at the allowed names',
@@ -83,6 +87,7 @@ export function rulesOf(values: SettingValues<typeof policySettings>): RecordRul
       },
       othersLabels: values.OTHERS_LABELS,
       ownLabels: values.OWN_LABELS.length === 0 ? null : values.OWN_LABELS,
+      apexIntegrations: values.APEX_INTEGRATIONS,
       valuePolicy: values.VALUE_POLICY,
     });
   } catch (error) {

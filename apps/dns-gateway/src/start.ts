@@ -16,10 +16,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule, type GatewayParts } from './app.module';
 import { AuditLog } from './audit/audit-log';
+import { recentEntries } from './audit/recent-entries';
 import { admitClients } from './clients/admit-clients';
 import { ClientGrants } from './clients/client-grants';
 import { followTls, readTls, type TlsFiles } from './clients/tls-files';
 import type { GatewayConfig } from './config';
+import { OwnAdditions } from './integrations/own-additions';
 import { RequestBounds } from './integrations/request-bounds';
 import { ZoneMemory } from './integrations/zone-memory';
 import { operatorOf } from './operator-settings';
@@ -80,6 +82,8 @@ async function partsOf(config: GatewayConfig, running: RunningProcess): Promise<
   const rules = rulesOf(config);
   const { entries, newestSourceDate, sha256 } = rules.underscoredNames.version;
   log.info({ entries, newest_source_date: newestSourceDate, sha256 }, 'underscored names');
+  // Before what the audit log says is read: opening it ends a line that a crash cut off.
+  const audit = await openAudit(config, running);
   log.info({ marks: config.HANDLE_KEYS.marks() }, 'handle keys');
   return {
     bounds: new RequestBounds({ timeMs: config.REQUEST_TIME, mostAtOnce: config.REQUESTS_AT_ONCE }),
@@ -93,15 +97,18 @@ async function partsOf(config: GatewayConfig, running: RunningProcess): Promise<
       nowMs: () => performance.now(),
     }),
     rules,
-    audit: await openAudit(config, running),
+    own: OwnAdditions.from(await recentEntries(config.AUDIT_DIR, auditInstance(config))),
+    audit,
     log,
   };
 }
 
+const auditInstance = ({ AUDIT_INSTANCE }: GatewayConfig): string => AUDIT_INSTANCE ?? hostname();
+
 async function openAudit(config: GatewayConfig, running: RunningProcess): Promise<AuditLog> {
   const audit = await AuditLog.open({
     folder: config.AUDIT_DIR,
-    instance: config.AUDIT_INSTANCE ?? hostname(),
+    instance: auditInstance(config),
     now: () => new Date(),
   });
   running.opened('audit', () => audit.close());

@@ -1,6 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import fc from 'fast-check';
-import { parseDnsName, parseDnsNames } from './index';
+import { parseDnsName, parseDnsNames, parsePublicName } from './index';
 
 const nameOf = (input: unknown) => {
   const parsed = parseDnsName(input);
@@ -143,10 +144,45 @@ describe('a name that is no part of a public domain', () => {
     '*.local',
     'a.constructor',
     'intranet',
+    'expyuzz4wqqyqhjn.onion',
+    'duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion',
+    '*.expyuzz4wqqyqhjn.onion',
+    '4.3.2.1.in-addr.arpa',
+    '8.b.d.0.1.0.0.2.ip6.arpa',
+    'router.home.arpa',
+    'home.arpa',
+    'a.resolver.arpa',
+    'www.eap.arpa',
+    'a.service.arpa',
+    'ipv4only.arpa',
   ])('%s', (input) => expect(nameOf(input)).toBe('not_public_domain'));
+
+  it('is told apart when it is reserved for a special use', () => {
+    const parsed = parseDnsName('a.home.arpa');
+    expect(parsed.ok ? '' : parsed.message).toBe(
+      '"a.home.arpa" cannot be certified: names under home.arpa are reserved for special use (RFC 8375).',
+    );
+    expect(nameOf('home.arpa.example.com')).toBe('home.arpa.example.com');
+  });
+
+  it('can be searched for when it is reserved: certificates for .onion names exist', () => {
+    expect(parsePublicName('abc.onion')).toEqual({ ok: true, name: 'abc.onion' });
+  });
 });
 
 describe('messages', () => {
+  it('repeat nothing of a private key that was pasted into the wrong field', () => {
+    const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    const pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const base64 = key.export({ type: 'pkcs8', format: 'der' }).toString('base64');
+    for (const input of [pem, base64, `www.${pem}`]) {
+      const parsed = parseDnsName(input);
+      const message = parsed.ok ? '' : parsed.message;
+      expect(message).toContain('private key');
+      expect(message).not.toContain(base64.slice(20, 30));
+    }
+  });
+
   it('repeat the input bounded and without a character that a terminal obeys', () => {
     const parsed = parseDnsName(`\u001b[31m\u202e${'x'.repeat(100_000)}`);
     expect(parsed.ok).toBe(false);

@@ -1,7 +1,8 @@
 import type { FieldFaultCode } from '@certwright/errors';
-import { publicSuffixPlace } from './domain-tree';
+import { baseName, publicSuffixPlace } from './domain-tree';
 import { normalLabel } from './label';
 import { quoteInput } from './quote-input';
+import { specialUseOf } from './special-use';
 
 /** RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters of text without the trailing dot. */
 const longestName = 253;
@@ -20,9 +21,18 @@ export type ParsedDnsName =
 
 /**
  * Reads a name that a certificate may carry (Baseline Requirements, section 7.1.2.7.12). Normal form: lower-case A-labels,
- * no trailing dot, at most one leftmost `*.`. The name is beneath a public suffix, and so is everything a wildcard covers.
+ * no trailing dot, at most one leftmost `*.`. The name is beneath a public suffix, and so is everything a wildcard covers;
+ * it is not reserved for a special use (RFC 6761), where no public CA that Certwright supports may issue.
  */
 export function parseDnsName(input: unknown): ParsedDnsName {
+  const parsed = parsePublicName(input);
+  const reserved = parsed.ok ? specialUseOf(baseName(parsed.name)) : undefined;
+  if (reserved === undefined) return parsed;
+  return notPublic(input, `names under ${reserved.suffix} are reserved for special use (${reserved.source})`);
+}
+
+/** As `parseDnsName`, and takes reserved names too: certificates for .onion names exist, and can be searched for. */
+export function parsePublicName(input: unknown): ParsedDnsName {
   if (typeof input !== 'string') return invalid(input, 'a DNS name is a string');
   if (input.length > longestInput) return invalid(input, `it is longer than ${longestName} octets`);
   const unreadable = unreadableIn(input);
@@ -80,7 +90,7 @@ function invalid(input: unknown, reason: string): ParsedDnsName {
   };
 }
 
-function notPublic(input: string, reason: string): ParsedDnsName {
+function notPublic(input: unknown, reason: string): ParsedDnsName {
   return {
     ok: false,
     code: 'not_public_domain',

@@ -1,6 +1,6 @@
 export { approvalLabelOf, constructedApproverAddresses, isConstructedApproverAddress } from './approval';
 export { ancestorsToRegisteredDomain, baseName, isWildcard, registeredDomain } from './domain-tree';
-export { type DnsNameFaultCode, type ParsedDnsName, parseDnsName } from './dns-name';
+export { type DnsNameFaultCode, type ParsedDnsName, parseDnsName, parsePublicName } from './dns-name';
 export { type DnsNameListFault, type ParsedDnsNames, parseDnsNames } from './dns-name-list';
 export { mostSpecificMatch, parseMonitoredName } from './monitored-name';
 export { quoteInput } from './quote-input';

@@ -1,4 +1,4 @@
-import { type ParsedDnsName, parseDnsName } from './dns-name';
+import { type ParsedDnsName, parsePublicName } from './dns-name';
 import { quoteInput } from './quote-input';
 
 /**
@@ -7,7 +7,7 @@ import { quoteInput } from './quote-input';
  */
 export function parseMonitoredName(input: unknown): ParsedDnsName {
   const tree = typeof input === 'string' && input.startsWith('.');
-  const parsed = parseDnsName(tree ? input.slice(1) : input);
+  const parsed = parsePublicName(tree ? input.slice(1) : input);
   if (!parsed.ok) return parsed;
   if (parsed.name.startsWith('*.')) {
     return {

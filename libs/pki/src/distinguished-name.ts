@@ -1,5 +1,4 @@
 import type { DerElement } from './der/der-element';
-import { DerError } from './der/der-error';
 import { DerReader } from './der/der-reader';
 import { objectIdentifierValue, textValue } from './der/der-values';
 
@@ -9,9 +8,9 @@ const countryName = '2.5.4.6';
 export interface DistinguishedName {
   /** DER of the whole Name: what issuers and subjects are compared by. */
   readonly der: Uint8Array;
-  /** Every common name, in order. */
+  /** Every common name, in order; software that asks for each part of a subject writes empty ones. */
   readonly commonNames: readonly string[];
-  /** Every country, in order. */
+  /** Every country, in order; may be empty, as above. */
   readonly countries: readonly string[];
 }
 
@@ -26,16 +25,9 @@ export function readDistinguishedName(element: DerElement, what: string): Distin
       const type = objectIdentifierValue(reader.next('type'), `an attribute type of ${what}`);
       const value = reader.next('value');
       reader.end();
-      if (type === commonName) commonNames.push(nonEmpty(value, `the common name of ${what}`));
-      if (type === countryName) countries.push(nonEmpty(value, `the country of ${what}`));
+      if (type === commonName) commonNames.push(textValue(value, `the common name of ${what}`));
+      if (type === countryName) countries.push(textValue(value, `the country of ${what}`));
     }
   }
   return { der: element.raw, commonNames, countries };
-}
-
-/** X.520 gives both a size of at least one. */
-function nonEmpty(element: DerElement, what: string): string {
-  const text = textValue(element, what);
-  if (text === '') throw new DerError(`${what} is empty`, element.offset);
-  return text;
 }

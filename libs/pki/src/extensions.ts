@@ -15,10 +15,14 @@ export const extensionIds = {
 /** Values by identifier; each is DER of its own, parsed when it is asked for. */
 export type Extensions = ReadonlyMap<string, Uint8Array>;
 
-/** Reads Extensions (RFC 5280, section 4.1); the same one twice is refused (section 4.2). Throws DerError. */
-export function readExtensions(element: DerElement): Extensions {
+/**
+ * Reads Extensions (RFC 5280, section 4.1); the same one twice is refused (section 4.2). Throws DerError.
+ *
+ * @param minCount 0 in a request: some software writes an empty list when it asks for none
+ */
+export function readExtensions(element: DerElement, minCount: 0 | 1 = 1): Extensions {
   const extensions = new Map<string, Uint8Array>();
-  for (const extension of DerReader.sequence(element, 'Extensions').rest(1, 'extension')) {
+  for (const extension of DerReader.sequence(element, 'Extensions').rest(minCount, 'extension')) {
     const reader = DerReader.sequence(extension, 'an extension');
     const id = objectIdentifierValue(reader.next('identifier'), 'an extension identifier');
     const critical = reader.optionalUniversal(tags.boolean);

@@ -46,6 +46,5 @@ export {
   type SubjectPublicKey,
 } from './keys/subject-public-key';
 export { type DecodedPem, decodePem, encodePem, type PemBlock } from './pem';
-export { containsPrivateKey } from './private-key-text';
 export type { SignatureAlgorithm } from './signature';
 export { temporaryCertificate, type TemporaryCertificateContent } from './temporary/temporary-certificate';

@@ -37,24 +37,26 @@ const refused: Readonly<Record<string, string>> = {
 
 export interface SignatureAlgorithm {
   readonly name: string;
-  /** Undefined for an algorithm that is not taken, or whose parameters are not exactly as its RFC wants them. */
+  /** Undefined for an algorithm that is not taken, or whose parameters its RFC does not allow. */
   readonly accepted: AcceptedAlgorithm | undefined;
 }
 
-/** Reads an AlgorithmIdentifier. Throws DerError when it is none; whether it is taken stands in the result. */
-export function readSignatureAlgorithm(element: DerElement): SignatureAlgorithm {
+/**
+ * Reads an AlgorithmIdentifier. Throws DerError when it is none; whether it is accepted is in the result.
+ *
+ * @param ecdsaNull requests only: mbedTLS writes NULL as the parameters of ECDSA, which RFC 5758, section 3.2, wants absent
+ */
+export function readSignatureAlgorithm(element: DerElement, ecdsaNull = false): SignatureAlgorithm {
   const reader = DerReader.sequence(element, 'the signature algorithm');
   const oid = objectIdentifierValue(reader.next('identifier'), 'the signature algorithm');
   const parameters = reader.optionalAny();
   reader.end();
   const algorithm = accepted[oid];
   if (algorithm === undefined) return { name: refused[oid] ?? oid, accepted: undefined };
-  // RFC 4055, section 5: NULL with RSA. RFC 5758, section 3.2: absent with ECDSA.
-  const exact =
-    algorithm.key === 'rsa'
-      ? parameters !== undefined && isUniversal(parameters, tags.null)
-      : parameters === undefined;
-  return exact
+  const isNull = parameters !== undefined && isUniversal(parameters, tags.null);
+  // RFC 4055, section 5: NULL with RSA.
+  const allowed = algorithm.key === 'rsa' ? isNull : parameters === undefined || (ecdsaNull && isNull);
+  return allowed
     ? { name: algorithm.name, accepted: algorithm }
     : { name: `${algorithm.name} with wrong parameters`, accepted: undefined };
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
-import { containsPrivateKey, decodeBase64, decodePem, encodeBase64, encodePem } from './index';
+import { containsPrivateKey } from '@certwright/errors';
+import { decodeBase64, decodePem, encodeBase64, encodePem } from './index';
 import { forgeCsr } from './testing/csr-forge';
 
 describe('strict base64', () => {

@@ -1,4 +1,5 @@
-import { type Csr, containsPrivateKey, decodePem, readCsr } from '@certwright/pki';
+import { containsPrivateKey } from '@certwright/errors';
+import { type Csr, decodePem, readCsr } from '@certwright/pki';
 import { Refusal } from '../wire/reasons';
 
 /** RFC 7468, section 7: the second one stands for the first. */

@@ -38,12 +38,17 @@ function assertCountry(countries: readonly string[]): void {
   throw new Refusal('bad_country', message, { param });
 }
 
-/** In whatever case it was written; reading refuses a CSR with several. */
+/** Compared without regard to case. Exactly one: which of two would be the certificate's is not for us to choose. */
 function assertCommonName(commonNames: readonly string[], cn: string): void {
   const [commonName] = commonNames;
   // ASCII alone: U+212A folds to k.
   const lowerCase = commonName?.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  if (lowerCase === cn) return;
-  const found = commonName === undefined ? 'has no CN' : `has the CN ${quoteInput(commonName)}`;
+  if (lowerCase === cn && commonNames.length === 1) return;
+  const found =
+    commonName === undefined
+      ? 'has no CN'
+      : commonNames.length > 1
+        ? `has ${commonNames.length} CNs`
+        : `has the CN ${quoteInput(commonName)}`;
   throw new Refusal('bad_cn', `The subject of the CSR ${found}; it must be ${cn}.`, { param });
 }

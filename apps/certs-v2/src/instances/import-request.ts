@@ -1,4 +1,5 @@
-import { type Certificate, containsPrivateKey, decodePem, readCertificate } from '@certwright/pki';
+import { containsPrivateKey } from '@certwright/errors';
+import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
 import { type Arguments, badParam } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 

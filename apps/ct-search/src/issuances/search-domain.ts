@@ -1,4 +1,4 @@
-import { isWildcard, parseDnsName, quoteInput, registeredDomain } from '@certwright/dns-names';
+import { isWildcard, parsePublicName, quoteInput, registeredDomain } from '@certwright/dns-names';
 
 export type ParsedDomain =
   { readonly ok: true; readonly domain: string } | { readonly ok: false; readonly message: string };
@@ -17,7 +17,7 @@ const asCertified = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
  * beneath one. Any name that a certificate could ever have been found with is taken.
  */
 export function parseSearchDomain(input: string): ParsedDomain {
-  const parsed = parseDnsName(input);
+  const parsed = parsePublicName(input);
   const wildcard = parsed.ok ? isWildcard(parsed.name) : input.startsWith('*.');
   if (wildcard) {
     const message = `${quoteInput(input)} is a wildcard: search the domain without it, with match_wildcards or include_subdomains.`;

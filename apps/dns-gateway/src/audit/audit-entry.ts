@@ -22,10 +22,26 @@ export interface AuditIntent {
   readonly reason: string | null;
 }
 
+/** A handle that did not open, so that nothing was done. */
+export interface HandleRefusal {
+  readonly requestId: string;
+  /** Identity of the client certificate. */
+  readonly client: string;
+  /** As the request states them. */
+  readonly account: string;
+  readonly integrationId: string;
+  readonly provider: ProviderName;
+  readonly handle: 'integration' | 'record';
+  /** The code of the answer. */
+  readonly code: string;
+  /** Refusals of the same client since its last entry that were not written, to bound what it can make us write. */
+  readonly unrecorded: number;
+}
+
 /** What came of an allowed intent. */
 export interface AuditOutcome {
-  /** `unknown`: the provider's answer was lost, and the change may have been made. */
-  readonly result: 'done' | 'failed' | 'unknown';
+  /** `existed`: the record was there, and stays. `unknown`: the provider's answer was lost, and the change may have been made. */
+  readonly result: 'done' | 'existed' | 'failed' | 'unknown';
   readonly problem: string | null;
 }
 
@@ -47,7 +63,8 @@ export interface FileOpened {
 export type EntryContent =
   | ({ readonly kind: 'opened' } & FileOpened)
   | ({ readonly kind: 'intent' } & AuditIntent)
-  | ({ readonly kind: 'outcome'; readonly intent: number } & AuditOutcome);
+  | ({ readonly kind: 'outcome'; readonly intent: number } & AuditOutcome)
+  | ({ readonly kind: 'handle-refused' } & HandleRefusal);
 
 /** A place in a chain. `hash` is SHA-256 over the entry's line without the member `hash`, hex. */
 export interface ChainHead {
@@ -90,6 +107,22 @@ export function intentContent(intent: AuditIntent): EntryContent {
   if (cut && intent.decision === 'allowed')
     throw new RangeError('An allowed change is longer than the audit log can tell.');
   return content;
+}
+
+/** The refusal with its own members only, and with overlong strings cut. */
+export function handleRefusedContent(refusal: HandleRefusal): EntryContent {
+  const bounded = (text: string): string => text.slice(0, longestString);
+  return {
+    kind: 'handle-refused',
+    requestId: bounded(refusal.requestId),
+    client: bounded(refusal.client),
+    account: bounded(refusal.account),
+    integrationId: bounded(refusal.integrationId),
+    provider: refusal.provider,
+    handle: refusal.handle,
+    code: refusal.code,
+    unrecorded: refusal.unrecorded,
+  };
 }
 
 export function outcomeContent(intent: number, { result, problem }: AuditOutcome): EntryContent {

@@ -25,6 +25,9 @@ const members = {
     ...['value', 'ttlS', 'decision', 'reason'],
   ],
   outcome: ['intent', 'result', 'problem'],
+  'handle-refused': [
+    ...['requestId', 'client', 'account', 'integrationId', 'provider', 'handle', 'code', 'unrecorded'],
+  ],
 } as const satisfies Record<EntryContent['kind'], readonly string[]>;
 
 const wholeLine = /^(\{"sequence":.*),"hash":"([0-9a-f]{64})"\}$/;
@@ -80,7 +83,7 @@ function parsed(body: string): Record<string, unknown> | undefined {
 function readEntry(entry: Record<string, unknown>, hash: string): ReadLine {
   const { sequence, time, previous, ...content } = entry;
   const { kind } = content;
-  if (kind !== 'opened' && kind !== 'intent' && kind !== 'outcome') return wrong('its kind is unknown');
+  if (!isKind(kind)) return wrong('its kind is unknown');
   const expected = ['sequence', 'time', 'previous', 'kind', ...members[kind]];
   if (Object.keys(entry).join() !== expected.join()) return wrong('its members are not those of its kind');
   if (!isCount(sequence) || typeof previous !== 'string' || !/^[0-9a-f]{64}$/.test(previous))
@@ -91,6 +94,9 @@ function readEntry(entry: Record<string, unknown>, hash: string): ReadLine {
   const line = { sequence, hash, time, previous, content: content as unknown as EntryContent };
   return { ok: true, line };
 }
+
+const isKind = (kind: unknown): kind is EntryContent['kind'] =>
+  typeof kind === 'string' && Object.hasOwn(members, kind);
 
 function isOpened({ instance, format, torn }: Record<string, unknown>): boolean {
   return typeof instance === 'string' && format === 1 && Array.isArray(torn) && torn.every(isTornBytes);

@@ -4,6 +4,8 @@ import {
   type AuditOutcome,
   type ChainHead,
   type EntryContent,
+  type HandleRefusal,
+  handleRefusedContent,
   intentContent,
   outcomeContent,
   type TornBytes,
@@ -101,6 +103,11 @@ export class AuditLog {
     const sequence = await this.append(intentContent(entry));
     if (entry.decision === 'allowed') this.withoutOutcome.add(sequence);
     return String(sequence);
+  }
+
+  /** @throws AuditFault when it is not on the disk */
+  async handleRefused(refusal: HandleRefusal): Promise<void> {
+    await this.append(handleRefusedContent(refusal));
   }
 
   /** @throws AuditFault when it is not on the disk: the log then shows an intent without outcome */

@@ -132,6 +132,8 @@ export class ChainCheck {
     switch (content.kind) {
       case 'opened':
         return this.open(content.instance, content.torn);
+      case 'handle-refused':
+        return null;
       case 'intent':
         if (content.decision === 'allowed') this.withoutOutcome.add(sequence);
         return null;

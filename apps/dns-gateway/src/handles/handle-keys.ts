@@ -18,6 +18,8 @@ import {
 export interface HandledRecord {
   readonly zone: Zone;
   readonly record: DnsRecord;
+  /** True: the record was there before it was added, so that removing it is not ours. */
+  readonly existed?: true;
 }
 
 export interface OpenedIntegration {
@@ -77,8 +79,8 @@ export class HandleKeys {
   }
 
   /** @throws Problem `provider_rejected` when the provider's own id of the zone is too long for a handle */
-  sealRecord(owner: IntegrationOwner, { zone, record }: HandledRecord): string {
-    const content = Buffer.from(JSON.stringify({ zone, record } satisfies HandledRecord));
+  sealRecord(owner: IntegrationOwner, { zone, record, existed }: HandledRecord): string {
+    const content = Buffer.from(JSON.stringify({ zone, record, existed } satisfies HandledRecord));
     if (content.length > largestContent(handleKinds.record)) {
       throw new Problem(
         'provider_rejected',

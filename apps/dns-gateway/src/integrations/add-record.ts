@@ -14,6 +14,7 @@ import type { ProviderSession } from '../providers/dns-provider';
 import type { Asking } from './asking';
 import type { IntegrationAccess } from './integration-access';
 import { changeOf } from './change';
+import type { OwnAdditions } from './own-additions';
 import type { RecordedChanges } from './recorded-changes';
 import { within } from './request-bounds';
 import type { ZoneMemory } from './zone-memory';
@@ -30,19 +31,23 @@ export class AddRecord {
     private readonly rules: RecordRules,
     private readonly changes: RecordedChanges,
     private readonly handles: HandleKeys,
+    private readonly own: OwnAdditions,
   ) {}
 
   async add({ record: wanted, ...integrated }: AddRequest, asking: Asking): Promise<Answer> {
     return await this.access.use(integrated, asking, async (session) => {
-      const decision = await this.#decide(wanted, integrated.integration, session, asking.signal);
+      const decision = await this.#decide(wanted, integrated, session, asking.signal);
       const change = changeOf(integrated, asking);
       if (!decision.allowed) {
         await this.changes.refused({ ...change, ...refusalOf(wanted, decision) });
         throw new Problem(decision.code, decision.message, { field: decision.field });
       }
       const { zone, record, mode } = decision;
-      // Sealed first: a record that stands can then always be removed.
-      const handle = this.handles.sealRecord(integrated, { zone, record });
+      // Sealed first, in both forms: a record that was created can then always be removed.
+      const handles = {
+        created: this.handles.sealRecord(integrated, { zone, record }),
+        existed: this.handles.sealRecord(integrated, { zone, record, existed: true }),
+      };
       const intent: AuditIntent = {
         ...change,
         action: mode,
@@ -52,19 +57,20 @@ export class AddRecord {
         reason: null,
       };
       try {
-        await this.changes.carryOut(intent, asking.signal, () => session[mode](zone, record));
+        const outcome = await this.changes.carryOut(intent, asking.signal, () => session[mode](zone, record));
+        const isOurs = outcome === 'created' || this.own.has(intent);
+        return { record_handle: isOurs ? handles.created : handles.existed };
       } catch (error) {
         this.memory.forget(integrated.integration);
         throw error;
       }
-      return { record_handle: handle };
     });
   }
 
   /** The provider is asked for its zones only about a record that could be written. */
   async #decide(
     wanted: AskedRecord,
-    handle: string,
+    { integration: handle, integration_id: integrationId }: Integrated,
     session: ProviderSession,
     signal: AbortSignal,
   ): Promise<AllowedRecord | RefusedRecord> {
@@ -72,10 +78,11 @@ export class AddRecord {
     if (!judged.allowed) return judged;
     const list = (): Promise<readonly Zone[]> => within(signal, session.zones());
     const { zones, isFresh } = await this.memory.known(handle, list);
-    const decision = placeRecord(judged, zones);
+    const isApexOpen = this.rules.apexIntegrations.includes(integrationId);
+    const decision = placeRecord(judged, zones, isApexOpen);
     if (decision.allowed || decision.code !== 'zone_not_found' || isFresh) return decision;
     // The zone may have been made since the others were listed.
-    return placeRecord(judged, await this.memory.fresh(handle, list));
+    return placeRecord(judged, await this.memory.fresh(handle, list), isApexOpen);
   }
 }
 

@@ -7,6 +7,7 @@ import { ProviderFault } from '../providers/provider-fault';
 import { ProblemWithHandle } from '../wire/problem';
 import { problemOfProvider } from '../wire/provider-problem';
 import type { Asking } from './asking';
+import type { RefusedHandles } from './refused-handles';
 
 export type Providers = ReadonlyMap<ProviderName, DnsProvider>;
 
@@ -16,16 +17,18 @@ export class IntegrationAccess {
     private readonly handles: HandleKeys,
     private readonly providers: Providers,
     private readonly ports: ProviderPorts,
+    private readonly refusedHandles: Pick<RefusedHandles, 'record'>,
     private readonly log: Logger,
   ) {}
 
   /** @throws Problem; anything else is a fault of ours */
   async use<T extends object>(
     integrated: Integrated,
-    { requestId, signal }: Asking,
+    asking: Asking,
     work: (session: ProviderSession) => Promise<T>,
   ): Promise<T & MaybeResealed> {
-    const opened = this.handles.openIntegration(integrated, integrated.integration);
+    const { requestId, signal } = asking;
+    const opened = await this.#opened(integrated, asking);
     let session: ProviderSession | undefined;
     const resealed = (): MaybeResealed => this.#resealed(integrated, opened, session, requestId);
     try {
@@ -36,9 +39,20 @@ export class IntegrationAccess {
     } catch (error) {
       const { integration } = resealed();
       const problem = problemOf(error, signal);
+      if (isBadHandle(error)) await this.refusedHandles.record(integrated, 'record', asking);
       if (integration === undefined) throw problem ?? error;
       if (problem === undefined) this.log.error({ err: error, request_id: requestId }, 'a request failed');
       throw new ProblemWithHandle(problem ?? unexpected(), integration);
+    }
+  }
+
+  /** @throws Problem `bad_handle` */
+  async #opened(integrated: Integrated, asking: Asking): Promise<OpenedIntegration> {
+    try {
+      return this.handles.openIntegration(integrated, integrated.integration);
+    } catch (error) {
+      if (isBadHandle(error)) await this.refusedHandles.record(integrated, 'integration', asking);
+      throw error;
     }
   }
 
@@ -61,6 +75,8 @@ export class IntegrationAccess {
     }
   }
 }
+
+const isBadHandle = (error: unknown): boolean => error instanceof Problem && error.code === 'bad_handle';
 
 export function providerOf(providers: Providers, name: ProviderName): DnsProvider {
   const provider = providers.get(name);

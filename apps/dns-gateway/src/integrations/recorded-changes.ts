@@ -4,6 +4,7 @@ import type { AuditIntent, AuditOutcome } from '../audit/audit-entry';
 import type { AuditLog } from '../audit/audit-log';
 import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 import { problemOf } from './integration-access';
+import type { OwnAdditions } from './own-additions';
 import { within } from './request-bounds';
 
 /** Whether a fault of the provider leaves it open what became of the change. */
@@ -22,6 +23,7 @@ export type ChangeAudit = Pick<AuditLog, 'intent' | 'outcome'>;
 export class RecordedChanges {
   constructor(
     private readonly audit: ChangeAudit,
+    private readonly own: OwnAdditions,
     private readonly log: Logger,
   ) {}
 
@@ -34,16 +36,20 @@ export class RecordedChanges {
    * @throws Problem `service_outage` when the intent cannot be written: then nothing was changed; whatever the change
    * throws, and the signal's reason
    */
-  async carryOut(intent: AuditIntent, signal: AbortSignal, change: () => Promise<void>): Promise<void> {
+  async carryOut<T>(intent: AuditIntent, signal: AbortSignal, change: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const id = await this.#written(intent);
+    this.own.intent(id, intent);
     let outcome: AuditOutcome = { result: 'done', problem: null };
     try {
-      await within(signal, change());
+      const made = await within(signal, change());
+      if (made === 'existed') outcome = { result: 'existed', problem: null };
+      return made;
     } catch (error) {
       outcome = outcomeOf(error, signal);
       throw error;
     } finally {
+      this.own.outcome(id, outcome);
       await this.audit.outcome(id, outcome).catch((err: unknown) => {
         // The intent stands without an outcome, which says as much: not known.
         this.log.error({ ...lineOf(intent), err }, 'the outcome of a change could not be written');

@@ -183,6 +183,47 @@ describe('remove_record', () => {
     ]);
   });
 
+  it('leaves a record in place that existed before it was added, also one that a replacement kept', async () => {
+    const cname = { ...challenge, type: 'CNAME', value: 'x.approval.certwright.example' } as const;
+    for (const record of [challenge, cname]) {
+      const text = `${record.fqdn} ${record.type} ${record.value}`;
+      parts.provider.records.splice(0, Infinity, text);
+      expect(await remove(await added(record))).toEqual({});
+      expect(parts.provider.records).toEqual([text]);
+    }
+    expect(parts.provider.calls).not.toContain('remove');
+    expect(parts.lines.join('')).toContain('record left in place');
+  });
+
+  it('removes a record of ours that a repeated request found there, after an answer was lost on either side', async () => {
+    // The caller lost our answer.
+    await added();
+    await remove(await added());
+    expect(parts.provider.records).toEqual([]);
+    // We lost the provider's answer: the record was written, and the request ended as unknown.
+    parts.provider.at.add = () => {
+      parts.provider.records.push(line);
+      return Promise.reject(new ProviderFault('unavailable', 'Away.'));
+    };
+    await add();
+    parts.provider.at = {};
+    await remove(await added());
+    expect(parts.provider.records).toEqual([]);
+    // What was removed is not ours any more when somebody else adds it.
+    parts.provider.records.push(line);
+    await remove(await added());
+    expect(parts.provider.records).toEqual([line]);
+  });
+
+  it('leaves a record in place that an addition which was refused found there', async () => {
+    parts.provider.records.push(line);
+    parts.provider.at.add = () => Promise.reject(new ProviderFault('rate_limited', 'Slow down.'));
+    await add();
+    parts.provider.at = {};
+    await remove(await added());
+    expect(parts.provider.records).toEqual([line]);
+  });
+
   it.each([
     ['another account', { account: '43' }],
     ['another integration', { integration_id: 'int_8' }],
@@ -200,6 +241,67 @@ describe('remove_record', () => {
     expect(await remove(integration)).toEqual({ code: 'bad_handle' });
     expect(await remove(handle, { integration: handle })).toEqual({ code: 'bad_handle' });
     expect(parts.provider.calls).not.toContain('remove');
+  });
+});
+
+describe('a handle that does not open', () => {
+  it('is in the log and the audit log, with the kind of handle and the code', async () => {
+    const foreign = parts.keys.sealRecord({ ...owner, account: '43' }, handled);
+    await remove(foreign);
+    integration = foreign;
+    await add();
+    const refusal = {
+      requestId: 'req_1',
+      client: 'spiffe://certwright.internal/issuance-worker',
+      account: '42',
+      integrationId: 'int_7',
+      provider: 'cloudflare',
+      code: 'bad_handle',
+      unrecorded: 0,
+    };
+    expect(parts.refusals).toEqual([
+      { ...refusal, handle: 'record' },
+      { ...refusal, handle: 'integration' },
+    ]);
+    expect(parts.lines.filter((text) => text.includes('"handle refused"'))).toHaveLength(2);
+  });
+
+  it('is recorded ten times at once, then once in six seconds with the number of those that were not', async () => {
+    for (let tries = 0; tries < 30; tries++) await remove('cwr1.x');
+    expect(parts.refusals).toHaveLength(10);
+    parts.clock.nowMs += 6_000;
+    await remove('cwr1.x');
+    await remove('cwr1.x');
+    expect(parts.refusals.slice(10)).toMatchObject([{ unrecorded: 20 }]);
+  });
+});
+
+describe('the apex of a zone', () => {
+  const apex = { ...challenge, fqdn: 'example.com' };
+
+  it('takes TXT and CAA beside what is there, for an integration that the operator opened it for', async () => {
+    const open = integrationParts(undefined, { apexIntegrations: [owner.integration_id] });
+    const handle = open.keys.sealIntegration(owner, kept);
+    const ask = (record: AskedRecord) =>
+      outcomeOf(open.adds.add({ ...owner, integration: handle, record }, asking()));
+    expect(await ask(apex)).toHaveProperty('record_handle');
+    expect(await ask({ ...apex, type: 'CAA', value: '0 issue "ca.example"' })).toHaveProperty(
+      'record_handle',
+    );
+    expect(open.provider.records).toEqual([
+      `example.com TXT ${challenge.value}`,
+      'example.com CAA 0 issue "ca.example"',
+    ]);
+    expect(await ask({ ...apex, replace: true })).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
+    const cname = { ...apex, type: 'CNAME', value: 'x.approval.certwright.example' };
+    expect(await ask(cname)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
+  });
+
+  it('is closed for every other integration', async () => {
+    const open = integrationParts(undefined, { apexIntegrations: ['int_8'] });
+    const handle = open.keys.sealIntegration(owner, kept);
+    const answer = open.adds.add({ ...owner, integration: handle, record: apex }, asking());
+    expect(await outcomeOf(answer)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
   });
 });
 

@@ -340,6 +340,13 @@ describe('the value', () => {
       'policy_violation record.replace',
     );
   });
+
+  it('cannot point to its own name even without the value policy', () => {
+    for (const type of ['CNAME', 'NS'])
+      expect(verdict({ type, value: '_acme-challenge.WWW.example.com.' }, open)).toBe(
+        'policy_violation record.value',
+      );
+  });
 });
 
 describe('rules that an operator writes', () => {

@@ -56,6 +56,8 @@ export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord 
   }
   const read = readRecordValue(type, wanted.value);
   if (!read.ok) return invalid('record.value', read.message);
+  if (read.value.type !== 'TXT' && read.value.text === fqdn.name)
+    return violation('record.value', 'A record cannot point to its own name.');
   const refusal = rules.valuePolicy ? judgeValue(fqdn.name, read.value, rules) : null;
   if (refusal !== null) return violation(refusal.field, refusal.message);
 
@@ -63,15 +65,30 @@ export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord 
   return { allowed: true, record, mode };
 }
 
-/** Where a record goes that was judged before. @param zones as the provider told them for this integration */
-export function placeRecord(fit: FitRecord, zones: readonly Zone[]): AllowedRecord | RefusedRecord {
+/**
+ * Where a record goes that was judged before.
+ *
+ * @param zones as the provider listed them for this integration
+ * @param isApexOpen whether the operator lets this integration add TXT and CAA records at the apex of its zones
+ */
+export function placeRecord(
+  fit: FitRecord,
+  zones: readonly Zone[],
+  isApexOpen: boolean,
+): AllowedRecord | RefusedRecord {
   const { fqdn } = fit.record;
   const choice = chooseZone(fqdn, zones);
   switch (choice.kind) {
     case 'below':
       return { ...fit, zone: choice.zone };
     case 'apex':
-      return violation('record.fqdn', 'Records at the apex of a zone are never touched.');
+      // `brokenRule` lets nothing but TXT and CAA be added, and lets nothing be replaced at a name without an underscore.
+      return isApexOpen
+        ? { ...fit, zone: choice.zone }
+        : violation(
+            'record.fqdn',
+            'The operator of this gateway allows no records at the apex of this zone.',
+          );
     case 'none': {
       const message = `No zone of the integration holds ${fqdn}.`;
       return { allowed: false, code: 'zone_not_found', field: 'record.fqdn', message };

@@ -34,6 +34,8 @@ export interface RecordRules {
   readonly othersLabels: readonly string[];
   /** The only underscored labels besides `_acme-challenge` and `_validation-persist`; null: every one that is free. */
   readonly ownLabels: readonly string[] | null;
+  /** Ids of integrations that may add TXT and CAA records at the apex of their zones. Empty: none. */
+  readonly apexIntegrations: readonly string[];
   /** False: only the rule on types and names holds, and a caller may write any value. */
   readonly valuePolicy: boolean;
 }
@@ -72,6 +74,7 @@ export function recordRules(
     txtShapes: shapes,
     othersLabels: wanted.othersLabels ?? othersLabels,
     ownLabels: wanted.ownLabels?.map(ownLabel) ?? null,
+    apexIntegrations: wanted.apexIntegrations ?? [],
     valuePolicy: wanted.valuePolicy ?? true,
   };
 }

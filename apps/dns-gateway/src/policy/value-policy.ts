@@ -26,7 +26,7 @@ export function judgeValue(name: string, value: RecordValue, rules: RecordRules)
   switch (value.type) {
     case 'CNAME':
     case 'NS':
-      return judgeTarget(name, value.text, rules);
+      return judgeTarget(value.text, rules);
     case 'CAA':
       return judgeCaa(value.issue, rules);
     case 'TXT':
@@ -54,8 +54,7 @@ function matches(text: string, pattern: string): boolean {
   });
 }
 
-function judgeTarget(name: string, target: string, rules: RecordRules): ValueRefusal | null {
-  if (target === name) return refused('A name cannot be delegated to itself.');
+function judgeTarget(target: string, rules: RecordRules): ValueRefusal | null {
   if (rules.approvalZones.some((zone) => isBelow(target, zone))) return null;
   return refused("The target is not below one of the operator's approval zones.");
 }

@@ -2,8 +2,7 @@ import { registeredDomain } from '@certwright/dns-names';
 import type { Zone } from '@certwright/gateway-contract';
 import { isBelow, readRecordName } from './record-name';
 
-export type ZoneChoice =
-  { readonly kind: 'below'; readonly zone: Zone } | { readonly kind: 'apex' } | { readonly kind: 'none' };
+export type ZoneChoice = { readonly kind: 'below' | 'apex'; readonly zone: Zone } | { readonly kind: 'none' };
 
 /**
  * The zone that a record belongs into: the longest of those that the name is in, as the shorter ones have delegated it
@@ -14,7 +13,7 @@ export type ZoneChoice =
 export function chooseZone(name: string, zones: readonly Zone[]): ZoneChoice {
   let longest: Zone | null = null;
   for (const zone of usableZones(zones)) {
-    if (zone.name === name) return { kind: 'apex' };
+    if (zone.name === name) return { kind: 'apex', zone };
     if (isBelow(name, zone.name) && zone.name.length > (longest?.name.length ?? 0)) longest = zone;
   }
   return longest === null ? { kind: 'none' } : { kind: 'below', zone: longest };

@@ -20,6 +20,9 @@ export interface DnsRecord {
   readonly ttlS: number | null;
 }
 
+/** Whether a change put the record there, or found it there. */
+export type AddOutcome = 'created' | 'existed';
+
 /** What is kept of credentials inside an integration handle: JSON, in the shape that the provider reads again. */
 export type KeptCredentials = Readonly<Record<string, string | readonly string[]>>;
 
@@ -32,9 +35,9 @@ export interface ProviderSession {
   /** Every zone that the credentials may change, all pages of it. */
   zones(): Promise<readonly Zone[]>;
   /** Puts the record beside whatever stands at its name. One of the same type and value is the record itself. */
-  add(zone: Zone, record: DnsRecord): Promise<void>;
+  add(zone: Zone, record: DnsRecord): Promise<AddOutcome>;
   /** Afterwards it is the only record of the types TXT, CAA, CNAME and NS at its name; all others stay. */
-  replace(zone: Zone, record: DnsRecord): Promise<void>;
+  replace(zone: Zone, record: DnsRecord): Promise<AddOutcome>;
   /** Removes the record of this type and value, whatever its TTL, and none else. One that is gone is a success. */
   remove(zone: Zone, record: DnsRecord): Promise<void>;
   /** Credentials that took the place of those the session was opened with; null while they are still good. */

@@ -1,5 +1,11 @@
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
-import type { DnsProvider, DnsRecord, KeptCredentials, ProviderSession } from '../providers/dns-provider';
+import type {
+  AddOutcome,
+  DnsProvider,
+  DnsRecord,
+  KeptCredentials,
+  ProviderSession,
+} from '../providers/dns-provider';
 
 export const exampleCom: Zone = { id: 'z1', name: 'example.com' };
 
@@ -42,8 +48,10 @@ export class FakeProvider implements DnsProvider {
     const without = (gone: (each: string) => boolean): void => {
       this.records.splice(0, Infinity, ...this.records.filter((each) => !gone(each)));
     };
-    const put = (record: DnsRecord): void => {
-      if (!this.records.includes(text(record))) this.records.push(text(record));
+    const put = (record: DnsRecord): AddOutcome => {
+      if (this.records.includes(text(record))) return 'existed';
+      this.records.push(text(record));
+      return 'created';
     };
     return {
       zones: async () => {
@@ -52,12 +60,12 @@ export class FakeProvider implements DnsProvider {
       },
       add: async (_zone, record) => {
         await this.#step('add', signal);
-        put(record);
+        return put(record);
       },
       replace: async (_zone, record) => {
         await this.#step('replace', signal);
-        without((each) => each.startsWith(`${record.fqdn} `));
-        put(record);
+        without((each) => each.startsWith(`${record.fqdn} `) && each !== text(record));
+        return put(record);
       },
       remove: async (_zone, record) => {
         await this.#step('remove', signal);

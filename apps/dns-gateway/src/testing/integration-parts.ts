@@ -4,16 +4,18 @@ import path from 'node:path';
 import type { IntegrationOwner, WantedRecord } from '@certwright/gateway-contract';
 import { Problem } from '@certwright/errors';
 import { AddressGuard } from '@certwright/outbound';
-import { createLogger } from '@certwright/service';
-import type { AuditIntent, AuditOutcome } from '../audit/audit-entry';
+import { createLogger, MemoryTokenBuckets } from '@certwright/service';
+import type { AuditIntent, AuditOutcome, HandleRefusal } from '../audit/audit-entry';
 import { HandleKeys } from '../handles/handle-keys';
 import { AddRecord } from '../integrations/add-record';
 import { GetZones } from '../integrations/get-zones';
 import { IntegrationAccess } from '../integrations/integration-access';
+import { OwnAdditions } from '../integrations/own-additions';
 import { RecordedChanges } from '../integrations/recorded-changes';
+import { RefusedHandles } from '../integrations/refused-handles';
 import { RemoveRecord } from '../integrations/remove-record';
 import { ZoneMemory } from '../integrations/zone-memory';
-import { recordRules } from '../policy/record-rules';
+import { readCaaIssuers, recordRules, type RecordRules } from '../policy/record-rules';
 import { loadUnderscoredNames } from '../policy/underscored-names';
 import type { ProviderPorts } from '../providers/dns-provider';
 import { FakeProvider } from './fake-provider';
@@ -42,6 +44,8 @@ export interface IntegrationParts {
   readonly keys: HandleKeys;
   /** The audit log so far, one word after the other, the provider's calls not among them. */
   readonly entries: (AuditIntent | AuditOutcome)[];
+  /** Handles that did not open, as the audit log has them. */
+  readonly refusals: readonly HandleRefusal[];
   readonly audit: { full: boolean };
   /** Every log line so far. */
   readonly lines: string[];
@@ -55,9 +59,13 @@ export interface IntegrationParts {
 }
 
 /** The use cases over a provider in memory; handles, policy and bounds are the real ones. */
-export function integrationParts(keys = new HandleKeys([randomBytes(32)])): IntegrationParts {
+export function integrationParts(
+  keys = new HandleKeys([randomBytes(32)]),
+  policy: Partial<RecordRules> = {},
+): IntegrationParts {
   const provider = new FakeProvider();
   const entries: (AuditIntent | AuditOutcome)[] = [];
+  const refusals: HandleRefusal[] = [];
   const lines: string[] = [];
   const audit = { full: false };
   const clock = { nowMs: 0 };
@@ -67,6 +75,7 @@ export function integrationParts(keys = new HandleKeys([randomBytes(32)])): Inte
     entries.push(entry);
     return Promise.resolve();
   };
+  const own = new OwnAdditions();
   const changes = new RecordedChanges(
     {
       intent: async (intent) => {
@@ -79,26 +88,42 @@ export function integrationParts(keys = new HandleKeys([randomBytes(32)])): Inte
         provider.calls.push(`outcome ${outcome.result}`);
       },
     },
+    own,
     log,
   );
   const memory = new ZoneMemory({ keptMs: 45_000, most: 2, nowMs: () => clock.nowMs });
-  const access = new IntegrationAccess(keys, new Map([[provider.name, provider]]), ports, log);
+  const handleRefused = (refusal: HandleRefusal): Promise<void> => {
+    refusals.push(refusal);
+    return Promise.resolve();
+  };
+  const buckets = new MemoryTokenBuckets({ nowMs: () => clock.nowMs });
+  const refusedHandles = new RefusedHandles({ handleRefused }, buckets, log);
+  const access = new IntegrationAccess(
+    keys,
+    new Map([[provider.name, provider]]),
+    ports,
+    refusedHandles,
+    log,
+  );
   const rules = recordRules({
     underscoredNames: loadUnderscoredNames(readFileSync(registry, 'utf8')),
     approvalZones: ['approval.certwright.example'],
+    caaIssuers: readCaaIssuers(['ca.example']),
+    ...policy,
   });
   return {
     provider,
     keys,
     entries,
+    refusals,
     audit,
     lines,
     memory,
     clock,
     access,
-    adds: new AddRecord(access, memory, rules, changes, keys),
+    adds: new AddRecord(access, memory, rules, changes, keys, own),
     zones: new GetZones(access, memory),
-    removes: new RemoveRecord(access, changes, keys),
+    removes: new RemoveRecord(access, changes, keys, log),
   };
 }
 

@@ -14,6 +14,7 @@ export function orderNameFault(name: string): string | null {
     return `is longer than ${longestName} characters`;
   if (!name.isWellFormed()) return 'is not well-formed Unicode';
   if (/\p{Cc}/u.test(name)) return 'has control characters';
+  if (!/[^\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(name)) return 'has no visible character';
   if (name === '.' || name === '..') return 'is "." or "..", which URLs drop';
   return null;
 }

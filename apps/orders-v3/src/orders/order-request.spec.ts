@@ -66,6 +66,8 @@ describe('the name of an order', () => {
     '',
     '.',
     '..',
+    '\u200b\u200d',
+    '\u202e\u2066\ufeff',
     'a\nb',
     '\u0000',
     '\u009f',

@@ -1,5 +1,5 @@
+import { containsPrivateKey } from '@certwright/errors';
 import { decodeBase64 } from '../base64';
-import { containsPrivateKey } from '../private-key-text';
 import { csrLimits, type CsrFault } from './read-csr';
 
 export type DecodedCsrField =

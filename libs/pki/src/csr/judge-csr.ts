@@ -59,11 +59,19 @@ const blocked: CsrFault = {
     'The key of the CSR is known to be compromised. Generate a new key; it must not be used anywhere any more.',
 };
 
+/** IIS Manager cannot choose the hash of a request, and the MMC snap-in signs with SHA-1 unless told otherwise. */
+const sha256OnWindows =
+  ' IIS Manager and the defaults of the MMC snap-in sign with SHA-1: create the CSR with certreq -new and an .inf file' +
+  ' that has HashAlgorithm = sha256 under [NewRequest], or in MMC (Certificates > Create Custom Request > Properties >' +
+  ' Private Key) select the hash algorithm sha256.';
+
 /** RFC 2986, section 3: the signature proves that whoever asks holds the private key. */
 function judgeSignature(csr: Csr): readonly CsrFault[] {
   const { accepted, name } = csr.signatureAlgorithm;
   if (accepted === undefined) {
-    const message = `The CSR is signed with ${name}; it must be RSA PKCS #1 v1.5 or ECDSA with SHA-256, SHA-384 or SHA-512.`;
+    const required = 'it must be RSA PKCS #1 v1.5 or ECDSA with SHA-256, SHA-384 or SHA-512';
+    const advice = name === 'sha1WithRSAEncryption' ? sha256OnWindows : '';
+    const message = `The CSR is signed with ${name}; ${required}.${advice}`;
     return [{ code: 'bad_csr_signature', message }];
   }
   if (verifySignature(csr.spkiDer, accepted, csr.infoDer, csr.signature)) return [];
@@ -73,10 +81,18 @@ function judgeSignature(csr: Csr): readonly CsrFault[] {
 }
 
 function judgeCommonName(csr: Csr, names: ReadonlySet<string>): readonly CsrFault[] {
-  const [commonName] = csr.commonNames;
-  if (commonName === undefined || names.has(lowerCaseAscii(commonName))) return [];
-  const message = `The common name ${quoteInput(commonName)} of the CSR is not one of the order's DNS names. Use one of them, or none.`;
-  return [{ code: 'csr_cn_mismatch', message }];
+  const [commonName, ...others] = csr.commonNames;
+  if (commonName === undefined) return [];
+  if (others.length === 0 && names.has(lowerCaseAscii(commonName))) return [];
+  const wrong =
+    others.length > 0
+      ? `The subject of the CSR has ${csr.commonNames.length} common names`
+      : commonName === ''
+        ? 'The common name of the CSR is empty'
+        : `The common name ${quoteInput(commonName)} of the CSR is not one of the order's DNS names`;
+  return [
+    { code: 'csr_cn_mismatch', message: `${wrong}. Use one of the order's DNS names, or no common name.` },
+  ];
 }
 
 function judgeAlternativeNames(csr: Csr, names: ReadonlySet<string>): readonly CsrFault[] {

@@ -5,7 +5,7 @@ import { DerError } from '../der/der-error';
 import { DerReader } from '../der/der-reader';
 import { expectUniversal, integerValue, objectIdentifierValue, octetsOfBitString } from '../der/der-values';
 import { tags } from '../der/der-primitives';
-import { type DistinguishedName, readDistinguishedName } from '../distinguished-name';
+import { readDistinguishedName } from '../distinguished-name';
 import { readExtensions, readSubjectAlternativeNames, type SubjectAlternativeNames } from '../extensions';
 import { type KeyType, keyTypeOf, type PublicKey, readSubjectPublicKey } from '../keys/subject-public-key';
 import { readSignatureAlgorithm, type SignatureAlgorithm } from '../signature';
@@ -62,7 +62,7 @@ export function readCsr(der: Uint8Array): CsrReading {
 function readRequest(der: Uint8Array): Csr {
   const request = DerReader.sequence(parseDer(der, csrLimits), 'CertificationRequest');
   const infoElement = request.next('CertificationRequestInfo');
-  const signatureAlgorithm = readSignatureAlgorithm(request.next('signature algorithm'));
+  const signatureAlgorithm = readSignatureAlgorithm(request.next('signature algorithm'), true);
   const signature = octetsOfBitString(request.next('signature'), 'the signature');
   request.end();
 
@@ -71,7 +71,6 @@ function readRequest(der: Uint8Array): Csr {
   if (integerValue(version, 'the version') !== 0n)
     throw new DerError('a version other than 0', version.offset);
   const subject = readDistinguishedName(info.next('subject'), 'the subject');
-  atMostOneCommonName(subject, infoElement);
   const { key, spkiDer, spkiSha256 } = readSubjectPublicKey(info.next('public key'));
   // Not optional in RFC 2986, but some software leaves an empty set of attributes out.
   const attributes = info.optionalContext(0);
@@ -92,20 +91,11 @@ function readRequest(der: Uint8Array): Csr {
   };
 }
 
-function atMostOneCommonName(subject: DistinguishedName, where: DerElement): void {
-  if (subject.commonNames.length > 1) {
-    throw new DerError(
-      `a subject with ${subject.commonNames.length} common names where at most one may be`,
-      where.offset,
-    );
-  }
-}
-
 /** The names of the one extensionRequest attribute there may be. The values of other attributes are not looked at. */
 function readRequestedNames(attributes: DerElement): SubjectAlternativeNames | null {
   let names: SubjectAlternativeNames | null = null;
   let seen = false;
-  for (const attribute of DerReader.setOf(attributes, 'the attributes').rest(0, 'attribute')) {
+  for (const attribute of DerReader.unsortedSetOf(attributes, 'the attributes').rest(0, 'attribute')) {
     const reader = DerReader.sequence(attribute, 'an attribute');
     const type = objectIdentifierValue(reader.next('type'), 'an attribute type');
     const values = expectUniversal(reader.next('values'), tags.set, 'the values of an attribute');
@@ -114,7 +104,7 @@ function readRequestedNames(attributes: DerElement): SubjectAlternativeNames | n
     if (seen) throw new DerError('more than one extensionRequest attribute', attribute.offset);
     seen = true;
     const value = DerReader.setOf(values, 'the extensionRequest');
-    const extensions = readExtensions(value.next('value'));
+    const extensions = readExtensions(value.next('value'), 0);
     value.end();
     names = readSubjectAlternativeNames(extensions);
   }

@@ -24,6 +24,12 @@ export class DerReader {
     return new DerReader(element, what);
   }
 
+  /** A SET OF under an implicit tag, in any order: X.690, section 11.6, wants an ascending one, common software does not sort. */
+  static unsortedSetOf(element: DerElement, what: string): DerReader {
+    if (!element.constructed) throw new DerError(`${what} is not constructed`, element.offset);
+    return new DerReader(element, what);
+  }
+
   next(what: string): DerElement {
     const element = this.parent.children[this.position];
     if (element === undefined) throw new DerError(`${this.what} has no ${what}`, this.parent.offset);

@@ -45,7 +45,7 @@ export function decideRecord(
   own: RecordRules,
 ): AllowedRecord | RefusedRecord {
   const judged = judgeRecord(wanted, own);
-  return judged.allowed ? placeRecord(judged, ofIntegration) : judged;
+  return judged.allowed ? placeRecord(judged, ofIntegration, false) : judged;
 }
 
 /** In one line: `add <fqdn> <type> <value>` in a zone, or code and field of the refusal. */

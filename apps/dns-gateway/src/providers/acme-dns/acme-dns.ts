@@ -94,7 +94,7 @@ function session(
       checkPossible(record, fulldomain);
       const body = { subdomain: zone.id, txt: record.value };
       const { json } = await api.request({ method: 'POST', path: '/update', body });
-      if (json.member('txt').string() === record.value) return;
+      if (json.member('txt').string() === record.value) return 'created';
       throw new ProviderFault(
         'unavailable',
         'acme-dns did not answer as it documents: it took another value.',

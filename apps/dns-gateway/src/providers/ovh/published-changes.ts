@@ -16,9 +16,12 @@ export function publishedChanges(
   signal: AbortSignal,
 ): Pick<ProviderSession, 'add' | 'replace' | 'remove'> {
   const { add, replace, remove } = recordChanges(ports, signal);
-  const published = (change: typeof add) => async (zone: Zone, record: DnsRecord) => {
-    await change(zone, record);
-    await ports.publish(zone);
-  };
+  const published =
+    <T>(change: (zone: Zone, record: DnsRecord) => Promise<T>) =>
+    async (zone: Zone, record: DnsRecord) => {
+      const outcome = await change(zone, record);
+      await ports.publish(zone);
+      return outcome;
+    };
   return { add: published(add), replace: published(replace), remove: published(remove) };
 }

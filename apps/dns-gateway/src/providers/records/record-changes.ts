@@ -48,9 +48,10 @@ export function recordChanges(
   return {
     async add(zone, record) {
       const there = await ports.list(zone, record.fqdn);
-      if (there.some((stored) => isSame(stored, record))) return;
+      if (there.some((stored) => isSame(stored, record))) return 'existed';
       if (there.some(({ type }) => type === 'CNAME' || record.type === 'CNAME')) throw cnameConflict(record);
       await create(zone, record);
+      return 'created';
     },
     async replace(zone, record) {
       const there = await ports.list(zone, record.fqdn);
@@ -60,7 +61,9 @@ export function recordChanges(
         zone,
         there.filter((stored) => stored !== kept),
       );
-      if (kept === undefined) await create(zone, record);
+      if (kept !== undefined) return 'existed';
+      await create(zone, record);
+      return 'created';
     },
     async remove(zone, record) {
       const there = await ports.list(zone, record.fqdn);

@@ -1,5 +1,5 @@
 import { recordTypes, type RecordType, type Zone } from '@certwright/gateway-contract';
-import type { DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
+import type { AddOutcome, DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 
 /** All records of one type at one name, as the API has them. */
@@ -56,11 +56,11 @@ export function rrsetChanges(
     { fqdn }: DnsRecord,
     types: readonly RecordType[],
     decide: (there: readonly Rrset[]) => readonly RrsetChange[],
-  ): Promise<void> => {
+  ): Promise<readonly RrsetChange[]> => {
     for (let tries = 1; tries <= mostTries; tries += 1) {
       signal.throwIfAborted();
       const changes = decide(await ports.read(zone, fqdn, types));
-      if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return;
+      if (changes.length === 0 || (await ports.write(zone, fqdn, changes)) === 'written') return changes;
       await rest(Math.random() * Math.min(1_000, 25 * 2 ** tries), signal);
     }
     throw new ProviderFault('unavailable', `${fqdn} is being changed by others all the time.`);
@@ -69,23 +69,31 @@ export function rrsetChanges(
   return {
     async add(zone, record) {
       try {
-        await settle(zone, record, [record.type], (there) =>
+        const made = await settle(zone, record, [record.type], (there) =>
           addition(record, there, ports.format(record), is(record)),
         );
+        return outcomeOf(made, is(record));
       } catch (error) {
         throw await explained(error, ports, zone, record);
       }
     },
     async replace(zone, record) {
-      await settle(zone, record, recordTypes, (there) =>
+      const made = await settle(zone, record, recordTypes, (there) =>
         replacement(record, there, ports.format(record), is(record)),
       );
+      return outcomeOf(made, is(record));
     },
     async remove(zone, record) {
       await settle(zone, record, [record.type], (there) => removal(record, there, is(record)));
     },
   };
 }
+
+/** Of the changes that were written. A value that a replacement keeps of several is written, and existed before. */
+const outcomeOf = (made: readonly RrsetChange[], is: IsRecord): AddOutcome =>
+  made.some(({ before, after }) => after?.values.some(is) && !before?.values.some(is))
+    ? 'created'
+    : 'existed';
 
 type IsRecord = (value: string) => boolean;
 

@@ -67,8 +67,8 @@ describe('withZoneLocks', () => {
     const slow = change();
     const session: ProviderSession = {
       zones: () => Promise.resolve([]),
-      add: () => slow.run(),
-      replace: () => Promise.resolve(),
+      add: () => slow.run().then(() => 'created' as const),
+      replace: () => Promise.resolve('created'),
       remove: () => Promise.resolve(),
       renewed: () => null,
     };

@@ -42,7 +42,7 @@ export function withZoneLocks(provider: DnsProvider, locks: ZoneLocks): DnsProvi
     accept: (credentials, account, ports, signal) => provider.accept(credentials, account, ports, signal),
     session: (kept, account, ports, signal): ProviderSession => {
       const session = provider.session(kept, account, ports, signal);
-      const inLine = (zone: Zone, change: () => Promise<void>): Promise<void> =>
+      const inLine = <T>(zone: Zone, change: () => Promise<T>): Promise<T> =>
         locks.holding(JSON.stringify([provider.name, account, zone.name]), signal, change);
       return {
         zones: () => session.zones(),

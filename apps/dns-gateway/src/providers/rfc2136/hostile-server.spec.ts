@@ -30,7 +30,7 @@ describe('rfc2136 before a hostile server', () => {
   }
   async function faultOf(script: Script): Promise<ProviderFault> {
     const session = await opened(script);
-    const fault: unknown = await session.add(zone, record).catch((error: unknown) => error);
+    const fault: unknown = await session.remove(zone, record).catch((error: unknown) => error);
     expect(fault).toMatchObject({ name: 'ProviderFault' });
     expect(inspect(fault, { depth: 8 })).not.toContain(secret.toString('base64'));
     return fault as ProviderFault;
@@ -39,7 +39,7 @@ describe('rfc2136 before a hostile server', () => {
     server.requests.filter((each) => each.transport === transport).length;
 
   it('is content with one datagram that is signed', async () => {
-    await (await opened(yes)).add(zone, record);
+    await (await opened(yes)).remove(zone, record);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -96,7 +96,7 @@ describe('rfc2136 before a hostile server', () => {
     const session = await opened((request, _, at) =>
       at === 0 ? plain(request, 5) : yes(request, 'udp', at),
     );
-    await session.add(zone, record);
+    await session.remove(zone, record);
     expect(server.requests).toHaveLength(2);
   });
 
@@ -139,14 +139,14 @@ describe('rfc2136 before a hostile server', () => {
 
   it('SERVFAIL once is no fault', async () => {
     const session = await opened((request, _, at) => signed(request, plain(request, at === 0 ? 2 : 0)));
-    await session.add(zone, record);
+    await session.remove(zone, record);
   });
 
   it('an answer that is cut is asked for again over TCP', async () => {
     const session = await opened((request, transport) =>
       signed(request, plain(request, 0, transport === 'udp' ? 0x0200 : 0)),
     );
-    await session.add(zone, record);
+    await session.remove(zone, record);
     expect([count('udp'), count('tcp')]).toEqual([1, 1]);
   });
 
@@ -156,7 +156,7 @@ describe('rfc2136 before a hostile server', () => {
 
   it('a message over 512 octets goes over TCP alone', async () => {
     const session = await opened(yes);
-    await session.add(zone, { ...record, value: 'x'.repeat(512) });
+    await session.remove(zone, { ...record, value: 'x'.repeat(512) });
     expect([count('udp'), count('tcp')]).toEqual([0, 1]);
   });
 
@@ -186,12 +186,12 @@ describe('rfc2136 before a hostile server', () => {
       setImmediate(() => ending.abort(new Error('enough')));
       return null;
     }, ending.signal);
-    await expect(session.add(zone, record)).rejects.toThrow('enough');
+    await expect(session.remove(zone, record)).rejects.toThrow('enough');
   });
 
   it('ids and ports are not to be guessed', async () => {
     const session = await opened(yes);
-    for (let at = 0; at < 20; at++) await session.add(zone, record);
+    for (let at = 0; at < 20; at++) await session.remove(zone, record);
     const ids = server.requests.map(({ message }) => message.readUInt16BE(0));
     expect(new Set(ids).size).toBeGreaterThan(15);
     const steps = ids.slice(1).map((id, at) => id - Number(ids[at]));

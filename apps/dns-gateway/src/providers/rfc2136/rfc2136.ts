@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RCODE } from '@certwright/dns-authority';
 import { Problem } from '@certwright/errors';
 import type { Zone } from '@certwright/gateway-contract';
 import { OutboundFault } from '@certwright/outbound';
 import { bearerKind } from '../credential-members';
-import type { DnsProvider, DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
+import type { AddOutcome, DnsProvider, DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import { cnameConflict } from '../records/rrset-changes';
 import { type Access, accessMembers, kept, keptAccess, readAccess } from './access';
@@ -76,20 +77,39 @@ function session({ zones }: Access, server: UpdateServer): ProviderSession {
   return {
     zones: () => Promise.resolve(zones.map((name) => ({ id: name, name }))),
     add: async (zone, record) => {
+      const outcome = await outcomeOfAdding(server, zone, record);
       await change(zone, addition(zoneRecord(record)));
       await checkVisible(server, zone, record);
+      return outcome;
     },
     replace: async (zone, record) => {
+      const outcome = await outcomeOfAdding(server, zone, record);
       let rcode: number = RCODE.YXRRSET;
       for (const wanted of replacements(zoneRecord(record))) {
         if (rcode === RCODE.YXRRSET) rcode = await server.update(zone.name, wanted);
       }
       faultless(rcode, zone.name);
       await checkVisible(server, zone, record);
+      return outcome;
     },
     remove: (zone, record) => change(zone, removal(zoneRecord(record))),
     renewed: () => null,
   };
+}
+
+/**
+ * No prerequisite of an update says "unless this value is there", so the server is queried before. One that takes updates
+ * and refuses queries leaves it open; then the record counts as created, so that it can be removed.
+ */
+async function outcomeOfAdding(server: UpdateServer, zone: Zone, record: DnsRecord): Promise<AddOutcome> {
+  const wanted = zoneRecord(record);
+  const { rcode, answers } = await server.query(zone.name, record.fqdn, wanted.type);
+  if (rcode !== RCODE.NOERROR) return 'created';
+  const isThere = answers.some(
+    ({ name, type, data }) =>
+      name === wanted.name && type === wanted.type && isDeepStrictEqual(data, wanted.data),
+  );
+  return isThere ? 'existed' : 'created';
 }
 
 /** A CNAME beside a type that no prerequisite asked for is ignored in silence (RFC 2136, section 3.4.2.2). */

@@ -47,6 +47,25 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       },
     );
 
+    rule(
+      'foreign_records',
+      'an addition tells a record that it created from one that was there',
+      async () => {
+        await world.plant({ fqdn: challenge(), type: 'TXT', value: 'planted' });
+        expect(await session.add(zone, txt('planted'))).toBe('existed');
+        expect(await session.add(zone, txt('ours'))).toBe('created');
+        expect(await session.add(zone, txt('ours'))).toBe('existed');
+      },
+    );
+
+    rule('replace', 'a replacement tells a record that it created from one that was there', async () => {
+      await world.plant({ fqdn: challenge(), type: 'TXT', value: 'old' });
+      await world.plant({ fqdn: challenge(), type: 'TXT', value: 'kept' });
+      expect(await session.replace(zone, txt('kept'))).toBe('existed');
+      expect(await valuesAt()).toEqual(['kept']);
+      expect(await session.replace(zone, txt('new'))).toBe('created');
+    });
+
     rule('two_values', 'two values stand at one name, and each is removed alone', async () => {
       await session.add(zone, txt('first'));
       await session.add(zone, txt('second'));
@@ -126,7 +145,7 @@ export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): vo
       const values = Array.from({ length: 20 }, (_, at) => `value-${String(at).padStart(2, '0')}`);
       const locks = new ZoneLocks();
       const sessions = await Promise.all(values.map(() => openSession(world, world.credentials, locks)));
-      const each = (change: (s: ProviderSession, value: string) => Promise<void>): Promise<unknown> =>
+      const each = (change: (s: ProviderSession, value: string) => Promise<unknown>): Promise<unknown> =>
         Promise.all(values.map((value, at) => change(sessions[at] as ProviderSession, value)));
       await each((one, value) => one.add(zone, txt(value)));
       expect(await valuesAt()).toEqual(values);

@@ -1,0 +1,58 @@
+import type { IntegrationOwner } from '@certwright/gateway-contract';
+import { type Logger, type Rate, type TokenBuckets } from '@certwright/service';
+import type { AuditLog } from '../audit/audit-log';
+import type { Asking } from './asking';
+
+/** Per client: a captured backend that tries handles is seen, and cannot fill the audit disk. */
+const recorded: Rate = { ratePerS: 1 / 6, burst: 10 };
+
+/** Records handles that do not open: a mix-up of rows, a lost key, or somebody who tries handles of others. */
+export class RefusedHandles {
+  /** Per client, since the last one that was recorded. */
+  readonly #unrecorded = new Map<string, number>();
+
+  constructor(
+    private readonly audit: Pick<AuditLog, 'handleRefused'>,
+    private readonly buckets: TokenBuckets,
+    private readonly log: Logger,
+  ) {}
+
+  /** Never throws: the caller's error is that of the handle. */
+  async record(
+    { account, integration_id: integrationId, provider }: IntegrationOwner,
+    handle: 'integration' | 'record',
+    { requestId, client }: Asking,
+  ): Promise<void> {
+    const { ok } = await this.buckets.take(client, { ...recorded, cost: 1 });
+    const unrecorded = this.#unrecorded.get(client) ?? 0;
+    // Clients are a closed list of the operator's, so that the map is bounded.
+    this.#unrecorded.set(client, ok ? 0 : unrecorded + 1);
+    if (!ok) return;
+    const entry = {
+      requestId,
+      client,
+      account,
+      integrationId,
+      provider,
+      handle,
+      code: 'bad_handle',
+      unrecorded,
+    };
+    this.log.warn(
+      {
+        request_id: requestId,
+        client,
+        account_id: account,
+        integration_id: integrationId,
+        provider,
+        handle,
+        code: entry.code,
+        unrecorded,
+      },
+      'handle refused',
+    );
+    await this.audit.handleRefused(entry).catch((err: unknown) => {
+      this.log.error({ request_id: requestId, err }, 'refused handle not written to the audit log');
+    });
+  }
+}
