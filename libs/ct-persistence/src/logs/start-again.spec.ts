@@ -21,7 +21,7 @@ afterAll(async () => await ct.close());
 const head = { size: 9n, root: Buffer.alloc(32, 9), at: new Date(), signed: Buffer.from('signed') };
 const odd = (index: bigint) => ({ index, fault: 'leaf', leaf: Buffer.alloc(1) });
 
-/** A log whose entries [2, 7) were ingested, with odd ones among them. */
+/** A log whose entries [2, 5) were ingested with a proof and [5, 7) without one, with an odd one in each. */
 beforeEach(async () => {
   await ct.database.query('DELETE FROM ct_odd_entry');
   await ct.database.query('DELETE FROM ct_log');
@@ -41,8 +41,9 @@ beforeEach(async () => {
   leased = await lease();
   await logs.beginAt(leased.lease, 2n, Buffer.alloc(40, 2));
   await logs.saveHead(leased.lease, head);
-  const batch = { from: 2n, to: 7n, issuances: [], treeState: Buffer.alloc(40, 7), verified: false };
-  await logs.ingest(leased.lease, { ...batch, odd: [odd(3n), odd(5n)] });
+  const batch = { issuances: [], treeState: Buffer.alloc(40, 7) };
+  await logs.ingest(leased.lease, { ...batch, from: 2n, to: 5n, odd: [odd(3n)], verified: true });
+  await logs.ingest(leased.lease, { ...batch, from: 5n, to: 7n, odd: [odd(5n)], verified: false });
 });
 
 async function lease(): Promise<LeasedLog> {
