@@ -53,7 +53,8 @@ describe('renewalJitter', () => {
 
 describe('purchaseTime', () => {
   const leftAt = (lifetime: number, jitter: number, termDays: number | null = null) =>
-    (lasting(lifetime).notAfter.getTime() - purchaseTime(lasting(lifetime), termDays, jitter).getTime()) / dayMs;
+    (lasting(lifetime).notAfter.getTime() - purchaseTime(lasting(lifetime), termDays, jitter).getTime()) /
+    dayMs;
 
   it('is 30 days before the end, or a third of a shorter lifetime', () => {
     expect(leftAt(365, 0)).toBeCloseTo(30, 6);

@@ -175,7 +175,8 @@ function wayOf(
   const covered = coveredReplacement({ ...facts, present: facts.autoRenew ? present : null }, now);
   if (covered !== null && endsWithinTerm(current, facts)) return { kind: 'replace', ...covered, lookAgainAt };
   if (!facts.autoRenew) return { kind: 'unwanted' };
-  if (present.termDays === null) return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
+  if (present.termDays === null)
+    return { kind: 'replace', termsId: present.id, expiresBy: null, lookAgainAt };
   const purchaseAt = purchaseTime(current, termDaysOf(facts, present.termDays), renewalJitter(current.id));
   if (purchaseAt.getTime() <= now.getTime()) {
     // Nobody pays for what nobody issues.

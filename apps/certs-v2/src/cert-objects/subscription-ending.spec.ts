@@ -74,13 +74,16 @@ describe('subscription_ending', () => {
     expect((await tenant.get('/api/v2/certs')).json.data).toMatchObject([{ subscription_ending: false }]);
   });
 
-  it.each([[true], [false]])('lets a renewal succeed at the end of a term with auto_renew %j', async (auto_renew) => {
-    await tenant.post(pathOf(cn), { auto_renew });
-    await attachCertificate(api, tenant, cn, { notAfter: inDays(1) });
-    await paidFor(1);
-    const action = (await isEnding()) === true ? 'buy' : 'reissue';
-    expect((await tenant.post(`${pathOf(cn)}/${action}`)).status).toBe(200);
-    const { billed_through } = (await tenant.get(pathOf(cn))).json;
-    expect(billed_through * 1_000).toBeGreaterThan(inDays(365).getTime());
-  });
+  it.each([[true], [false]])(
+    'lets a renewal succeed at the end of a term with auto_renew %j',
+    async (auto_renew) => {
+      await tenant.post(pathOf(cn), { auto_renew });
+      await attachCertificate(api, tenant, cn, { notAfter: inDays(1) });
+      await paidFor(1);
+      const action = (await isEnding()) === true ? 'buy' : 'reissue';
+      expect((await tenant.post(`${pathOf(cn)}/${action}`)).status).toBe(200);
+      const { billed_through } = (await tenant.get(pathOf(cn))).json;
+      expect(billed_through * 1_000).toBeGreaterThan(inDays(365).getTime());
+    },
+  );
 });

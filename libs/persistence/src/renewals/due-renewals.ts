@@ -112,8 +112,7 @@ function dueRenewal(row: DueRow): DueRenewal {
     certificateId: row.certificate_id,
     facts: {
       autoRenew: row.auto_renew,
-      present:
-        present === null ? null : { ...present, termDays: row.term_days, isAvailable: row.available },
+      present: present === null ? null : { ...present, termDays: row.term_days, isAvailable: row.available },
       own: row.own,
       paid: paidWithout(row.unused.map(unusedCharge), paidOf(row)),
       open: row.opened_at === null ? null : { openedAt: row.opened_at },
