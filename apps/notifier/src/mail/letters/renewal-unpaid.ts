@@ -21,7 +21,9 @@ export function renewalUnpaidLetter({ owner, accountName, objectName, notAfter }
           : `Its present certificate is valid until ${instantOf(notAfter)}.`,
       ),
       paragraph(
-        'To have it renewed, add to the balance of the account: the renewal is tried again by itself every hour.',
+        notAfter === null
+          ? 'To have a new one, add to the balance of the account, then request it.'
+          : 'To have it renewed, add to the balance of the account before that time: until then the renewal is tried again by itself every hour.',
       ),
       paragraph(`To let it end instead, set "auto_renew" of the ${object} to false.`),
     ],
