@@ -53,9 +53,9 @@ export async function redisBinary({ cache, report = () => undefined, signal }) {
  * @param {AbortSignal} [signal]
  */
 async function fetchPackages(scratch, signal) {
-  const [state, cache, archives, root] = ['state', 'cache', 'archives', 'root'].map((name) =>
-    path.join(scratch, name),
-  );
+  /** @param {string} name */
+  const below = (name) => path.join(scratch, name);
+  const [state, cache, archives, root] = [below('state'), below('cache'), below('archives'), below('root')];
   for (const folder of [`${state}/lists/partial`, `${cache}/archives/partial`, archives, root]) {
     mkdirSync(folder, { recursive: true });
   }
