@@ -47,11 +47,11 @@ export const certsSettings = defineSettings({
   }),
   WRITE_CONNECTIONS: integer({
     meaning:
-      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. Four writes per connection may wait; further ones are answered 503',
+      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. Twenty writes per connection may wait; further ones are answered 503',
     unit: 'connections',
     min: 1,
     max: 200,
-    default: 3,
+    default: 4,
   }),
   REDIS_URL: url<string>({
     meaning:

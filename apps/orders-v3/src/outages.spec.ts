@@ -92,7 +92,7 @@ describe('more writes than can be stored', () => {
     // Nothing can be stored, everything can be read.
     await locker.query('BEGIN; LOCK TABLE order_v3 IN EXCLUSIVE MODE');
     const refused: number[] = [];
-    const posts = Array.from({ length: 40 }, async (_, each) => {
+    const posts = Array.from({ length: 60 }, async (_, each) => {
       const { status, headers, json } = await tenant.post('/api/v3/orders', order(`order ${each}`));
       if (status === 503) {
         expect(json).toMatchObject({ code: 'service_outage' });

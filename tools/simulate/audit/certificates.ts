@@ -39,17 +39,21 @@ function auditGaps(findings: Findings, order: SimulatedOrder, own: readonly Issu
   }
 }
 
+/** A term is bought so long before the last certificate of the one before ends, however long that one lives. */
+const purchaseLeadMs = 30 * dayMs;
+
 /** The latest time at which a certificate is to be replaced: a third of its life is left, of the last one of a paid term 97 % of 30 days. */
-function renewalDue({ notBefore, notAfter }: IssuedCertificate, { kind }: SimulatedOrder): number {
+function renewalDue({ createdMs, notBefore, notAfter }: IssuedCertificate, { kind }: SimulatedOrder): number {
   const lifeMs = notAfter - notBefore;
-  if (kind !== 'v3') return notAfter - 0.97 * Math.min(30 * dayMs, lifeMs / 3);
+  if (kind !== 'v3') return Math.max(createdMs, notAfter - 0.97 * Math.min(purchaseLeadMs, lifeMs / 3));
   return notAfter - lifeMs * (lifeMs < 10 * dayMs ? 1 / 2 : 1 / 3);
 }
 
-/** The earliest: 3 % of its life before that. */
-function renewalPossible({ notBefore, notAfter }: IssuedCertificate): number {
+/** The earliest: 3 % of its life before that; of the last one of a paid term the time at which the next term is bought. */
+function renewalPossible({ notBefore, notAfter }: IssuedCertificate, { kind }: SimulatedOrder): number {
   const lifeMs = notAfter - notBefore;
-  return notAfter - lifeMs * ((lifeMs < 10 * dayMs ? 1 / 2 : 1 / 3) + 3 / 100);
+  const leadMs = lifeMs * ((lifeMs < 10 * dayMs ? 1 / 2 : 1 / 3) + 3 / 100);
+  return notAfter - (kind === 'v3' ? leadMs : Math.max(leadMs, purchaseLeadMs));
 }
 
 function auditRenewals(findings: Findings, order: SimulatedOrder, own: readonly IssuedCertificate[]): void {
@@ -112,7 +116,7 @@ function auditReasons(findings: Findings, order: SimulatedOrder, own: readonly I
     if (asked > before) return;
     for (let earlier = index - 1; earlier > renewed; earlier -= 1) {
       const replaced = own[earlier];
-      if (replaced === undefined || renewalPossible(replaced) > certificate.createdMs) continue;
+      if (replaced === undefined || renewalPossible(replaced, order) > certificate.createdMs) continue;
       renewed = earlier;
       return;
     }

@@ -5,7 +5,7 @@ const realDate = Date;
 /**
  * Time that stands still until it is driven on, for a database and for this process.
  *
- * In the database, functions named `now()` and `clock_timestamp()` in the schema `public` hide PostgreSQL's own, since the
+ * In the database, functions named `now()`, `clock_timestamp()` and so on in the schema `public` hide PostgreSQL's own, since the
  * database's `search_path` names `public` before `pg_catalog`. The platform's statements stay as they are. In this process
  * `Date` returns the driven instant; `performance.now()` and timers go on as usual.
  *
@@ -66,6 +66,8 @@ const timeFunction = (name: string, volatility: 'STABLE' | 'VOLATILE') =>
 const statements = [
   `CREATE SEQUENCE public.driven_clock`,
   timeFunction('now', 'STABLE'),
+  timeFunction('transaction_timestamp', 'STABLE'),
+  timeFunction('statement_timestamp', 'STABLE'),
   timeFunction('clock_timestamp', 'VOLATILE'),
   `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database()); END $$`,
   `SET search_path = public, pg_catalog`,

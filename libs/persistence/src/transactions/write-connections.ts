@@ -1,7 +1,7 @@
 import { currentDatabaseTime } from './database-time';
 
-/** Writes that may wait for each connection: what takes them a few hundred milliseconds. More would only wait longer. */
-const waitingPerConnection = 4;
+/** Writes that may wait for each connection: they take it some half a second. More would only wait longer. */
+const maxWaitingPerConnection = 20;
 
 /**
  * The share of the pool that writes may use at the same time, so that reads find a connection however many writes there
@@ -25,7 +25,7 @@ export class WriteConnections {
    * @returns to be called when the request has ended; null when too many writes are waiting: refuse the request
    */
   begin(): (() => void) | null {
-    if (this.#waiting >= this.connections * waitingPerConnection) return null;
+    if (this.#waiting >= this.connections * maxWaitingPerConnection) return null;
     this.#waiting += 1;
     const endWaiting = once(() => (this.#waiting -= 1));
     let queue = this.#beginning;
