@@ -51,7 +51,7 @@ export const certsSettings = defineSettings({
     unit: 'connections',
     min: 1,
     max: 200,
-    default: 4,
+    default: 5,
   }),
   REDIS_URL: url<string>({
     meaning:
