@@ -157,8 +157,8 @@ export class AuthorityHealth {
     const { name, downSince, downUntil, problem } = authority;
     const probeAt = downUntil > now ? downUntil : now;
     const message =
-      `The CA ${name} is down since ${secondOf(downSince)}. ${problem ?? ''} The next probe of ${name} is at ` +
-      `${secondOf(probeAt)}; as soon as it is up, the order goes on by itself.`;
+      `The CA ${name} has been down since ${secondOf(downSince)}. ${problem ?? ''} The next probe of ${name} is at ` +
+      `${secondOf(probeAt)}; issuance continues by itself once the CA is up.`;
     const until = new Date(probeAt.getTime() + this.pace.graceMs);
     const error = { code: 'ca_unavailable', message } as const;
     return { authority: name, error, until, final: false, unavailable: 'down' };

@@ -16,9 +16,8 @@ export interface HealthPace {
 
 /**
  * One probe a minute, less what the attempt takes that follows it: the first certificate comes within a minute after the CA
- * is up. A random fault in every second
- * exchange makes twelve in a row once in four thousand times; a restart of a CA is over in ten seconds. A CA that is silent
- * makes few faults, each of ten seconds.
+ * is up. Random faults in half of the exchanges make twelve in a row once in four thousand times, and a CA restarts within
+ * ten seconds. A CA that does not answer makes few faults, each of ten seconds.
  */
 export const healthPace: HealthPace = {
   firstProbeMs: 30_000,
