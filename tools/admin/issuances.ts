@@ -1,4 +1,4 @@
-import { Issuances, Outbox, Transactions } from '@certwright/persistence';
+import { IssuanceWakeUps, Outbox, Transactions } from '@certwright/persistence';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
@@ -27,10 +27,10 @@ export function issuanceCommands(withDatabase: WithDatabase): Command {
     .action(async (id: string | undefined, options: RetryOptions) => {
       await withDatabase(async (database) => {
         const planIds = await plansOf(database, id, options);
-        const issuances = new Issuances(database, new Outbox(database));
+        const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
         for (let start = 0; start < planIds.length; start += batch) {
           await new Transactions(database).run(async (tx) => {
-            for (const planId of planIds.slice(start, start + batch)) await issuances.hasten(tx, planId);
+            for (const planId of planIds.slice(start, start + batch)) await wakeUps.wakePlan(tx, planId);
           });
         }
         console.log(`${planIds.length} open; each is attempted within seconds`);

@@ -32,6 +32,7 @@ import { OrderViews } from './orders/order-views';
 import { RetrieveOrders } from './orders/retrieve-orders.use-case';
 import { UpdateOrder } from './orders/update-order.use-case';
 import { PublicationsController } from './publications/publications.controller';
+import { PublicationsRepository } from './publications/publications.repository';
 import { RetrievePublication } from './publications/retrieve-publication.use-case';
 import { CreateWebhook } from './webhooks/create-webhook.use-case';
 import { DeleteWebhook } from './webhooks/delete-webhook.use-case';
@@ -127,6 +128,7 @@ export class AppModule {
         RetrieveCertificates,
         RevokeCertificate,
         DownloadCurrentCertificate,
+        PublicationsRepository,
         RetrievePublication,
         Documentation,
       ],

@@ -29,6 +29,7 @@ import { EmailApprovals } from './email-approvals/email-approvals';
 import { IdempotencyRecords } from './idempotency/idempotency-records';
 import { RepeatableRequests } from './idempotency/repeatable-requests';
 import { ReservedRequests } from './idempotency/reserved-requests';
+import { IssuanceWakeUps } from './issuance-wake-ups/issuance-wake-ups';
 import { IssuanceStatisticsReader } from './issuances/issuance-statistics';
 import { Issuances } from './issuances/issuances';
 import { LeasedIssuances } from './issuances/leased-issuances';
@@ -91,6 +92,7 @@ const repositories = [
   IdempotencyRecords,
   IssuanceStatisticsReader,
   Issuances,
+  IssuanceWakeUps,
   LeasedDeliveries,
   LeasedIntegrations,
   LeasedIssuances,

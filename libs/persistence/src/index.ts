@@ -65,7 +65,9 @@ export {
 } from './idempotency/reserved-requests';
 export { type IssuanceStatistics, IssuanceStatisticsReader } from './issuances/issuance-statistics';
 export { Issuances, type LatestIssuance, type OpenIssuance, type RecordOfPlan } from './issuances/issuances';
-export { type Lease, type LeasedWork, LeaseLost } from './issuances/lease';
+export { type Lease, LeaseLost } from './leases/issuance-lease';
+export { type LeasedWork } from './issuances/leased-work';
+export { IssuanceWakeUps } from './issuance-wake-ups/issuance-wake-ups';
 export { type DueIssuance, type IssuanceProgress, LeasedIssuances } from './issuances/leased-issuances';
 export { WaitingIssuances } from './issuances/waiting-issuances';
 export { type DueSubmission, type LogPromise, LogSubmissions } from './log-submissions/log-submissions';
@@ -118,7 +120,6 @@ export {
   type LeaseRequest,
   type TriedDelivery,
   type WaitingEndpoint,
-  type WebhookAttempt,
 } from './webhooks/delivery-lease';
 export { LeasedDeliveries } from './webhooks/leased-deliveries';
 export { type NewWebhookDelivery, WebhookDeliveries } from './webhooks/webhook-deliveries';
@@ -131,7 +132,7 @@ export {
   WebhookEndpoints,
 } from './webhooks/webhook-endpoints';
 export { freshDeliveryId, type PlanEvent, WebhookFanOut } from './webhooks/webhook-fan-out';
-export { type LoggedDelivery, WebhookLog } from './webhooks/webhook-log';
+export { type LoggedDelivery, type WebhookAttempt, WebhookLog } from './webhooks/webhook-log';
 export { type AcmeChallenge, AcmeOrderEntity } from './acme/acme-order.entity';
 export {
   acmeReference,

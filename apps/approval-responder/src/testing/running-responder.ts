@@ -5,6 +5,7 @@ import {
   EmailApprovals,
   HttpChallenges,
   Issuances,
+  IssuanceWakeUps,
   Mails,
   Outbox,
   Plans,
@@ -56,7 +57,12 @@ export class RunningResponder {
     this.issuances = new Issuances(database, new Outbox(database));
     this.rules = new WebRules(database);
     this.challenges = new HttpChallenges(database);
-    this.approvals = new EmailApprovals(database, this.transactions, new Mails(database), this.issuances);
+    this.approvals = new EmailApprovals(
+      database,
+      this.transactions,
+      new Mails(database),
+      new IssuanceWakeUps(database, new Outbox(database)),
+    );
   }
 
   /** @param settings on top of usual ones; may depend on where the database is */

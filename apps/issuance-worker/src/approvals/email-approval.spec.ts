@@ -8,6 +8,7 @@ import {
   Delegations,
   EmailApprovals,
   Issuances,
+  IssuanceWakeUps,
   LeasedIssuances,
   Mails,
   Outbox,
@@ -52,7 +53,12 @@ beforeAll(async () => {
   const transactions = new Transactions(database);
   const issuances = new Issuances(database, new Outbox(database));
   repositories = { transactions, issuances, plans: new Plans(), delegations: new Delegations(database) };
-  approvals = new EmailApprovals(database, transactions, new Mails(database), issuances);
+  approvals = new EmailApprovals(
+    database,
+    transactions,
+    new Mails(database),
+    new IssuanceWakeUps(database, new Outbox(database)),
+  );
   const keys = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
   undo.push(() => rmSync(keys, { recursive: true }));
   const ca = await BuiltInCa.open(

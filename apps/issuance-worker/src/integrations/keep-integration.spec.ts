@@ -1,3 +1,4 @@
+import { IssuanceWakeUps, Outbox } from '@certwright/persistence';
 import { GatewayFault } from '@certwright/gateway-client';
 import { eventually } from '@certwright/testing';
 import { FaultyDatabase } from '../testing/faulty-database';
@@ -141,8 +142,10 @@ describe('a record that stood', () => {
     keeping.gateway.set(fqdn, 'elsewhere.example.net');
     await keeping.advance(issuanceId);
     await keep();
-    const { transactions, issuances } = keeping.issuing.repositories;
-    await transactions.run(async (tx) => await issuances.hasten(tx, planId));
+    const { database } = keeping.issuing;
+    const { transactions } = keeping.issuing.repositories;
+    const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
+    await transactions.run(async (tx) => await wakeUps.wakePlan(tx, planId));
     await keep();
     expect(await found()).toEqual(await standsAs());
   });

@@ -2,7 +2,7 @@ import { type Gateway, GatewayFault } from '@certwright/gateway-client';
 import {
   type DnsIntegrations,
   IntegrationLeaseLost,
-  type Issuances,
+  type IssuanceWakeUps,
   type LeasedIntegration,
   type LeasedIntegrations,
   type LeasedRecords,
@@ -18,7 +18,7 @@ export interface KeepPorts extends RecordPorts {
   readonly integrations: Pick<LeasedIntegrations, 'lease' | 'extend' | 'save' | 'release'>;
   readonly zones: Pick<DnsIntegrations, 'zonesOf'>;
   readonly records: Pick<LeasedRecords, 'due' | 'save'>;
-  readonly issuances: Pick<Issuances, 'hastenUnapproved'>;
+  readonly wakeUps: Pick<IssuanceWakeUps, 'wakeUnapproved'>;
   /** The process stops: nothing new is begun. */
   readonly stopping: AbortSignal;
 }
@@ -86,7 +86,7 @@ export class KeepIntegration {
       };
       await this.ports.integrations.save(lease, progress, { keepForMs: leaseMs });
       const names = new Set(known.map(({ name }) => name));
-      if (zones.some(({ name }) => !names.has(name))) await this.ports.issuances.hastenUnapproved(accountId);
+      if (zones.some(({ name }) => !names.has(name))) await this.ports.wakeUps.wakeUnapproved(accountId);
     } catch (error) {
       if (!(error instanceof GatewayFault)) throw error;
       this.ports.events.zonesFailed(integration, error);

@@ -3,7 +3,7 @@ import type { GatewayClient } from '@certwright/gateway-client';
 import {
   ApprovalRecords,
   DnsIntegrations,
-  Issuances,
+  IssuanceWakeUps,
   LeasedIntegrations,
   LeasedRecords,
 } from '@certwright/persistence';
@@ -43,7 +43,7 @@ export function serveIntegrations(
     nameServers,
     zones: known,
     records: context.get(LeasedRecords),
-    issuances: context.get(Issuances),
+    wakeUps: context.get(IssuanceWakeUps),
     events: observeIntegrations(running, records),
     stopping: stopping.signal,
   });

@@ -1,7 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { baseName } from '@certwright/dns-names';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
-import { ApprovalRecords, EmailApprovals, HttpChallenges, Mails, WebRules } from '@certwright/persistence';
+import {
+  ApprovalRecords,
+  EmailApprovals,
+  HttpChallenges,
+  IssuanceWakeUps,
+  Mails,
+  Outbox,
+  WebRules,
+} from '@certwright/persistence';
 import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';
 import { DnsApprover } from '../approvals/dns-approver';
@@ -42,8 +50,9 @@ export class Approving {
     private readonly ruleSecret: string,
   ) {
     const { database, repositories } = issuing;
-    const { transactions, issuances } = repositories;
-    this.emails = new EmailApprovals(database, transactions, new Mails(database), issuances);
+    const { transactions } = repositories;
+    const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
+    this.emails = new EmailApprovals(database, transactions, new Mails(database), wakeUps);
   }
 
   static async open(accountId: string, zoneNames: readonly string[]): Promise<Approving> {

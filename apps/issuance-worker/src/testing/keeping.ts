@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import {
   ApprovalRecords,
   DnsIntegrations,
-  Issuances,
+  IssuanceWakeUps,
   LeasedIntegrations,
   LeasedIssuances,
   LeasedRecords,
@@ -101,13 +101,13 @@ export class Keeping {
   /** The job `keep-integration` over a connection. */
   async keep(id: string, source: DataSource = this.database): Promise<void> {
     const transactions = new Transactions(source);
-    const issuances = new Issuances(source, new Outbox(source));
+    const wakeUps = new IssuanceWakeUps(source, new Outbox(source));
     const job = new KeepIntegration({
       gateway: this.gateway,
       integrations: new LeasedIntegrations(source, transactions),
       zones: new DnsIntegrations(source, transactions),
-      records: new LeasedRecords(source, transactions, issuances),
-      issuances,
+      records: new LeasedRecords(source, transactions, wakeUps),
+      wakeUps,
       nameServers: this.network.nameServers,
       events: quiet,
       stopping: new AbortController().signal,

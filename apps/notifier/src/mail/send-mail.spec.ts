@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import {
   EmailApprovals,
-  Issuances,
+  IssuanceWakeUps,
   type LeasedMails,
   MailSubjects,
   type NewMail,
@@ -30,7 +30,7 @@ beforeAll(async () => {
     database,
     transactions,
     mails,
-    new Issuances(database, new Outbox(database)),
+    new IssuanceWakeUps(database, new Outbox(database)),
   );
 });
 afterAll(async () => {

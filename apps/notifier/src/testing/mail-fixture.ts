@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { EmailApprovals, Issuances, MailSubjects, type NewMail, Outbox } from '@certwright/persistence';
+import { EmailApprovals, IssuanceWakeUps, MailSubjects, type NewMail, Outbox } from '@certwright/persistence';
 import type { ParsedMail } from 'mailparser';
 import { SendMail } from '../mail/send-mail';
 import { SmtpClient } from '../mail/smtp.client';
@@ -34,8 +34,8 @@ export class MailFixture {
     readonly account: string,
   ) {
     const { database, transactions, mails } = notifier;
-    const issuances = new Issuances(database, new Outbox(database));
-    this.approvals = new EmailApprovals(database, transactions, mails, issuances);
+    const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
+    this.approvals = new EmailApprovals(database, transactions, mails, wakeUps);
     this.send = new SendMail({
       mails: notifier.leasedMails,
       smtp,

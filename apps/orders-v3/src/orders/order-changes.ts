@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
 import type { Product, PurchaseKind } from '@certwright/issuance';
-import { Certificates, Delegations, Issuances, Purchases, type Tx } from '@certwright/persistence';
+import {
+  Certificates,
+  Delegations,
+  Issuances,
+  IssuanceWakeUps,
+  Purchases,
+  type Tx,
+} from '@certwright/persistence';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
@@ -13,6 +20,7 @@ export class OrderChanges {
   constructor(
     private readonly orders: OrdersRepository,
     private readonly issuances: Issuances,
+    private readonly wakeUps: IssuanceWakeUps,
     private readonly purchases: Purchases,
     private readonly certificates: Certificates,
     private readonly delegations: Delegations,
@@ -42,7 +50,7 @@ export class OrderChanges {
     const consequences = consequencesOf(before, after);
     if (consequences === null) {
       // Whoever posts an order unchanged asks for a look: an approval that waits for its next check is checked now.
-      await this.issuances.hasten(tx, before.planId);
+      await this.wakeUps.wakePlan(tx, before.planId);
       return before;
     }
     const stored = await this.orders.modify(tx, before, after, consequences.terms);

@@ -1,22 +1,22 @@
 import { Problem } from '@certwright/errors';
-import { CaIssuers } from '@certwright/persistence';
 import { encodePem } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
 import type { Answer } from '../wire/answer';
 import { publications } from './publications';
+import { PublicationsRepository } from './publications.repository';
 
 /** A relying party asks for these again and again; a new revocation list is seen after five minutes at most. */
 const cacheControl = 'public, max-age=300';
 
 @Injectable()
 export class RetrievePublication {
-  constructor(private readonly issuers: CaIssuers) {}
+  constructor(private readonly repository: PublicationsRepository) {}
 
   /** @throws Problem `not_found`, also while the built-in CA has not published it yet */
   async run(file: string): Promise<Answer> {
     const publication = publications.get(file);
     const der =
-      publication === undefined ? null : await this.issuers.publication(publication.issuer, publication.kind);
+      publication === undefined ? null : await this.repository.find(publication.issuer, publication.kind);
     if (publication === undefined || der === null)
       throw new Problem('not_found', 'Nothing is published at this address.');
     return {

@@ -1,4 +1,4 @@
-import { type Lease, LeaseLost } from '../issuances/lease';
+import { type Lease, LeaseLost } from '../leases/issuance-lease';
 import { attachOpen, validity } from '../testing/attached-certificate';
 import { caAccount } from '../testing/ca-accounts';
 import { CoreDatabaseFixture } from '../testing/core-database';

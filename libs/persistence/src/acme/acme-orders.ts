@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, LeaseLost, underLease } from '../issuances/lease';
+import { type Lease, LeaseLost, underLease } from '../leases/issuance-lease';
 import { isUniqueViolation } from '../transactions/database-error';
 import { type AcmeChallenge, AcmeOrderEntity } from './acme-order.entity';
 

@@ -2,7 +2,7 @@ import type { Placement } from '@certwright/issuance';
 import { DnsIntegrations } from '../dns-integrations/dns-integrations';
 import { LeasedIntegrations } from '../dns-integrations/leased-integrations';
 import type { IntegrationLease } from '../dns-integrations/integration-lease';
-import { LeaseLost } from '../issuances/lease';
+import { LeaseLost } from '../leases/issuance-lease';
 import { CoreDatabaseFixture } from '../testing/core-database';
 import { integrationFixture, type IntegrationFixture } from '../testing/integrations';
 import { ApprovalRecords } from './approval-records';
@@ -19,11 +19,11 @@ let leased: LeasedRecords;
 
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
-  const { database, transactions, issuances } = core;
+  const { database, transactions, wakeUps } = core;
   fixture = integrationFixture(core, new DnsIntegrations(database, transactions));
   integrations = new LeasedIntegrations(database, transactions);
   records = new ApprovalRecords(database, transactions);
-  leased = new LeasedRecords(database, transactions, issuances);
+  leased = new LeasedRecords(database, transactions, wakeUps);
   for (const account of ['1', '2']) await core.account(account);
 });
 afterAll(async () => await core.close());
@@ -327,7 +327,7 @@ it('posting an order unchanged has what fails tried again, and what stands left 
     return row.due;
   };
   const hasten = async () =>
-    await core.transactions.run(async (tx) => await core.issuances.hasten(tx, plan.planId));
+    await core.transactions.run(async (tx) => await core.wakeUps.wakePlan(tx, plan.planId));
   const state = async (also: string) => await core.database.query(`UPDATE approval_record SET ${also}`);
   await state(`failures = 3, due_at = now() + interval '1 hour'`);
   await hasten();

@@ -8,7 +8,7 @@ import {
 import { keepIntegration } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, LeaseLost, underLease } from '../issuances/lease';
+import { type Lease, LeaseLost, underLease } from '../leases/issuance-lease';
 import { addToOutbox } from '../outbox/outbox';
 import { Transactions, type Tx } from '../transactions/transactions';
 import { askedAgain } from './asking';

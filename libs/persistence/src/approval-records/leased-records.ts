@@ -2,7 +2,7 @@ import type { ApprovalRecord, RecordChange } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type IntegrationLease, underIntegrationLease } from '../dns-integrations/integration-lease';
-import { Issuances } from '../issuances/issuances';
+import { IssuanceWakeUps } from '../issuance-wake-ups/issuance-wake-ups';
 import { Transactions, type Tx } from '../transactions/transactions';
 
 /** A record in the hands of whoever holds the lease of its integration. */
@@ -25,7 +25,7 @@ export class LeasedRecords {
   constructor(
     private readonly database: DataSource,
     private readonly transactions: Transactions,
-    private readonly issuances: Issuances,
+    private readonly wakeUps: IssuanceWakeUps,
   ) {}
 
   /** What is due at an integration, the longest due first. */
@@ -51,7 +51,7 @@ export class LeasedRecords {
     if (!isNews) return await saveRecord(this.database, lease, record, change);
     return await this.transactions.run(async (tx) => {
       if (!(await saveRecord(tx, lease, record, change))) return false;
-      await this.issuances.hastenUsersOf(tx, record.id);
+      await this.wakeUps.wakeUsersOfRecord(tx, record.id);
       return true;
     });
   }

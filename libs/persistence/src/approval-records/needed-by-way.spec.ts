@@ -40,10 +40,10 @@ async function using(ways: Readonly<Record<string, ApprovalWay>>) {
   await core.database.query(`INSERT INTO approval_record_use SELECT id, $1 FROM approval_record`, [
     plan.planId,
   ]);
-  const { database, transactions, issuances } = core;
+  const { database, transactions, wakeUps } = core;
   const held = await new LeasedIntegrations(database, transactions).lease(integrationId, 60_000);
   if (held === null) throw new Error('the integration is free');
-  const leased = new LeasedRecords(database, transactions, issuances);
+  const leased = new LeasedRecords(database, transactions, wakeUps);
   /** Undefined: nobody asked about it. */
   const needed = async (): Promise<boolean | undefined> => {
     const [due] = await leased.due(held.lease, 10);

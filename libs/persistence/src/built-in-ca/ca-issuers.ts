@@ -14,7 +14,7 @@ const creationLock = 4_310_001;
 /** Two RSA keys are made meanwhile: seconds, on a slow or busy machine dozens of them. Nothing but the creation waits for it. */
 const creationTimeoutMs = 5 * 60_000;
 
-/** The public half of the built-in CA: certificates and revocation lists, as everybody may see them. */
+/** The certificates of the built-in CA. */
 @Injectable()
 export class CaIssuers {
   constructor(private readonly database: DataSource) {}
@@ -42,15 +42,5 @@ export class CaIssuers {
       ]);
       return created;
     });
-  }
-
-  /** @returns DER; null while there is no CA, or no list yet */
-  async publication(issuer: string, kind: 'certificate' | 'crl'): Promise<Buffer | null> {
-    const column = kind === 'crl' ? 'crl' : 'certificate';
-    const rows: { der: Buffer | null }[] = await this.database.query(
-      `SELECT ${column} AS der FROM ca_issuer WHERE name = $1`,
-      [issuer],
-    );
-    return rows[0]?.der ?? null;
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, LeaseLost, underLease } from '../issuances/lease';
+import { type Lease, LeaseLost, underLease } from '../leases/issuance-lease';
 
 export interface SigningIntent {
   /** Content octets of the DER INTEGER. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
-import type { Lease } from '../issuances/lease';
+import type { Lease } from '../leases/issuance-lease';
 import { saveProgress } from '../issuances/leased-issuances';
 import { mailIssued } from '../mail/certificate-mails';
 import type { PlanOwner } from '../plans/plan.entity';

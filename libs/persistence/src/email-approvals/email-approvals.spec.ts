@@ -11,7 +11,7 @@ let approvals: EmailApprovals;
 
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
-  approvals = new EmailApprovals(core.database, core.transactions, new Mails(core.database), core.issuances);
+  approvals = new EmailApprovals(core.database, core.transactions, new Mails(core.database), core.wakeUps);
   await core.account(accountId);
 });
 afterAll(async () => await core.close());
@@ -80,7 +80,7 @@ const ageAsking = async ({ planId }: Mailbox, interval: string) => {
 };
 
 const askAgain = async ({ planId }: Mailbox) =>
-  await core.transactions.run(async (tx) => await core.issuances.hasten(tx, planId));
+  await core.transactions.run(async (tx) => await core.wakeUps.wakePlan(tx, planId));
 
 const digest = (token: string) => createHash('sha256').update(token).digest();
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Issuances } from '../issuances/issuances';
+import { IssuanceWakeUps } from '../issuance-wake-ups/issuance-wake-ups';
 import { Mails } from '../mail/mails';
 import { type Tx, Transactions } from '../transactions/transactions';
 import {
@@ -48,7 +48,7 @@ export class EmailApprovals {
     private readonly database: DataSource,
     private readonly transactions: Transactions,
     private readonly mails: Mails,
-    private readonly issuances: Issuances,
+    private readonly wakeUps: IssuanceWakeUps,
   ) {}
 
   /**
@@ -145,7 +145,7 @@ export class EmailApprovals {
          UPDATE email_approval SET approved_at = clock_timestamp(), asked_again = false WHERE id = $1`,
         [approvalId],
       );
-      await this.issuances.hasten(tx, planId);
+      await this.wakeUps.wakePlan(tx, planId);
       return { state: 'approved', request: finding.request };
     });
   }

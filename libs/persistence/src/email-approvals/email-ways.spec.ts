@@ -16,8 +16,8 @@ let subjects: MailSubjects;
 
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
-  const { database, transactions, issuances } = core;
-  approvals = new EmailApprovals(database, transactions, new Mails(database), issuances);
+  const { database, transactions, wakeUps } = core;
+  approvals = new EmailApprovals(database, transactions, new Mails(database), wakeUps);
   subjects = new MailSubjects(database);
   await core.account(accountId);
 });

@@ -1,5 +1,5 @@
 import { CoreDatabaseFixture } from '../testing/core-database';
-import { LeaseLost } from './lease';
+import { LeaseLost } from '../leases/issuance-lease';
 
 let core: CoreDatabaseFixture;
 const accountId = '1000000000001';
@@ -57,7 +57,7 @@ describe('an early attempt', () => {
       [issuanceId],
     );
     const hasten = async () =>
-      await core.transactions.run(async (tx) => await core.issuances.hasten(tx, planId));
+      await core.transactions.run(async (tx) => await core.wakeUps.wakePlan(tx, planId));
     await hasten();
     const leased = await core.leased.lease(issuanceId, 5_000);
     if (leased === null) throw new Error('it is due');

@@ -9,7 +9,6 @@ import {
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { askForRecordsOf } from '../approval-records/asking';
-import { askAgain } from '../email-approvals/asking';
 import type { Tx } from '../transactions/transactions';
 import { Outbox } from '../outbox/outbox';
 import { pendingApproval } from './pending-approval';
@@ -45,7 +44,7 @@ export type RecordOfPlan = Pick<
   readonly stoppedAt: string | null;
 };
 
-/** What the APIs do with issuances: open one for new terms, close the open one, ask for an early look. */
+/** What the APIs do with issuances: open one for new terms, close the open one, read the newest. */
 @Injectable()
 export class Issuances {
   constructor(
@@ -100,23 +99,6 @@ export class Issuances {
   }
 
   /**
-   * Starts an attempt at the open issuance now instead of at its next due time, however often it has failed. One that is
-   * just being attempted is attempted once more; one that waits for a CA goes on waiting, and the CA gets no request. Mailboxes that have not answered are asked once more, and records that
-   * do not stand are tried again.
-   */
-  async hasten(tx: Tx, planId: string): Promise<void> {
-    await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);
-    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `WITH asked AS (${askAgain('$1')})
-       ${hastenWhere('plan_id = $1')}
-         AND opened_at < clock_timestamp() - interval '1 second'
-       RETURNING id, lease_token`,
-      [planId],
-    );
-    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
-  }
-
-  /**
    * Has the names of the plan's open issuance approved in new ways, from now on; see `redoApprovals`. The caller holds the
    * plan's row.
    *
@@ -135,24 +117,6 @@ export class Issuances {
     if ('retryAfterS' in redone) return redone;
     await this.outbox.add(tx, advanceIssuance(redone.issuanceId, redone.leaseToken));
     return true;
-  }
-
-  /** Looks now at the open issuances of every plan that uses an approval record: it stands, or is gone. */
-  async hastenUsersOf(tx: Tx, recordId: string): Promise<void> {
-    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `${hastenWhere('plan_id IN (SELECT plan_id FROM approval_record_use WHERE record_id = $1)')} AND failures = 0
-       RETURNING id, lease_token`,
-      [recordId],
-    );
-    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
-  }
-
-  /** Looks now at the open issuances of an account that wait for an approval: its integrations know more zones. */
-  async hastenUnapproved(accountId: string): Promise<void> {
-    await this.database.query(
-      `${hastenWhere('account_id = $1')} AND failures = 0 AND approvals @> '[{"status": "pending"}]'`,
-      [accountId],
-    );
   }
 
   /** The newest issuance of each plan that ever had one, open or not. */
@@ -177,14 +141,6 @@ export class Issuances {
     );
   }
 }
-
-/** Open issuances that wait for their next look, and those that are just being looked at. */
-const hastenWhere = (whose: string) => `
-  UPDATE issuance SET
-    due_at = least(due_at, clock_timestamp()),
-    hastened = coalesce(leased_until > clock_timestamp(), false)
-  WHERE ${whose} AND state = 'open'
-    AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())`;
 
 async function databaseNow(tx: Tx): Promise<Date> {
   const [{ now }] = await tx.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);

@@ -1,5 +1,5 @@
 import type { ApprovalWay, Issuance, KeyType, NameApproval, ProductAuthority } from '@certwright/issuance';
-import type { LeasedWork } from './lease';
+import type { LeasedWork } from './leased-work';
 
 /** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
 export interface LeaseRow {

@@ -2,7 +2,8 @@ import type { IssuanceError, IssuanceState, NameApproval } from '@certwright/iss
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '../transactions/transactions';
-import { type Lease, type LeasedWork, LeaseLost, underLease } from './lease';
+import { type Lease, LeaseLost, underLease } from '../leases/issuance-lease';
+import type { LeasedWork } from './leased-work';
 import { type LeaseRow, leasedWork } from './lease-row';
 
 /** What a step changed; what is left out stays. */

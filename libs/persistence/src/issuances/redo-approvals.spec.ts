@@ -13,7 +13,7 @@ import {
   planWithWays,
   sayOtherwise,
 } from '../testing/plan-with-ways';
-import { LeaseLost } from './lease';
+import { LeaseLost } from '../leases/issuance-lease';
 import { approvalUnder } from './redo-approvals';
 
 const accountId = '1000000000001';
@@ -206,8 +206,8 @@ describe('the terms of an issuance whose approvals are redone', () => {
 
 describe('what approvals rest on', () => {
   it('mailboxes that have not answered are asked once more, ten minutes after the last mail at the earliest', async () => {
-    const { database, transactions, issuances } = core;
-    const approvals = new EmailApprovals(database, transactions, new Mails(database), issuances);
+    const { database, transactions, wakeUps } = core;
+    const approvals = new EmailApprovals(database, transactions, new Mails(database), wakeUps);
     const address = 'admin@example.com';
     const plan = await planWithWays(core, accountId, { [a]: byEmail(address) });
     const box = { accountId, planId: plan.planId, dnsName: a, address };

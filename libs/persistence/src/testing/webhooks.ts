@@ -1,27 +1,19 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { Mails } from '../mail/mails';
-import type { DeliveryBounds, LeasedDelivery } from '../webhooks/delivery-lease';
-import { LeasedDeliveries } from '../webhooks/leased-deliveries';
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries';
 import { WebhookEndpoints } from '../webhooks/webhook-endpoints';
 import { WebhookLog } from '../webhooks/webhook-log';
 import type { CoreDatabaseFixture } from './core-database';
 
-export const bounds: DeliveryBounds = { perEndpoint: 4, perFailingEndpoint: 1, perAccount: 6 };
-export const leaseMs = 30_000;
-
 /** The repositories of webhooks over a spec's database, and short ways to fill it. */
 export class WebhookFixture {
   readonly endpoints: WebhookEndpoints;
   readonly deliveries: WebhookDeliveries;
-  readonly leased: LeasedDeliveries;
   readonly log: WebhookLog;
 
-  constructor(private readonly core: CoreDatabaseFixture) {
-    const { database, transactions } = core;
+  constructor(protected readonly core: CoreDatabaseFixture) {
+    const { database } = core;
     this.endpoints = new WebhookEndpoints(database);
     this.deliveries = new WebhookDeliveries(database);
-    this.leased = new LeasedDeliveries(database, transactions, new Mails(database));
     this.log = new WebhookLog(database);
   }
 
@@ -69,14 +61,6 @@ export class WebhookFixture {
   async plan(accountId: string): Promise<string> {
     await this.core.account(accountId);
     return (await this.core.plan(accountId, ['a.example.com'])).planId;
-  }
-
-  /** Up to `max` deliveries of an endpoint; requests again while somebody else leases for the account. */
-  async lease(endpointId: string, max = 1): Promise<readonly LeasedDelivery[]> {
-    for (;;) {
-      const { leased, retry } = await this.leased.lease([{ endpointId, max }], leaseMs, bounds);
-      if (leased.length > 0 || retry.length === 0) return leased;
-    }
   }
 
   async stateOf(id: string | null): Promise<string | undefined> {

@@ -1,3 +1,5 @@
+import type { WebhookAttempt } from './webhook-log';
+
 /** The right to try one delivery: gone when its time is up by the database's clock, or when somebody else took it. */
 export interface DeliveryLease {
   readonly deliveryId: string;
@@ -38,16 +40,6 @@ export interface LeasedDelivery {
   };
   /** The database's clock. */
   readonly now: Date;
-}
-
-/** One try, as its owner reads it in the log. */
-export interface WebhookAttempt {
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  /** Null when there was no answer. */
-  readonly status: number | null;
-  /** Null for a success. */
-  readonly problem: string | null;
 }
 
 /** What became of the delivery by a try, and of its endpoint. */

@@ -11,8 +11,8 @@ import type {
   LeaseRequest,
   TriedDelivery,
   WaitingEndpoint,
-  WebhookAttempt,
 } from './delivery-lease';
+import type { WebhookAttempt } from './webhook-log';
 import {
   type CanceledRow,
   leasedDelivery,

@@ -1,13 +1,13 @@
 import { CoreDatabaseFixture } from '../testing/core-database';
-import { bounds, leaseMs, WebhookFixture } from '../testing/webhooks';
+import { bounds, leaseMs, LeasedWebhookFixture } from '../testing/leased-webhooks';
 import type { TriedDelivery } from './delivery-lease';
 import { mostWebhookEndpoints } from './webhook-endpoints';
 
 let core: CoreDatabaseFixture;
-let webhooks: WebhookFixture;
+let webhooks: LeasedWebhookFixture;
 beforeAll(async () => {
   core = await CoreDatabaseFixture.open();
-  webhooks = new WebhookFixture(core);
+  webhooks = new LeasedWebhookFixture(core);
 });
 afterAll(async () => await core.close());
 beforeEach(async () => {

@@ -1,8 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '../transactions/transactions';
-import type { WebhookAttempt } from './delivery-lease';
 import type { DeliveryState } from './webhook-delivery.entity';
+
+/** One attempt, as its account reads it in the log. */
+export interface WebhookAttempt {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  /** Null when there was no answer. */
+  readonly status: number | null;
+  /** Null for a success. */
+  readonly problem: string | null;
+}
 
 export interface LoggedDelivery {
   readonly id: string;

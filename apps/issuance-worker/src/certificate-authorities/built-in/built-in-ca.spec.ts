@@ -214,7 +214,9 @@ describe('the keys of the built-in CA', () => {
 
 describe('the revocation list', () => {
   const published = async () => {
-    const der = await new CaIssuers(database).publication('intermediate', 'crl');
+    const [{ der }] = await database.query<[{ der: Buffer | null }]>(
+      `SELECT crl AS der FROM ca_issuer WHERE name = 'intermediate'`,
+    );
     const file = path.join(folder, 'list.crl');
     writeFileSync(file, der ?? Buffer.alloc(0));
     return file;
