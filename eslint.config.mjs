@@ -12,6 +12,17 @@ const depConstraints = [
     sourceTag: 'type:app',
     onlyDependOnLibsWithTags: [
       'type:runtime',
+      'type:capability',
+      'type:adapter',
+      'type:contract',
+      'type:domain',
+      'type:testing',
+    ],
+  },
+  {
+    sourceTag: 'type:capability',
+    onlyDependOnLibsWithTags: [
+      'type:capability',
       'type:adapter',
       'type:contract',
       'type:domain',
@@ -30,12 +41,20 @@ const depConstraints = [
   { sourceTag: 'type:domain', onlyDependOnLibsWithTags: ['type:domain', 'type:testing'] },
   {
     sourceTag: 'type:testing',
-    onlyDependOnLibsWithTags: ['type:adapter', 'type:contract', 'type:domain', 'type:runtime'],
+    onlyDependOnLibsWithTags: [
+      'type:adapter',
+      'type:capability',
+      'type:contract',
+      'type:domain',
+      'type:runtime',
+      'type:testing',
+    ],
   },
   {
     sourceTag: 'type:tool',
     onlyDependOnLibsWithTags: [
       'type:runtime',
+      'type:capability',
       'type:adapter',
       'type:contract',
       'type:domain',
@@ -54,7 +73,10 @@ const depConstraints = [
   { sourceTag: 'reach:redis', onlyDependOnLibsWithTags: ['reach:none', 'reach:redis', 'reach:testing'] },
 ];
 
-const testingOnly = { name: '@certwright/testing', message: 'Only specs import testing.' };
+const testingOnly = ['@certwright/testing', '@certwright/core-testing'].map((name) => ({
+  name,
+  message: 'Only specs import testing.',
+}));
 const poolsOfPostgres = {
   name: 'pg',
   importNames: ['default', 'Client', 'Pool', 'native'],
@@ -72,7 +94,13 @@ export default tseslint.config(
     rules: {
       '@nx/enforce-module-boundaries': [
         'error',
-        { enforceBuildableLibDependency: false, allow: [], depConstraints },
+        {
+          enforceBuildableLibDependency: false,
+          allow: [],
+          depConstraints,
+          // Specs of the libs below it use its fixtures.
+          ignoredCircularDependencies: [['*', 'core-testing']],
+        },
       ],
       '@typescript-eslint/consistent-type-imports': 'off',
       '@typescript-eslint/no-unused-vars': [
@@ -89,7 +117,7 @@ export default tseslint.config(
   },
   {
     files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
-    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/testing/**'],
+    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/{testing,core-testing}/**'],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -152,19 +180,20 @@ export default tseslint.config(
   },
   {
     files: ['**/*.ts'],
-    ignores: ['libs/testing/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
+    ignores: ['libs/{testing,core-testing}/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
     rules: {
-      '@typescript-eslint/no-restricted-imports': ['error', { paths: [testingOnly, poolsOfPostgres] }],
+      '@typescript-eslint/no-restricted-imports': ['error', { paths: [...testingOnly, poolsOfPostgres] }],
     },
   },
   {
     files: ['libs/postgres/src/**/*.ts'],
     ignores: ['**/*.spec.ts'],
-    rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: [testingOnly] }] },
+    rules: { '@typescript-eslint/no-restricted-imports': ['error', { paths: testingOnly }] },
   },
   {
-    // The simulation runs the use cases of several processes in one: it alone puts apps together.
-    files: ['tools/simulate/**/*.ts'],
+    // The simulation runs the use cases of several processes in one, and the operator's commands use the stores of the
+    // process that they serve.
+    files: ['tools/{simulate,admin}/**/*.ts'],
     rules: { '@nx/enforce-module-boundaries': 'off' },
   },
   prettier,

@@ -1,4 +1,5 @@
-import { Accounts, coreDataSource } from '@certwright/persistence';
+import { Accounts } from '@certwright/accounts';
+import { coreDataSource } from '@certwright/core-schema';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

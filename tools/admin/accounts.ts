@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { AccountEntity, Accounts } from '@certwright/persistence';
+import { AccountEntity } from '@certwright/core-schema';
+import { Accounts } from '@certwright/accounts';
 import { Command, Option } from 'commander';
 import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ApiKeyEntity } from '@certwright/persistence';
+import { ApiKeyEntity } from '@certwright/core-schema';
 import { apiKeySha256, mintApiKey, permissions } from '@certwright/service';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

@@ -3,12 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
-import {
-  CaAccounts,
-  CertificateAuthorityEntity,
-  coreDataSource,
-  ProductEntity,
-} from '@certwright/persistence';
+import { CaAccounts } from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
+import { CertificateAuthorityEntity, coreDataSource, ProductEntity } from '@certwright/core-schema';
 import { SealingKeys } from '@certwright/sealing';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';

@@ -1,10 +1,10 @@
+import { CaAccounts } from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
 import {
-  CaAccounts,
   CertificateAuthorities,
   type CertificateAuthorityChange,
-  CertificateAuthorityEntity,
-  WaitingIssuances,
-} from '@certwright/persistence';
+} from '../../apps/issuance-worker/src/certificate-authorities/certificate-authorities';
+import { CertificateAuthorityEntity } from '@certwright/core-schema';
+import { WaitingIssuances } from '@certwright/ordering';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { type AuthorityOptions, readRoots, withAuthorityOptions } from './authority-options';

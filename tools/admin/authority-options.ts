@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { CaLimit, CaLimits } from '@certwright/persistence';
+import type { CaLimit, CaLimits } from '@certwright/core-schema';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { limitPresets } from './authority-presets';
 

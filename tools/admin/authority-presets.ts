@@ -1,4 +1,5 @@
-import type { CaLimits, NewCertificateAuthority } from '@certwright/persistence';
+import type { CaLimits } from '@certwright/core-schema';
+import type { NewCertificateAuthority } from '../../apps/issuance-worker/src/certificate-authorities/certificate-authorities';
 
 const hourS = 3_600;
 const dayS = 24 * hourS;

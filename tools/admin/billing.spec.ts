@@ -1,4 +1,5 @@
-import { Balances, coreDataSource, Ledger, ProductEntity } from '@certwright/persistence';
+import { Balances, Ledger } from '@certwright/billing';
+import { coreDataSource, ProductEntity } from '@certwright/core-schema';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

@@ -1,5 +1,6 @@
 import { amountText } from '@certwright/issuance';
-import { Balances, type Booking, Ledger, type LedgerEntry, Transactions } from '@certwright/persistence';
+import { Balances, type Booking, Ledger, type LedgerEntry } from '@certwright/billing';
+import { Transactions } from '@certwright/core-schema';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';

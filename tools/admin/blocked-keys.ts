@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { BlockedKeys } from '@certwright/persistence';
+import { BlockedKeys } from '@certwright/ordering';
 import { Command } from 'commander';
 import type { WithDatabase } from './with-database';
 

@@ -1,5 +1,6 @@
 import { revocationReason, revocationReasons } from '@certwright/issuance';
-import { Revocations, Transactions } from '@certwright/persistence';
+import { Revocations } from '@certwright/ordering';
+import { Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';

@@ -1,4 +1,4 @@
-import { ClusterEntity } from '@certwright/persistence';
+import { ClusterEntity } from '@certwright/core-schema';
 import { Command } from 'commander';
 import { existingAccount } from './accounts';
 import type { WithDatabase } from './with-database';

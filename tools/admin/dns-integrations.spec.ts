@@ -9,7 +9,7 @@ import type {
   SealedContent,
   Zone,
 } from '@certwright/gateway-contract';
-import { coreDataSource } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import { compactDecrypt } from 'jose';

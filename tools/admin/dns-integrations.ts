@@ -1,6 +1,7 @@
 import type { Gateway } from '@certwright/gateway-client';
 import type { CredentialKind, ProviderDescription, Zone } from '@certwright/gateway-contract';
-import { type DnsIntegration, DnsIntegrations, Transactions } from '@certwright/persistence';
+import { type DnsIntegration, DnsIntegrations } from '@certwright/dns-integrations';
+import { Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';

@@ -6,8 +6,8 @@ import {
   LeasedIntegrations,
   mostDnsIntegrations,
   nextZonesAt,
-  Transactions,
-} from '@certwright/persistence';
+} from '@certwright/dns-integrations';
+import { Transactions } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 
 /** Longer than one message to the gateway. */

@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  coreDataSource,
-  Delegations,
-  Issuances,
-  LeasedIssuances,
-  Outbox,
-  Plans,
-  Transactions,
-} from '@certwright/persistence';
+import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { Delegations } from '@certwright/approvals';
+import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

@@ -1,4 +1,5 @@
-import { IssuanceWakeUps, Outbox, Transactions } from '@certwright/persistence';
+import { IssuanceWakeUps } from '@certwright/approvals';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';

@@ -1,4 +1,5 @@
-import { CertificateAuthorityEntity, ProductEntity, WaitingIssuances } from '@certwright/persistence';
+import { CertificateAuthorityEntity, ProductEntity } from '@certwright/core-schema';
+import { WaitingIssuances } from '@certwright/ordering';
 import { curveNames, rsaKeySizes } from '@certwright/pki';
 import { decimalOf, type ProductAuthority } from '@certwright/issuance';
 import { Command, InvalidArgumentError } from 'commander';

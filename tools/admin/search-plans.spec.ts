@@ -1,4 +1,4 @@
-import { coreDataSource } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

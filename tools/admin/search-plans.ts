@@ -1,4 +1,4 @@
-import { SearchPlans, type SearchPlanTerms } from '@certwright/persistence';
+import { SearchPlans, type SearchPlanTerms } from '@certwright/accounts';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';

@@ -1,4 +1,5 @@
-import { claimDeployment, ProductEntity, SearchPlans } from '@certwright/persistence';
+import { claimDeployment, ProductEntity } from '@certwright/core-schema';
+import { SearchPlans } from '@certwright/accounts';
 import { Command } from 'commander';
 import { createAccount } from './accounts';
 import { createApiKey } from './api-keys';

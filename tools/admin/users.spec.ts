@@ -1,4 +1,5 @@
-import { AccountUsers, coreDataSource } from '@certwright/persistence';
+import { AccountUsers } from '@certwright/accounts';
+import { coreDataSource } from '@certwright/core-schema';
 import { Passwords } from '@certwright/service';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';

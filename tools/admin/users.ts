@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { AccountUserEntity, isUniqueViolation } from '@certwright/persistence';
+import { AccountUserEntity, isUniqueViolation } from '@certwright/core-schema';
 import { hashPassword } from '@certwright/service';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

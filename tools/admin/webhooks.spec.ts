@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { coreDataSource, WebhookEndpoints } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
+import { WebhookEndpoints } from '@certwright/delivery';
 import { SealingKeys } from '@certwright/sealing';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';

@@ -1,11 +1,11 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import {
   mostWebhookEndpoints,
-  Transactions,
   WebhookDeliveries,
   type WebhookEndpoint,
   WebhookEndpoints,
-} from '@certwright/persistence';
+} from '@certwright/delivery';
+import { Transactions } from '@certwright/core-schema';
 import type { SealingKeys } from '@certwright/sealing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

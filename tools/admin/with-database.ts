@@ -1,5 +1,5 @@
 import { ctDataSource } from '@certwright/ct-persistence';
-import { coreDataSource } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { startedPlatform } from './started-platform';
 

@@ -23,7 +23,7 @@ const refused: readonly Case[] = [
   {
     what: 'a domain lib importing an adapter',
     filePath: 'libs/pki/src/canary.ts',
-    text: uses('@certwright/persistence'),
+    text: uses('@certwright/core-schema'),
     rule: boundary,
   },
   {
@@ -47,8 +47,20 @@ const refused: readonly Case[] = [
   {
     what: 'an adapter importing an adapter',
     filePath: 'libs/bullmq/src/canary.ts',
-    text: uses('@certwright/persistence'),
+    text: uses('@certwright/core-schema'),
     rule: boundary,
+  },
+  {
+    what: 'the schema importing a capability, which is built on it',
+    filePath: 'libs/core-schema/src/canary.ts',
+    text: uses('@certwright/ordering'),
+    rule: boundary,
+  },
+  {
+    what: 'product code importing the fixtures of specs',
+    filePath: 'apps/orders-v3/src/canary.ts',
+    text: uses('@certwright/core-testing'),
+    rule: restricted,
   },
   {
     what: 'the runtime, which reaches no store, importing Redis',
@@ -71,7 +83,7 @@ const refused: readonly Case[] = [
   {
     what: 'the DNS gateway importing the database',
     filePath: 'apps/dns-gateway/src/canary.ts',
-    text: uses('@certwright/persistence'),
+    text: uses('@certwright/core-schema'),
     rule: boundary,
   },
   {
@@ -196,14 +208,16 @@ const accepted: readonly Case[] = [
     'apps/dns-gateway/src/canary.ts',
     uses('@certwright/gateway-contract'),
   ],
-  ['an app importing an adapter', 'apps/orders-v3/src/canary.ts', uses('@certwright/persistence')],
+  ['an app importing an adapter', 'apps/orders-v3/src/canary.ts', uses('@certwright/core-schema')],
   ['an app importing the runtime', 'apps/issuance-worker/src/canary.ts', uses('@certwright/service')],
   ['an app importing its domain', 'apps/issuance-worker/src/canary.ts', uses('@certwright/issuance')],
   ['the runtime importing a domain lib', 'libs/service/src/canary.ts', uses('@certwright/errors')],
   ['an adapter importing a contract', 'libs/bullmq/src/canary.ts', uses('@certwright/jobs')],
+  ['a capability importing the schema', 'libs/billing/src/canary.ts', uses('@certwright/core-schema')],
+  ['a capability importing a capability', 'libs/ordering/src/canary.ts', uses('@certwright/billing')],
   [
-    'an adapter of issuance importing its domain',
-    'libs/persistence/src/canary.ts',
+    'a capability importing the domain of issuance',
+    'libs/ordering/src/canary.ts',
     uses('@certwright/issuance'),
   ],
   ['a domain lib importing a domain lib', 'libs/pki/src/canary.ts', uses('@certwright/dns-names')],

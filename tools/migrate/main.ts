@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ctDataSource } from '@certwright/ct-persistence';
-import { coreDataSource } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 
 const usage = `Brings the databases to their newest schemas: core, and ct where CT_DATABASE_URL is set.

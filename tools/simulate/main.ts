@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { coreDataSource } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
 import { lastErrors } from './platform/processes';
 import { printed } from './report';
 import { defects, isSabotage } from './sabotage';

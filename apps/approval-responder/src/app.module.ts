@@ -1,4 +1,5 @@
-import { CorePersistenceModule } from '@certwright/persistence';
+import { CoreSchemaModule } from '@certwright/core-schema';
+import { ApprovalsModule } from '@certwright/approvals';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { ResponderConfig } from './config';
 import { ApprovalController } from './email-approvals/approval.controller';
@@ -10,12 +11,13 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        CorePersistenceModule.forRoot({
+        CoreSchemaModule.forRoot({
           url: config.DATABASE_URL,
           applicationName: 'approval-responder',
           poolSize: config.DATABASE_POOL_SIZE,
           statementTimeoutMs: config.STATEMENT_TIMEOUT,
         }),
+        ApprovalsModule,
       ],
       controllers: [ChallengesController, ApprovalController],
       providers: [{ provide: ResponderConfig, useValue: config }],

@@ -1,5 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
-import { Challenges, claimDeployment } from '@certwright/persistence';
+import { Challenges } from '@certwright/approvals';
+import { claimDeployment } from '@certwright/core-schema';
 import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   closeHttpApp,

@@ -1,4 +1,10 @@
-import { CorePersistenceModule } from '@certwright/persistence';
+import { CoreSchemaModule } from '@certwright/core-schema';
+import { AccountsModule } from '@certwright/accounts';
+import { ApprovalsModule } from '@certwright/approvals';
+import { BillingModule } from '@certwright/billing';
+import { DeliveryModule } from '@certwright/delivery';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { OrderingModule } from '@certwright/ordering';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { account } from './account/parts';
 import { announcements } from './announcements/parts';
@@ -28,12 +34,18 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        CorePersistenceModule.forRoot({
+        CoreSchemaModule.forRoot({
           url: config.DATABASE_URL,
           applicationName: 'certs-v2',
           poolSize: config.DATABASE_POOL_SIZE,
           statementTimeoutMs: config.STATEMENT_TIMEOUT,
         }),
+        AccountsModule,
+        ApprovalsModule,
+        BillingModule,
+        DeliveryModule,
+        IdempotencyModule,
+        OrderingModule,
       ],
       controllers: parts.flatMap(({ controllers }) => controllers),
       providers: [

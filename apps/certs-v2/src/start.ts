@@ -1,11 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
-import {
-  AccountUsers,
-  ApiKeys,
-  claimDeployment,
-  withinDatabaseTime,
-  WriteConnections,
-} from '@certwright/persistence';
+import { AccountUsers, ApiKeys } from '@certwright/accounts';
+import { claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import {
   connectRedis,
   followDisabledKeys,

@@ -11,7 +11,7 @@ const forbidden = [
   '@nestjs/typeorm',
   '@nestjs/bullmq',
   '@nestjs/microservices',
-  '@certwright/persistence',
+  '@certwright/core-schema',
   '@certwright/redis',
   '@certwright/bullmq',
 ];

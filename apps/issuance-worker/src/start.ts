@@ -2,19 +2,15 @@ import { randomInt } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { JobQueues, runJobs } from '@certwright/bullmq';
 import { AddressGuard } from '@certwright/outbound';
-import {
-  ApprovalRecords,
-  Attachments,
-  CaIssuers,
-  CaSignings,
-  claimDeployment,
-  ExpirationNotices,
-  LeasedIssuances,
-  Outbox,
-  PendingRevocations,
-  Renewals,
-  RevocationLists,
-} from '@certwright/persistence';
+import { ApprovalRecords } from '@certwright/approvals';
+import { Attachments, LeasedIssuances } from '@certwright/ordering';
+import { CaIssuers } from './certificate-authorities/built-in/ca-issuers';
+import { CaSignings } from './certificate-authorities/built-in/ca-signings';
+import { claimDeployment, Outbox } from '@certwright/core-schema';
+import { ExpirationNotices } from './notices/expiration-notices';
+import { PendingRevocations } from './revocations/pending-revocations';
+import { Renewals } from './renewals/renewals.repository';
+import { RevocationLists } from './certificate-authorities/built-in/revocation-lists';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';

@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { coreDataSource, Delegations, Issuances, Outbox, Plans, Transactions } from '@certwright/persistence';
+import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { Delegations } from '@certwright/approvals';
+import { Issuances, Plans } from '@certwright/ordering';
 import { type DnsName, DnsServer, parseName, type RecordSource } from '@certwright/dns-authority';
 import {
   type Child,

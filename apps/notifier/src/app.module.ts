@@ -1,6 +1,8 @@
-import { CorePersistenceModule } from '@certwright/persistence';
+import { CoreSchemaModule } from '@certwright/core-schema';
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Config } from './config';
+import { MailModule } from './mail/mail.module';
+import { WebhooksModule } from './webhooks/webhooks.module';
 
 /** The notifier has no front: what it needs of the framework is the database. Everything else is put together in start.ts. */
 @Module({})
@@ -9,12 +11,14 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        CorePersistenceModule.forRoot({
+        CoreSchemaModule.forRoot({
           url,
           poolSize,
           applicationName: 'notifier',
           statementTimeoutMs: 10_000,
         }),
+        MailModule,
+        WebhooksModule,
       ],
     };
   }

@@ -1,4 +1,4 @@
-import type { LeasedMails } from '@certwright/persistence';
+import type { LeasedMails } from './mail/leased-mails';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { MailEvents } from './mail/mail-events';

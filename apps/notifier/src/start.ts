@@ -2,14 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { JobQueues, runJobs, type RunningJobs } from '@certwright/bullmq';
 import { sendMail } from '@certwright/jobs';
 import { AddressGuard } from '@certwright/outbound';
-import {
-  EmailApprovals,
-  LeasedDeliveries,
-  LeasedMails,
-  Mails,
-  MailSubjects,
-  WebhookDeliveries,
-} from '@certwright/persistence';
+import { EmailApprovals } from '@certwright/approvals';
+import { LeasedDeliveries } from './webhooks/leased-deliveries';
+import { LeasedMails } from './mail/leased-mails';
+import { Mails, WebhookDeliveries } from '@certwright/delivery';
+import { MailSubjects } from './mail/mail-subjects';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

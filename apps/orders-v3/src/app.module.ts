@@ -1,4 +1,10 @@
-import { CorePersistenceModule } from '@certwright/persistence';
+import { CoreSchemaModule } from '@certwright/core-schema';
+import { AccountsModule } from '@certwright/accounts';
+import { ApprovalsModule } from '@certwright/approvals';
+import { DeliveryModule } from '@certwright/delivery';
+import { DnsIntegrationsModule } from '@certwright/dns-integrations';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { OrderingModule } from '@certwright/ordering';
 import { AddressGuard } from '@certwright/outbound';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AnnounceCurrentCertificate } from './announcements/announce-current-certificate.use-case';
@@ -95,12 +101,18 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        CorePersistenceModule.forRoot({
+        CoreSchemaModule.forRoot({
           url: config.DATABASE_URL,
           applicationName: 'orders-v3',
           poolSize: config.DATABASE_POOL_SIZE,
           statementTimeoutMs: config.STATEMENT_TIMEOUT,
         }),
+        AccountsModule,
+        ApprovalsModule,
+        DeliveryModule,
+        DnsIntegrationsModule,
+        IdempotencyModule,
+        OrderingModule,
       ],
       controllers: [
         OrdersController,

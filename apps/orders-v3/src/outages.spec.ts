@@ -1,4 +1,4 @@
-import { claimDeployment } from '@certwright/persistence';
+import { claimDeployment } from '@certwright/core-schema';
 import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
 import { eventually, freePort, type SeverableLink, severableLink } from '@certwright/testing';

@@ -1,5 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
-import { ApiKeys, claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/persistence';
+import { ApiKeys } from '@certwright/accounts';
+import { claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,

@@ -1,2 +1,7 @@
-export { CoreAccounts, type CoreAccountsOptions, CoreAway } from './core-accounts';
-export { type SearchKey, type SearchPlan } from './search-key';
+export { AccountsModule } from './accounts.module';
+export { AccountUsers } from './account-users';
+export { type Account, type AccountSubject, Accounts, type MailSettings } from './accounts';
+export { ApiCredentials, type FreshApiKey } from './api-credentials';
+export { ApiKeys } from './api-keys';
+export { Clusters } from './clusters';
+export { type SearchPlanTerms, SearchPlans } from './search-plans';

@@ -1,24 +1,18 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { deliverWebhook, type DueRow, sendMail } from '@certwright/jobs';
-import {
-  AnnouncementRound,
-  ApprovalRecords,
-  Attachments,
-  CaIssuers,
-  CaSignings,
-  EmailApprovals,
-  ExpirationNotices,
-  LeasedDeliveries,
-  LeasedIssuances,
-  LeasedMails,
-  Mails,
-  MailSubjects,
-  Outbox,
-  PendingRevocations,
-  Renewals,
-  RevocationLists,
-  WebhookDeliveries,
-} from '@certwright/persistence';
+import { AnnouncementRound, Mails, WebhookDeliveries } from '@certwright/delivery';
+import { ApprovalRecords, EmailApprovals } from '@certwright/approvals';
+import { Attachments, LeasedIssuances } from '@certwright/ordering';
+import { CaIssuers } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-issuers';
+import { CaSignings } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-signings';
+import { ExpirationNotices } from '../../../apps/issuance-worker/src/notices/expiration-notices';
+import { LeasedDeliveries } from '../../../apps/notifier/src/webhooks/leased-deliveries';
+import { LeasedMails } from '../../../apps/notifier/src/mail/leased-mails';
+import { MailSubjects } from '../../../apps/notifier/src/mail/mail-subjects';
+import { Outbox } from '@certwright/core-schema';
+import { PendingRevocations } from '../../../apps/issuance-worker/src/revocations/pending-revocations';
+import { Renewals } from '../../../apps/issuance-worker/src/renewals/renewals.repository';
+import { RevocationLists } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/revocation-lists';
 import { DataSource } from 'typeorm';
 import {
   approvalReuseMs,

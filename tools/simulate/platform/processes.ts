@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { databaseOutage } from '@certwright/errors';
 import { noProbeAnswer } from '@certwright/jobs';
-import { ApiKeys, claimDeployment } from '@certwright/persistence';
+import { ApiKeys } from '@certwright/accounts';
+import { claimDeployment } from '@certwright/core-schema';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import {
   ApiKeyCache,

@@ -1,4 +1,5 @@
-import { Ledger, Transactions } from '@certwright/persistence';
+import { Ledger } from '@certwright/billing';
+import { Transactions } from '@certwright/core-schema';
 import type { Pool } from 'pg';
 import type { Chance } from '../chance';
 import type { Processes } from '../platform/processes';

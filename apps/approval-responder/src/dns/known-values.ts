@@ -1,4 +1,4 @@
-import type { Challenges } from '@certwright/persistence';
+import type { Challenges } from '@certwright/approvals';
 import type { ChallengePlace, ChallengeValues, Remembered, ValuesAt } from '@certwright/redis';
 import type { LookUpLimit } from './look-up-limit';
 

@@ -1,5 +1,5 @@
 import { type Answered, DnsServer } from '@certwright/dns-authority';
-import type { Challenges } from '@certwright/persistence';
+import type { Challenges } from '@certwright/approvals';
 import { ChallengeValues, connectRedis } from '@certwright/redis';
 import type { RunningProcess } from '@certwright/service';
 import type { ResponderConfig } from '../config';

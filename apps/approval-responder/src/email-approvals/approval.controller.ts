@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { EmailApprovals } from '@certwright/persistence';
+import { EmailApprovals } from '@certwright/approvals';
 import { Public } from '@certwright/service';
 import { Body, Controller, Get, Headers, Inject, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '@certwright/persistence';
+import type { ApprovalRequest } from '@certwright/approvals';
 import { type Html, html, inlineStyle } from '@certwright/service';
 
 const style = inlineStyle(`

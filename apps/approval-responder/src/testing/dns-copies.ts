@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { Challenges, coreDataSource } from '@certwright/persistence';
+import { Challenges } from '@certwright/approvals';
+import { coreDataSource } from '@certwright/core-schema';
 import { ChallengeValues, connectRedis, type RedisConnection } from '@certwright/redis';
 import { createLogger, Metrics, Readiness } from '@certwright/service';
 import { eventually, testDatabase, testRedis } from '@certwright/testing';

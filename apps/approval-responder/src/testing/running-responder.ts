@@ -1,17 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
-import {
-  coreDataSource,
-  EmailApprovals,
-  HttpChallenges,
-  Issuances,
-  IssuanceWakeUps,
-  Mails,
-  Outbox,
-  Plans,
-  Transactions,
-  WebRules,
-} from '@certwright/persistence';
+import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { EmailApprovals, HttpChallenges, IssuanceWakeUps, WebRules } from '@certwright/approvals';
+import { Issuances, Plans } from '@certwright/ordering';
+import { Mails } from '@certwright/delivery';
 import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import { testDatabase, testRedis } from '@certwright/testing';
 import type { DataSource } from 'typeorm';

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { Challenges, HttpChallenges } from '@certwright/persistence';
+import { Challenges, HttpChallenges } from '@certwright/approvals';
 import { Public } from '@certwright/service';
 import { Controller, Get, Header, Headers, Inject, Param } from '@nestjs/common';
 import { ResponderConfig } from '../config';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Challenges } from '@certwright/persistence';
+import { Challenges } from '@certwright/approvals';
 import { RunningResponder } from '../testing/running-responder';
 
 const [tenantA, tenantB] = ['1000000000001', '1000000000002'];

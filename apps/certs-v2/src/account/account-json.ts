@@ -1,4 +1,5 @@
-import type { Account, Balance } from '@certwright/persistence';
+import type { Account } from '@certwright/accounts';
+import type { Balance } from '@certwright/billing';
 
 /** Of one account, as it sees itself. */
 export function accountJson(account: Account, { balanceCents, creditLimitCents, currency }: Balance): object {

@@ -1,4 +1,5 @@
-import { Accounts, Balances } from '@certwright/persistence';
+import { Accounts } from '@certwright/accounts';
+import { Balances } from '@certwright/billing';
 import { Authenticated, Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

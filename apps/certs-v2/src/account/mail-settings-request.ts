@@ -1,4 +1,4 @@
-import type { MailSettings } from '@certwright/persistence';
+import type { MailSettings } from '@certwright/accounts';
 import type { Arguments } from '../wire/arguments';
 
 /**

@@ -1,5 +1,5 @@
 import type { Product } from '@certwright/issuance';
-import type { Quote } from '@certwright/persistence';
+import type { Quote } from '@certwright/ordering';
 import type { CertType } from '../cert-objects/cert-object';
 
 /** How an account pays: from its balance, or not at all as long as it has none. */

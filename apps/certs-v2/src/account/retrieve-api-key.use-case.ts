@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ApiCredentials, type FreshApiKey } from '@certwright/persistence';
+import { ApiCredentials, type FreshApiKey } from '@certwright/accounts';
 import { SealBroken } from '@certwright/sealing';
 import { apiKeySha256, type CallerIdentity, isUser, mintApiKey } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';

@@ -1,6 +1,6 @@
 import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } from '@certwright/dns-names';
 import { type Product, zoneFor } from '@certwright/issuance';
-import { ApprovalRecords } from '@certwright/persistence';
+import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
 import { ApprovalStatuses } from '../cert-objects/approval-statuses';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';

@@ -1,4 +1,5 @@
-import { AccountBalanceEntity, Purchases } from '@certwright/persistence';
+import { AccountBalanceEntity } from '@certwright/core-schema';
+import { Purchases } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { defaultSanOf } from '../cert-objects/cert-object';

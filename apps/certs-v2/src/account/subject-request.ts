@@ -1,4 +1,4 @@
-import type { AccountSubject } from '@certwright/persistence';
+import type { AccountSubject } from '@certwright/accounts';
 import { countryCodes } from '../cert-objects/country-codes';
 import { type Arguments, badParam } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';

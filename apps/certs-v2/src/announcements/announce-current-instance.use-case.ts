@@ -1,4 +1,5 @@
-import { Announcements, type PlanOwner, Transactions } from '@certwright/persistence';
+import { Announcements } from '@certwright/delivery';
+import { type PlanOwner, Transactions } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { CertProducts } from '../cert-objects/cert-products';
 import { CertificateNews } from './certificate-news';

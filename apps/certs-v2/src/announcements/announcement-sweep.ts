@@ -1,4 +1,4 @@
-import { AnnouncementRound, Announcements } from '@certwright/persistence';
+import { AnnouncementRound, Announcements } from '@certwright/delivery';
 import type { Provider } from '@nestjs/common';
 import { AnnounceCurrentInstance, owner } from './announce-current-instance.use-case';
 

@@ -1,6 +1,7 @@
 import { JobQueues } from '@certwright/bullmq';
 import { currentInstanceChanged } from '@certwright/jobs';
-import { AnnouncementRound, Plans } from '@certwright/persistence';
+import { AnnouncementRound } from '@certwright/delivery';
+import { Plans } from '@certwright/ordering';
 import { eventually } from '@certwright/testing';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { certificateRequest, keyPair } from '../testing/certificate-request';

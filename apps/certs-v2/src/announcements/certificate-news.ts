@@ -1,4 +1,5 @@
-import { type Tx, type Unannounced, WebhookFanOut } from '@certwright/persistence';
+import { type Tx } from '@certwright/core-schema';
+import { type Unannounced, WebhookFanOut } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { ReadyApprovals } from '../cert-objects/approval-statuses';
 import { CertObjectViews } from '../cert-objects/cert-object-views';

@@ -1,5 +1,5 @@
 import { zoneFor, zoneNamesOver } from '@certwright/issuance';
-import { ApprovalRecords } from '@certwright/persistence';
+import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
 import { ApprovalHistory } from './approval-history';
 import type { PlacedWay } from './approval-ways';

@@ -1,6 +1,6 @@
 import { baseName } from '@certwright/dns-names';
 import type { ApprovalWay } from '@certwright/issuance';
-import type { NewTerms } from '@certwright/persistence';
+import type { NewTerms } from '@certwright/ordering';
 import { type CertObject, defaultSanOf, dnsNamesOf, type NameToApprove } from './cert-object';
 
 /** DNS name → how it is approved; one for every name of the certificate. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
 import type { Product } from '@certwright/issuance';
-import { Delegations, type Tx, WebRules } from '@certwright/persistence';
+import { Delegations, WebRules } from '@certwright/approvals';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { termsOf } from './approval-ways';
 import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-object';

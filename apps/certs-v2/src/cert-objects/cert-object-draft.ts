@@ -1,4 +1,4 @@
-import type { StoredSan } from '@certwright/persistence';
+import type { StoredSan } from '@certwright/core-schema';
 import type { Csr } from '@certwright/pki';
 import { missingParam } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';

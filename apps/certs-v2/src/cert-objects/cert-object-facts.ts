@@ -1,4 +1,5 @@
-import { Delegations, type Tx, WebRules } from '@certwright/persistence';
+import { Delegations, WebRules } from '@certwright/approvals';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { ApprovalFacts } from '../wire/approval-json';

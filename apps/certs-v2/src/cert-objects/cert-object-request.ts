@@ -1,5 +1,5 @@
 import type { ApprovalMethod } from '@certwright/issuance';
-import type { StoredSan } from '@certwright/persistence';
+import type { StoredSan } from '@certwright/core-schema';
 import type { Csr } from '@certwright/pki';
 import { type Arguments, badParam } from '../wire/arguments';
 import { lowerCaseAddress, readApprovalMethod } from './approval-request';

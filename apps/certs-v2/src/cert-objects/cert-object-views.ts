@@ -1,4 +1,4 @@
-import type { Tx } from '@certwright/persistence';
+import type { Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { InstanceViews } from '../instances/instance-views';

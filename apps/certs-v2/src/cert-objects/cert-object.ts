@@ -1,5 +1,5 @@
 import type { ApprovalMethod, KeyType } from '@certwright/issuance';
-import type { StoredSan } from '@certwright/persistence';
+import type { StoredSan } from '@certwright/core-schema';
 
 export type CertType = 'dv' | 'ev';
 

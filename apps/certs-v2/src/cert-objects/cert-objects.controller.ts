@@ -1,4 +1,4 @@
-import type { WriteRequest } from '@certwright/persistence';
+import type { WriteRequest } from '@certwright/idempotency';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

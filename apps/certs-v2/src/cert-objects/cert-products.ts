@@ -1,5 +1,5 @@
 import type { Product } from '@certwright/issuance';
-import { Products } from '@certwright/persistence';
+import { Products } from '@certwright/ordering';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import type { CertType } from './cert-object';

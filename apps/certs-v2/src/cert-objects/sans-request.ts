@@ -1,5 +1,5 @@
 import { parseDnsName, quoteInput } from '@certwright/dns-names';
-import type { StoredSan } from '@certwright/persistence';
+import type { StoredSan } from '@certwright/core-schema';
 import { badParam } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 import { approverFor, lowerCaseAddress, readApprovalMethod } from './approval-request';

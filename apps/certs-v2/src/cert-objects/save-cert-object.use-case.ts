@@ -1,10 +1,6 @@
-import {
-  BlockedKeys,
-  isUniqueViolation,
-  RepeatableRequests,
-  type Tx,
-  type WriteRequest,
-} from '@certwright/persistence';
+import { BlockedKeys } from '@certwright/ordering';
+import { isUniqueViolation, type Tx } from '@certwright/core-schema';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import type { Arguments } from '../wire/arguments';

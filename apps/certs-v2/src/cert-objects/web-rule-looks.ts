@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
-import { type HttpChallenge, HttpChallenges } from '@certwright/persistence';
+import { type HttpChallenge, HttpChallenges } from '@certwright/approvals';
 import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
 import { LookLimit } from './look-limit';

@@ -1,5 +1,5 @@
 import { type InstallationQuestion, mostTestedHosts } from '@certwright/jobs';
-import { Certificates, type StoredCertificate } from '@certwright/persistence';
+import { Certificates, type StoredCertificate } from '@certwright/ordering';
 import { sha256Hex } from '@certwright/pki';
 import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';

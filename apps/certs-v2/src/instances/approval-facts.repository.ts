@@ -1,4 +1,4 @@
-import type { Tx } from '@certwright/persistence';
+import type { Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { ApprovalFacts } from '../wire/approval-json';

@@ -1,4 +1,5 @@
-import { Certificates, RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { dnsNamesOf } from '../cert-objects/cert-object';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';

@@ -1,5 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
-import type { Tx } from '@certwright/persistence';
+import type { Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 import type { ImportedCertificate } from './imported-certificate';

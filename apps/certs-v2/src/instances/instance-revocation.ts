@@ -1,6 +1,7 @@
 import { type RevocationReason, revocationReasons } from '@certwright/issuance';
 import { revokeCertificate } from '@certwright/jobs';
-import { Certificates, Issuances, Outbox, Purchases, type Tx } from '@certwright/persistence';
+import { Certificates, Issuances, Purchases } from '@certwright/ordering';
+import { Outbox, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { dnsNamesOf, type StoredCertObject } from '../cert-objects/cert-object';
 

@@ -1,5 +1,5 @@
 import type { ApprovalWay, IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
-import type { StoredSan } from '@certwright/persistence';
+import type { StoredSan } from '@certwright/core-schema';
 import type { StoredInstance } from './instance';
 
 /** Which big columns are read. */

@@ -1,5 +1,6 @@
 import { baseName } from '@certwright/dns-names';
-import { Invoices, type Tx } from '@certwright/persistence';
+import { Invoices } from '../invoices/invoices.repository';
+import { type Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import type { ApprovalFacts } from '../wire/approval-json';

@@ -5,7 +5,7 @@ import {
   type IssuanceState,
   type NameApproval,
 } from '@certwright/issuance';
-import type { StoredSan } from '@certwright/persistence';
+import type { StoredSan } from '@certwright/core-schema';
 
 export const instanceStates = ['pending', 'active', 'expired', 'revoked', 'canceled'] as const;
 export type InstanceState = (typeof instanceStates)[number];

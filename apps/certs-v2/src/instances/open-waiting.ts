@@ -1,4 +1,4 @@
-import { withoutDatabaseTime } from '@certwright/persistence';
+import { withoutDatabaseTime } from '@certwright/core-schema';
 import { IssuanceNews, IssuanceNewsListener } from '@certwright/redis';
 import type { RunningProcess } from '@certwright/service';
 import { Gauge } from 'prom-client';

@@ -1,5 +1,5 @@
 import type { ApprovalWay } from '@certwright/issuance';
-import type { Tx } from '@certwright/persistence';
+import type { Tx } from '@certwright/core-schema';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 
 /** The pending instance of an object. */

@@ -1,5 +1,6 @@
 import type { Product } from '@certwright/issuance';
-import { Plans, Products, Purchases, type Tx } from '@certwright/persistence';
+import { Plans, Products, Purchases } from '@certwright/ordering';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';

@@ -1,4 +1,5 @@
-import { Issuances, RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { Issuances } from '@certwright/ordering';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';

@@ -1,4 +1,4 @@
-import { RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { IssuanceNews } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';

@@ -1,4 +1,4 @@
-import type { InvoiceEntity } from '@certwright/persistence';
+import type { InvoiceEntity } from '@certwright/core-schema';
 
 /** An invoice as its account sees it. */
 export type StoredInvoice = Readonly<

@@ -1,8 +1,9 @@
+import { Invoices } from './invoices.repository';
 import type { Parts } from '../parts';
 import { InvoicesController } from './invoices.controller';
 import { RetrieveInvoices } from './retrieve-invoices.use-case';
 
 export const invoices: Parts = {
   controllers: [InvoicesController],
-  providers: [RetrieveInvoices],
+  providers: [Invoices, RetrieveInvoices],
 };

@@ -1,4 +1,5 @@
-import { Accounts, Invoices } from '@certwright/persistence';
+import { Accounts } from '@certwright/accounts';
+import { Invoices } from './invoices.repository';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { type Answer, jsonAnswer } from '../wire/answer';

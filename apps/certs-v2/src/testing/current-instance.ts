@@ -1,4 +1,5 @@
-import { Certificates, Transactions, type Tx } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
+import { Transactions, type Tx } from '@certwright/core-schema';
 import { attachCertificate, type ForgedCertificate, type ForgedInstance } from './forged-instances';
 import type { RunningApi, Tenant } from './running-api';
 

@@ -1,4 +1,4 @@
-import type { InvoiceLine } from '@certwright/persistence';
+import type { InvoiceLine } from '@certwright/core-schema';
 import type { RunningApi } from './running-api';
 import type { Tenant } from './tenant';
 

@@ -1,6 +1,6 @@
 import { standingRecords } from '@certwright/dns-names';
 import type { ApprovalWay } from '@certwright/issuance';
-import type { DelegationLabels } from '@certwright/persistence';
+import type { DelegationLabels } from '@certwright/approvals';
 
 /** Where approvals lead to. */
 export interface ApprovalPlaces {

@@ -1,4 +1,4 @@
-import { CoreAccounts } from '@certwright/accounts';
+import { CoreAccounts } from './core-accounts';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SearchKey, SearchPlan } from '@certwright/accounts';
+import type { SearchKey, SearchPlan } from './search-key';
 import { Problem } from '@certwright/errors';
 import {
   apiKeySha256,

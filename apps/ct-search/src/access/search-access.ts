@@ -1,4 +1,4 @@
-import type { SearchKey } from '@certwright/accounts';
+import type { SearchKey } from './search-key';
 import { Problem } from '@certwright/errors';
 import { isAllowed, type KeyAuthentication, type TokenBuckets } from '@certwright/service';
 import type { Access, AnonymousQuery } from './access';

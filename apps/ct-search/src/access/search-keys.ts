@@ -1,4 +1,5 @@
-import { type CoreAccounts, CoreAway, type SearchKey } from '@certwright/accounts';
+import { type CoreAccounts, CoreAway } from './core-accounts';
+import { type SearchKey } from './search-key';
 import { Problem } from '@certwright/errors';
 import type { ApiKeys } from '@certwright/service';
 

@@ -1,4 +1,4 @@
-import { ApprovalRecords, EmailApprovals, HttpChallenges } from '@certwright/persistence';
+import { ApprovalRecords, EmailApprovals, HttpChallenges } from '@certwright/approvals';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { NameServers } from '../name-servers/name-servers';
 import type { Config } from '../config';

@@ -1,21 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  ApprovalRecords,
-  Attachments,
-  CaIssuers,
-  CaSignings,
-  coreDataSource,
-  Delegations,
-  EmailApprovals,
-  Issuances,
-  IssuanceWakeUps,
-  LeasedIssuances,
-  Mails,
-  Outbox,
-  Plans,
-  RevocationLists,
-  Transactions,
-} from '@certwright/persistence';
+import { ApprovalRecords, Delegations, EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
+import { Attachments, Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
+import { CaIssuers } from '../certificate-authorities/built-in/ca-issuers';
+import { CaSignings } from '../certificate-authorities/built-in/ca-signings';
+import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { Mails } from '@certwright/delivery';
+import { RevocationLists } from '../certificate-authorities/built-in/revocation-lists';
 import { testDatabase } from '@certwright/testing';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-import type { Asked, Mailbox } from '@certwright/persistence';
+import type { Asked, Mailbox } from '@certwright/approvals';
 import type { ApprovalQuestion } from './approver';
 import { EmailApprover } from './email-approver';
 

@@ -1,4 +1,4 @@
-import type { Asked, EmailApprovals } from '@certwright/persistence';
+import type { Asked, EmailApprovals } from '@certwright/approvals';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 
 /**

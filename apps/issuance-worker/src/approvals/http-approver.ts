@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isWildcard } from '@certwright/dns-names';
 import { noProbeAnswer, type WebRuleAnswer, type WebRuleQuestion } from '@certwright/jobs';
-import type { HttpChallenges } from '@certwright/persistence';
+import type { HttpChallenges } from '@certwright/approvals';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 import { challengePath, judgeWebAnswer } from './web-answer';
 

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { CertificateAuthorities, HttpChallenges } from '@certwright/persistence';
+import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import { HttpChallenges } from '@certwright/approvals';
 import { AuthoritiesInOrder } from '../certificate-authorities/authorities-in-order';
 import { Approving, byDns, byEmail, byHttp, type IssuanceFound } from '../testing/approving';
 import type { OpenedIssuance } from '../testing/opened-issuance';

@@ -7,7 +7,8 @@ import {
   placements,
   zoneFor,
 } from '@certwright/issuance';
-import type { ApprovalRecords, LeasedWork } from '@certwright/persistence';
+import type { ApprovalRecords } from '@certwright/approvals';
+import type { LeasedWork } from '@certwright/ordering';
 
 /** An issuance on its way, and what the account's integrations can do for it. */
 export type CoveredWork = Pick<LeasedWork, 'lease' | 'issuance' | 'delegationLabels' | 'hasIntegrations'> & {

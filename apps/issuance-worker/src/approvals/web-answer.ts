@@ -1,6 +1,6 @@
 import { quoteInput } from '@certwright/dns-names';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
-import type { HttpChallenge } from '@certwright/persistence';
+import type { HttpChallenge } from '@certwright/approvals';
 import type { ApprovalAnswer } from './approver';
 
 const pathPrefix = '/.well-known/acme-challenge/';

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { coreDataSource, HttpChallenges, WebRules } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
+import { HttpChallenges, WebRules } from '@certwright/approvals';
 import { type DnsName, DnsServer, parseName } from '@certwright/dns-authority';
 import { ProbeQuestions } from '@certwright/redis';
 import { freePort, startChild, testDatabase, testRedis } from '@certwright/testing';

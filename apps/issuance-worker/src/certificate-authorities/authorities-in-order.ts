@@ -1,5 +1,5 @@
 import type { Product, ProductAuthority } from '@certwright/issuance';
-import type { CertificateAuthorities } from '@certwright/persistence';
+import type { CertificateAuthorities } from './certificate-authorities';
 import type { AcmeAuthority, Answered } from './acme/acme-authority';
 import { isDown } from './health/authority-health';
 import type {

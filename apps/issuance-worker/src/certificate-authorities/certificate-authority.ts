@@ -1,5 +1,5 @@
 import type { IssuanceError, KeyType, NameApproval, Product } from '@certwright/issuance';
-import type { Lease } from '@certwright/persistence';
+import type { Lease } from '@certwright/core-schema';
 import type { Trial } from './health/trial';
 
 /** What one certificate is asked with. Names, key and terms are the same for every repetition of one issuance. */

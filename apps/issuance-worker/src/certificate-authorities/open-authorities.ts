@@ -1,12 +1,10 @@
-import {
-  AcmeOrders,
-  CaAccounts,
-  CaLimitBuckets,
-  CertificateAuthorities,
-  Challenges,
-  RenewalInfos,
-  WaitingIssuances,
-} from '@certwright/persistence';
+import { AcmeOrders } from './acme/acme-orders';
+import { CaAccounts } from './ca-accounts';
+import { CaLimitBuckets } from './limits/ca-limit-buckets';
+import { CertificateAuthorities } from './certificate-authorities';
+import { Challenges } from '@certwright/approvals';
+import { RenewalInfos } from '../renewals/renewal-infos';
+import { WaitingIssuances } from '@certwright/ordering';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { type ChallengeSurroundings, openChallenges } from '../challenges/open-challenges';

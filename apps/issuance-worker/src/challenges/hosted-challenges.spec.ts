@@ -1,10 +1,8 @@
 import { GatewayFault } from '@certwright/gateway-client';
-import {
-  Challenges,
-  HostedChallengeRecords,
-  LeasedIntegrations,
-  Transactions,
-} from '@certwright/persistence';
+import { Challenges } from '@certwright/approvals';
+import { HostedChallengeRecords } from './hosted-challenge-records';
+import { LeasedIntegrations } from '@certwright/dns-integrations';
+import { Transactions } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Keeping } from '../testing/keeping';

@@ -1,12 +1,10 @@
 import { type Gateway, GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
+import { type HostedChallengeRecords, type HostedRecord, type RecordKey } from './hosted-challenge-records';
 import {
-  type HostedChallengeRecords,
-  type HostedRecord,
   type IntegrationLease,
   IntegrationLeaseLost,
   type LeasedIntegrations,
-  type RecordKey,
-} from '@certwright/persistence';
+} from '@certwright/dns-integrations';
 import { releaseAfterOutage } from '@certwright/service';
 import { GatewaySession, leaseMs, NotAsked } from '../integrations/gateway-session';
 

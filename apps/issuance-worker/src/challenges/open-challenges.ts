@@ -1,4 +1,6 @@
-import { Challenges, HostedChallengeRecords, LeasedIntegrations } from '@certwright/persistence';
+import { Challenges } from '@certwright/approvals';
+import { HostedChallengeRecords } from './hosted-challenge-records';
+import { LeasedIntegrations } from '@certwright/dns-integrations';
 import type { GatewayClient } from '@certwright/gateway-client';
 import { ChallengeValues, connectRedis } from '@certwright/redis';
 import { type RunningProcess, SettingsError } from '@certwright/service';

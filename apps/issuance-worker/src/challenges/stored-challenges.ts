@@ -1,4 +1,4 @@
-import type { Challenges } from '@certwright/persistence';
+import type { Challenges } from '@certwright/approvals';
 import type { ChallengePlace, ChallengeValues } from '@certwright/redis';
 import {
   type ChallengePublisher,

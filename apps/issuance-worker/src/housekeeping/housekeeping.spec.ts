@@ -1,4 +1,7 @@
-import { Issuances, Mails, Outbox, ProductEntity, Purchases, UnusedCharges } from '@certwright/persistence';
+import { Issuances, Purchases } from '@certwright/ordering';
+import { Mails } from '@certwright/delivery';
+import { Outbox, ProductEntity } from '@certwright/core-schema';
+import { UnusedCharges } from '../purchases/unused-charges';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Issuing } from '../testing/issuing';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';

@@ -1,4 +1,7 @@
-import { Certificates, Delegations, IdempotencyRecords, UnusedCharges } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
+import { Delegations } from '@certwright/approvals';
+import { IdempotencyRecords } from '@certwright/idempotency';
+import { UnusedCharges } from '../purchases/unused-charges';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 

@@ -1,6 +1,10 @@
 import { type Gateway, GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
 import type { MaybeResealed, WantedRecord, Zone } from '@certwright/gateway-contract';
-import type { IntegrationProgress, LeasedIntegration, LeasedIntegrations } from '@certwright/persistence';
+import type {
+  IntegrationProgress,
+  LeasedIntegration,
+  LeasedIntegrations,
+} from '@certwright/dns-integrations';
 
 /** Longer than the longest message takes (30 s), so that a lease is lost by accident only. */
 export const leaseMs = 60_000;

@@ -1,5 +1,6 @@
 import type { GatewayFault } from '@certwright/gateway-client';
-import type { IntegrationLeaseLost, LeasedIntegration, LeasedRecord } from '@certwright/persistence';
+import type { IntegrationLeaseLost, LeasedIntegration } from '@certwright/dns-integrations';
+import type { LeasedRecord } from './leased-records';
 
 /** What an operator wants to know of integrations and their records: log lines and counters. */
 export interface IntegrationEvents {

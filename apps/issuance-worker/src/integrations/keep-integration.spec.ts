@@ -1,4 +1,5 @@
-import { IssuanceWakeUps, Outbox } from '@certwright/persistence';
+import { IssuanceWakeUps } from '@certwright/approvals';
+import { Outbox } from '@certwright/core-schema';
 import { GatewayFault } from '@certwright/gateway-client';
 import { eventually } from '@certwright/testing';
 import { FaultyDatabase } from '../testing/faulty-database';

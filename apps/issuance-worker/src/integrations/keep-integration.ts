@@ -2,12 +2,12 @@ import { type Gateway, GatewayFault } from '@certwright/gateway-client';
 import {
   type DnsIntegrations,
   IntegrationLeaseLost,
-  type IssuanceWakeUps,
   type LeasedIntegration,
   type LeasedIntegrations,
-  type LeasedRecords,
   nextZonesAt,
-} from '@certwright/persistence';
+} from '@certwright/dns-integrations';
+import { type IssuanceWakeUps } from '@certwright/approvals';
+import { type LeasedRecords } from './leased-records';
 import { releaseAfterOutage } from '@certwright/service';
 import { sideBySide } from '../approvals/side-by-side';
 import { GatewaySession, leaseMs } from './gateway-session';

@@ -9,7 +9,8 @@ import {
   whenFailed,
   whenRemoved,
 } from '@certwright/issuance';
-import type { DueRecord, IntegrationLease, LeasedRecord, LeasedRecords } from '@certwright/persistence';
+import type { DueRecord, LeasedRecord, LeasedRecords } from './leased-records';
+import type { IntegrationLease } from '@certwright/dns-integrations';
 import type { NameServers } from '../name-servers/name-servers';
 import { type GatewaySession, NotAsked } from './gateway-session';
 import type { IntegrationEvents } from './integration-events';

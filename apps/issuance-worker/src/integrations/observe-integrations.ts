@@ -1,4 +1,5 @@
-import type { ApprovalRecords, LeasedRecord } from '@certwright/persistence';
+import type { ApprovalRecords } from '@certwright/approvals';
+import type { LeasedRecord } from './leased-records';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
 import type { IntegrationEvents } from './integration-events';

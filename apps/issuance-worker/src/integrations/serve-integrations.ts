@@ -1,12 +1,8 @@
 import { type JobQueues, runJobs } from '@certwright/bullmq';
 import type { GatewayClient } from '@certwright/gateway-client';
-import {
-  ApprovalRecords,
-  DnsIntegrations,
-  IssuanceWakeUps,
-  LeasedIntegrations,
-  LeasedRecords,
-} from '@certwright/persistence';
+import { ApprovalRecords, IssuanceWakeUps } from '@certwright/approvals';
+import { DnsIntegrations, LeasedIntegrations } from '@certwright/dns-integrations';
+import { LeasedRecords } from './leased-records';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { NameServers } from '../name-servers/name-servers';

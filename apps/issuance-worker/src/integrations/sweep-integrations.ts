@@ -1,6 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { keepIntegration, nudgeRevision } from '@certwright/jobs';
-import type { LeasedIntegrations } from '@certwright/persistence';
+import type { LeasedIntegrations } from '@certwright/dns-integrations';
 
 /** Integrations that one round nudges; the rest of a backlog waits in PostgreSQL, where accounts take turns. */
 const batch = 256;

@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { ApprovalRecords, Attachments, LeasedIssuances, Transactions } from '@certwright/persistence';
+import { ApprovalRecords } from '@certwright/approvals';
+import { Attachments, LeasedIssuances } from '@certwright/ordering';
+import { Transactions } from '@certwright/core-schema';
 import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import type { ApprovalAnswer, Approver } from '../approvals/approver';

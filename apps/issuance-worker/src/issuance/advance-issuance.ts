@@ -1,5 +1,5 @@
 import { type Coverage, type Issuance, nextStep } from '@certwright/issuance';
-import type { Attachments, LeasedIssuances } from '@certwright/persistence';
+import type { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { freshlyApproved, stillApproved } from '../approvals/approval-age';
 import { checkApprovals } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';

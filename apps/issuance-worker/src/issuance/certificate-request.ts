@@ -1,4 +1,4 @@
-import type { LeasedWork } from '@certwright/persistence';
+import type { LeasedWork } from '@certwright/ordering';
 import type { CertificateRequest, Refusal } from '../certificate-authorities/certificate-authority';
 import type { Trial } from '../certificate-authorities/health/trial';
 import type { HeldLease } from './held-lease';

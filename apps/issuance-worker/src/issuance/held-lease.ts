@@ -1,4 +1,5 @@
-import type { Lease, LeasedIssuances } from '@certwright/persistence';
+import type { Lease } from '@certwright/core-schema';
+import type { LeasedIssuances } from '@certwright/ordering';
 
 /** Longer than a round of DNS look-ups; a CA that takes longer holds the lease for as long, so that it is lost by accident only. */
 export const leaseMs = 15_000;

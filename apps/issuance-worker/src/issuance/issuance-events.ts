@@ -1,5 +1,6 @@
 import type { Issuance, IssuanceError } from '@certwright/issuance';
-import type { Attachment, LeaseLost } from '@certwright/persistence';
+import type { Attachment } from '@certwright/ordering';
+import type { LeaseLost } from '@certwright/core-schema';
 
 /** What an operator wants to know of an issuance: log lines and counters; and what wakes whoever waits for it. */
 export interface IssuanceEvents {

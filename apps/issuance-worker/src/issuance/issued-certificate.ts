@@ -1,5 +1,5 @@
 import type { Issuance, Terms } from '@certwright/issuance';
-import type { Attachment } from '@certwright/persistence';
+import type { Attachment } from '@certwright/ordering';
 import { checkIssued, readCertificate } from '@certwright/pki';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 

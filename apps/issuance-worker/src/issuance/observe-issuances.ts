@@ -1,5 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
-import { IssuanceStatisticsReader, Outbox } from '@certwright/persistence';
+import { IssuanceStatisticsReader } from './issuance-statistics';
+import { Outbox } from '@certwright/core-schema';
 import type { IssuanceNews } from '@certwright/redis';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';

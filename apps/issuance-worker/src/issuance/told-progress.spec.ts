@@ -1,5 +1,5 @@
 import type { Issuance, NameApproval } from '@certwright/issuance';
-import type { IssuanceProgress } from '@certwright/persistence';
+import type { IssuanceProgress } from '@certwright/ordering';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 import { Approving, byDns } from '../testing/approving';
 import type { OpenedIssuance } from '../testing/opened-issuance';

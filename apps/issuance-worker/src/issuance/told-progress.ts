@@ -1,5 +1,5 @@
 import type { Issuance } from '@certwright/issuance';
-import type { IssuanceProgress, LeasedIssuances, LeasedWork } from '@certwright/persistence';
+import type { IssuanceProgress, LeasedIssuances, LeasedWork } from '@certwright/ordering';
 import type { IssuanceEvents } from './issuance-events';
 
 /** An issuance on its way, beside how it stands in its row. */

@@ -1,6 +1,7 @@
 import { databaseOutage } from '@certwright/errors';
 import { type IssuanceError, nextAfterStall, nextAttempt, nextUnexpectedAttempt } from '@certwright/issuance';
-import { type IssuanceProgress, LeaseLost } from '@certwright/persistence';
+import { type IssuanceProgress } from '@certwright/ordering';
+import { LeaseLost } from '@certwright/core-schema';
 import { releaseAfterOutage } from '@certwright/service';
 import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';

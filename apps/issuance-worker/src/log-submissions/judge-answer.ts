@@ -1,5 +1,5 @@
 import type { GuardedAnswer } from '@certwright/outbound';
-import type { LogPromise } from '@certwright/persistence';
+import type { LogPromise } from './log-submissions';
 import { printable } from '../acme/printable';
 import { readRetryAfter } from '../acme/retry-after';
 import { readSct } from './read-sct';

@@ -1,4 +1,4 @@
-import type { LogPromise } from '@certwright/persistence';
+import type { LogPromise } from './log-submissions';
 import { decodeBase64 } from '@certwright/pki';
 
 /** v1 (RFC 6962, section 3.2). */

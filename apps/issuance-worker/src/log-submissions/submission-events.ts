@@ -1,4 +1,4 @@
-import type { DueSubmission, LogPromise } from '@certwright/persistence';
+import type { DueSubmission, LogPromise } from './log-submissions';
 import type { RunningProcess } from '@certwright/service';
 import { Counter } from 'prom-client';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AddressGuard } from '@certwright/outbound';
-import { LogSubmissions } from '@certwright/persistence';
+import { LogSubmissions } from './log-submissions';
 import { type Child, eventually, freePort, startChild } from '@certwright/testing';
 import { Issuing } from '../testing/issuing';
 import { opensslCsr } from '../testing/opened-issuance';

@@ -4,7 +4,7 @@ import {
   OutboundFault,
   type OutboundFaultKind,
 } from '@certwright/outbound';
-import type { DueSubmission, LogSubmissions } from '@certwright/persistence';
+import type { DueSubmission, LogSubmissions } from './log-submissions';
 import { releaseAfterOutage } from '@certwright/service';
 import { logRestMs, refusedDelayMs } from './back-off';
 import { judgeAnswer, type Submitted } from './judge-answer';

@@ -1,5 +1,5 @@
 import { AddressGuard } from '@certwright/outbound';
-import { LogSubmissions } from '@certwright/persistence';
+import { LogSubmissions } from './log-submissions';
 import { type RunningProcess, SettingsError } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Config } from '../config';

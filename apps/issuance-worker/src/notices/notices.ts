@@ -1,4 +1,4 @@
-import type { ExpirationNotices } from '@certwright/persistence';
+import type { ExpirationNotices } from './expiration-notices';
 
 /** Certificates of one round: held for a few statements each. */
 const batch = 100;

@@ -1,5 +1,6 @@
 import { JobQueues, runJobs, type RunningJobs } from '@certwright/bullmq';
-import { LeasedIssuances, Outbox } from '@certwright/persistence';
+import { LeasedIssuances } from '@certwright/ordering';
+import { Outbox } from '@certwright/core-schema';
 import { repeat, type Repeating } from '@certwright/service';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
 import { Issuing } from '../testing/issuing';

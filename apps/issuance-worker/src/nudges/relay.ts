@@ -1,6 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
 import type { Job } from '@certwright/jobs';
-import type { Outbox } from '@certwright/persistence';
+import type { Outbox } from '@certwright/core-schema';
 import { mostWaitingIssuances } from './backlog';
 
 /** Rows that one transaction of the relay takes. */

@@ -1,7 +1,7 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { inTurn } from '@certwright/issuance';
 import { advanceIssuance, nudgeRevision } from '@certwright/jobs';
-import type { LeasedIssuances } from '@certwright/persistence';
+import type { LeasedIssuances } from '@certwright/ordering';
 import { mostWaitingIssuances } from './backlog';
 
 /** The clock of everything that waits, and the net under every nudge that was lost: a second, where 15 are promised. */

@@ -1,4 +1,5 @@
-import type { CaLimit, CaLimitKind, CaLimits, CaLimitTaken } from '@certwright/persistence';
+import type { CaLimit, CaLimits } from '@certwright/core-schema';
+import type { CaLimitKind, CaLimitTaken } from '../certificate-authorities/limits/ca-limit-buckets';
 
 const units = [
   { name: 'day', seconds: 86_400 },

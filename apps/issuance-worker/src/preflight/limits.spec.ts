@@ -1,4 +1,5 @@
-import { CaLimitBuckets, type CaLimits, coreDataSource, Transactions } from '@certwright/persistence';
+import { CaLimitBuckets } from '../certificate-authorities/limits/ca-limit-buckets';
+import { type CaLimits, coreDataSource, Transactions } from '@certwright/core-schema';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { authorizationNeeds, limitNeeds } from './limit-needs';

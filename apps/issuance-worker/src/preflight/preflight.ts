@@ -1,4 +1,5 @@
-import type { CaLimitBuckets, CaLimitNeed, CaLimits } from '@certwright/persistence';
+import type { CaLimitBuckets, CaLimitNeed } from '../certificate-authorities/limits/ca-limit-buckets';
+import type { CaLimits } from '@certwright/core-schema';
 import type { LookUp } from '../dns-lookup/answer';
 import { caaOfNames } from './caa-of-names';
 import { authorizationNeeds, limitNeeds } from './limit-needs';

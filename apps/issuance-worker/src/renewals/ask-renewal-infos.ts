@@ -1,10 +1,7 @@
 import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
-import type {
-  CertificateAuthorities,
-  CertificateAuthorityEntity,
-  DueRenewalInfo,
-  RenewalInfos,
-} from '@certwright/persistence';
+import type { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import type { CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { DueRenewalInfo, RenewalInfos } from './renewal-infos';
 import { AcmeFault, type RenewalInfo } from '../acme';
 import { sideBySide } from '../approvals/side-by-side';
 import type { AcmeServers } from '../certificate-authorities/acme/acme-servers';

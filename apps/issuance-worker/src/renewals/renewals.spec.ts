@@ -4,7 +4,7 @@ import { Issuing } from '../testing/issuing';
 import { opensslCsr } from '../testing/opened-issuance';
 import { observeRenewals } from './observe-renewals';
 import { renewOnce } from './renewals';
-import { renewalsOver } from './testing/renewals-over';
+import { renewalsOver } from './testing/stored-renewals';
 
 const dnsNames = ['a.example.com'];
 

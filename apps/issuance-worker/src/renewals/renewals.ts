@@ -1,4 +1,4 @@
-import type { Renewals, UnpaidRenewal } from '@certwright/persistence';
+import type { Renewals, UnpaidRenewal } from './renewals.repository';
 
 /** Plans of one round: held for the time of a few statements. */
 const batch = 500;

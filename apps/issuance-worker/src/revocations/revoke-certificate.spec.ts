@@ -1,6 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { PendingRevocations, Revocations, Transactions } from '@certwright/persistence';
+import { PendingRevocations } from './pending-revocations';
+import { Revocations } from '@certwright/ordering';
+import { Transactions } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 import { FaultyDatabase } from '../testing/faulty-database';

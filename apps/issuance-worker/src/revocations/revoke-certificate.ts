@@ -1,4 +1,4 @@
-import type { PendingRevocation, PendingRevocations } from '@certwright/persistence';
+import type { PendingRevocation, PendingRevocations } from './pending-revocations';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 import { AuthorityDown } from '../certificate-authorities/health/authority-health';
 

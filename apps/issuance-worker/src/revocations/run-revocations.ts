@@ -1,5 +1,5 @@
 import { runJobs } from '@certwright/bullmq';
-import { PendingRevocations } from '@certwright/persistence';
+import { PendingRevocations } from './pending-revocations';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Counter } from 'prom-client';

@@ -1,6 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { revokeCertificate } from '@certwright/jobs';
-import type { PendingRevocations } from '@certwright/persistence';
+import type { PendingRevocations } from './pending-revocations';
 
 /** Certificates that one round nudges. */
 const batch = 500;

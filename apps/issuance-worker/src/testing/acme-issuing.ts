@@ -4,17 +4,13 @@ import { request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DnsServer, type RecordSource, type ZoneRecord } from '@certwright/dns-authority';
 import type { NameApproval } from '@certwright/issuance';
-import {
-  AcmeOrders,
-  Attachments,
-  CaAccounts,
-  CaLimitBuckets,
-  CertificateAuthorities,
-  Challenges,
-  LeasedIssuances,
-  Transactions,
-  WaitingIssuances,
-} from '@certwright/persistence';
+import { AcmeOrders } from '../certificate-authorities/acme/acme-orders';
+import { Attachments, LeasedIssuances, WaitingIssuances } from '@certwright/ordering';
+import { CaAccounts } from '../certificate-authorities/ca-accounts';
+import { CaLimitBuckets } from '../certificate-authorities/limits/ca-limit-buckets';
+import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import { Challenges } from '@certwright/approvals';
+import { Transactions } from '@certwright/core-schema';
 import { decodePem } from '@certwright/pki';
 import { SealingKeys } from '@certwright/sealing';
 import type { DataSource } from 'typeorm';

@@ -6,10 +6,10 @@ import {
   EmailApprovals,
   HttpChallenges,
   IssuanceWakeUps,
-  Mails,
-  Outbox,
   WebRules,
-} from '@certwright/persistence';
+} from '@certwright/approvals';
+import { Mails } from '@certwright/delivery';
+import { Outbox } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';
 import { DnsApprover } from '../approvals/dns-approver';

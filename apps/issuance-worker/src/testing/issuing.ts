@@ -1,20 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  ApprovalRecords,
-  Attachments,
-  CaIssuers,
-  CaSignings,
-  coreDataSource,
-  Delegations,
-  Issuances,
-  LeasedIssuances,
-  Outbox,
-  Plans,
-  RevocationLists,
-  Transactions,
-} from '@certwright/persistence';
+import { ApprovalRecords, Delegations } from '@certwright/approvals';
+import { Attachments, Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
+import { CaIssuers } from '../certificate-authorities/built-in/ca-issuers';
+import { CaSignings } from '../certificate-authorities/built-in/ca-signings';
+import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { RevocationLists } from '../certificate-authorities/built-in/revocation-lists';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';

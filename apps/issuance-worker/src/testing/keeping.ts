@@ -1,14 +1,9 @@
 import { randomInt } from 'node:crypto';
-import {
-  ApprovalRecords,
-  DnsIntegrations,
-  IssuanceWakeUps,
-  LeasedIntegrations,
-  LeasedIssuances,
-  LeasedRecords,
-  Outbox,
-  Transactions,
-} from '@certwright/persistence';
+import { ApprovalRecords, IssuanceWakeUps } from '@certwright/approvals';
+import { DnsIntegrations, LeasedIntegrations } from '@certwright/dns-integrations';
+import { LeasedIssuances } from '@certwright/ordering';
+import { LeasedRecords } from '../integrations/leased-records';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { DnsApprover } from '../approvals/dns-approver';
 import { parentDelegation } from '../approvals/parent-delegation';

@@ -1,4 +1,4 @@
-import { coreDataSource } from '@certwright/persistence';
+import { coreDataSource } from '@certwright/core-schema';
 import { type SeverableLink, severableLink } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 

@@ -1,4 +1,4 @@
-import type { Mails, WebhookDeliveries } from '@certwright/persistence';
+import type { Mails, WebhookDeliveries } from '@certwright/delivery';
 
 const restMs = 10 * 60 * 1_000;
 const batch = 1_000;

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { EmailApprovals, LeasedMail, MailSubjects } from '@certwright/persistence';
+import type { EmailApprovals } from '@certwright/approvals';
+import type { LeasedMail } from './leased-mails';
+import type { MailSubjects } from './mail-subjects';
 import type { Letter } from './letter';
 import { approvalRequestLetter } from './letters/approval-request';
 import { certificateIssuedLetter } from './letters/certificate-issued';

@@ -1,4 +1,4 @@
-import type { LeasedMail } from '@certwright/persistence';
+import type { LeasedMail } from './leased-mails';
 
 export type MailOutcome = 'sent' | 'canceled' | 'retried' | 'failed';
 

@@ -1,12 +1,9 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import {
-  EmailApprovals,
-  IssuanceWakeUps,
-  type LeasedMails,
-  MailSubjects,
-  type NewMail,
-  Outbox,
-} from '@certwright/persistence';
+import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
+import { type LeasedMails } from './leased-mails';
+import { MailSubjects } from './mail-subjects';
+import { type NewMail } from '@certwright/delivery';
+import { Outbox } from '@certwright/core-schema';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
 import { SendMail } from './send-mail';

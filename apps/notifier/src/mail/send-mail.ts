@@ -1,4 +1,4 @@
-import type { LeasedMail, LeasedMails } from '@certwright/persistence';
+import type { LeasedMail, LeasedMails } from './leased-mails';
 import { repeatDuringOutage } from '@certwright/service';
 import { compose, type ComposePorts } from './compose';
 import { isMailAddress, type Sender } from './mail-address';

@@ -1,5 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { EmailApprovals, IssuanceWakeUps, MailSubjects, type NewMail, Outbox } from '@certwright/persistence';
+import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
+import { MailSubjects } from '../mail/mail-subjects';
+import { type NewMail } from '@certwright/delivery';
+import { Outbox } from '@certwright/core-schema';
 import type { ParsedMail } from 'mailparser';
 import { SendMail } from '../mail/send-mail';
 import { SmtpClient } from '../mail/smtp.client';

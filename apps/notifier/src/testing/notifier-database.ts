@@ -1,16 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import {
-  coreDataSource,
-  LeasedDeliveries,
-  LeasedMails,
-  Mails,
-  type NewMail,
-  Plans,
-  Transactions,
-  WebhookDeliveries,
-  WebhookEndpoints,
-  WebhookLog,
-} from '@certwright/persistence';
+import { coreDataSource, Transactions } from '@certwright/core-schema';
+import { LeasedDeliveries } from '../webhooks/leased-deliveries';
+import { LeasedMails } from '../mail/leased-mails';
+import { Mails, type NewMail, WebhookDeliveries, WebhookEndpoints, WebhookLog } from '@certwright/delivery';
+import { Plans } from '@certwright/ordering';
 import { SealingKeys } from '@certwright/sealing';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';

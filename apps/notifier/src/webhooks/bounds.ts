@@ -1,4 +1,4 @@
-import type { DeliveryBounds } from '@certwright/persistence';
+import type { DeliveryBounds } from './delivery-lease';
 
 /** Deliveries that one process sends to one endpoint at the same time. 16 to one that answers in 20 ms are several hundred per second. */
 export const maxPlaces = 16;

@@ -1,12 +1,8 @@
 import { credentialsContext, secretContext } from '@certwright/webhooks';
 import { OutboundFault } from '@certwright/outbound';
-import type {
-  DeliveredAttempt,
-  LeasedDeliveries,
-  LeasedDelivery,
-  TriedDelivery,
-  WebhookAttempt,
-} from '@certwright/persistence';
+import type { DeliveredAttempt, LeasedDelivery, TriedDelivery } from './delivery-lease';
+import type { LeasedDeliveries } from './leased-deliveries';
+import type { WebhookAttempt } from '@certwright/delivery';
 import type { SealingKeys } from '@certwright/sealing';
 import { repeatDuringOutage } from '@certwright/service';
 import { type Answer, type Judged, judgeAnswer } from './answer';

@@ -1,4 +1,4 @@
-import { LeasedDeliveries } from '@certwright/persistence';
+import { LeasedDeliveries } from './leased-deliveries';
 import { eventually } from '@certwright/testing';
 import { NotifierDatabase } from '../testing/notifier-database';
 import { deliveryBounds, maxPlaces, maxSlowPlaces, slowAfterMs } from './bounds';

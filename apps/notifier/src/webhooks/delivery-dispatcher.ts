@@ -1,10 +1,5 @@
-import type {
-  DeliveryBounds,
-  LeasedDeliveries,
-  LeasedDelivery,
-  LeaseRequest,
-  WaitingEndpoint,
-} from '@certwright/persistence';
+import type { DeliveryBounds, LeasedDelivery, LeaseRequest, WaitingEndpoint } from './delivery-lease';
+import type { LeasedDeliveries } from './leased-deliveries';
 import { leaseMs, type Sent } from './deliver-webhook';
 import { slowAfterMs } from './bounds';
 import { firstPace, type Pace, paceAfter, paceWhile, type Standing } from './endpoint-pace';

@@ -1,4 +1,4 @@
-import type { EndpointHealth, TriedDelivery } from '@certwright/persistence';
+import type { EndpointHealth, TriedDelivery } from './delivery-lease';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,4 +1,5 @@
-import type { LeasedDelivery, TriedDelivery, WebhookAttempt } from '@certwright/persistence';
+import type { LeasedDelivery, TriedDelivery } from './delivery-lease';
+import type { WebhookAttempt } from '@certwright/delivery';
 
 /** What happens to deliveries, for whoever watches. */
 export interface WebhookEvents {

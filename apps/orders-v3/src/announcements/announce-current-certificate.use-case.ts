@@ -1,11 +1,5 @@
-import {
-  Announcements,
-  type PlanOwner,
-  Transactions,
-  type Tx,
-  type Unannounced,
-  WebhookFanOut,
-} from '@certwright/persistence';
+import { Announcements, type Unannounced, WebhookFanOut } from '@certwright/delivery';
+import { type PlanOwner, Transactions, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { OrderViews } from '../orders/order-views';
 import { OrdersRepository } from '../orders/orders.repository';

@@ -1,4 +1,4 @@
-import { AnnouncementRound, Announcements } from '@certwright/persistence';
+import { AnnouncementRound, Announcements } from '@certwright/delivery';
 import type { Provider } from '@nestjs/common';
 import { AnnounceCurrentCertificate, owner } from './announce-current-certificate.use-case';
 

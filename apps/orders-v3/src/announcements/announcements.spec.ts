@@ -1,6 +1,6 @@
 import { JobQueues } from '@certwright/bullmq';
 import { currentCertificateChanged } from '@certwright/jobs';
-import { AnnouncementRound } from '@certwright/persistence';
+import { AnnouncementRound } from '@certwright/delivery';
 import { eventually } from '@certwright/testing';
 import { OrdersRepository } from '../orders/orders.repository';
 import { certificateRequest, keyPair } from '../testing/certificate-request';

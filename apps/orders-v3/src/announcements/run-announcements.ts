@@ -1,5 +1,5 @@
 import { runJobs } from '@certwright/bullmq';
-import { AnnouncementRound } from '@certwright/persistence';
+import { AnnouncementRound } from '@certwright/delivery';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { OrdersConfig } from '../config';

@@ -1,4 +1,4 @@
-import { Certificates } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { noSuchOrder } from '../orders/faults';
 import type { StoredOrder } from '../orders/order';

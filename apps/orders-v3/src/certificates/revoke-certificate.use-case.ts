@@ -1,5 +1,6 @@
 import { Problem } from '@certwright/errors';
-import { Certificates, RepeatableRequests, Revocations, type WriteRequest } from '@certwright/persistence';
+import { Certificates, Revocations } from '@certwright/ordering';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { noSuchOrder } from '../orders/faults';
 import { OrdersRepository } from '../orders/orders.repository';

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { BodyFingerprint, WriteRequest } from '@certwright/persistence';
+import type { BodyFingerprint, WriteRequest } from '@certwright/idempotency';
 import { SealBroken, type SealingKeys } from '@certwright/sealing';
 
 /** Of a nonce of the sealing keys. */

@@ -1,4 +1,5 @@
-import { DnsIntegrations, Transactions } from '@certwright/persistence';
+import { DnsIntegrations } from '@certwright/dns-integrations';
+import { Transactions } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
 import { isIntegrationId, noSuchIntegration } from './faults';

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { mostDnsIntegrations } from '@certwright/persistence';
+import { mostDnsIntegrations } from '@certwright/dns-integrations';
 
 /** The same for an id that nobody has and for one that another account has. */
 export function noSuchIntegration(): Problem {

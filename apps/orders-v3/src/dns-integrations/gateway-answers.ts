@@ -1,7 +1,7 @@
 import { type FieldFault, Problem } from '@certwright/errors';
 import { GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
-import { type IntegrationProgress, type LeasedIntegration, nextZonesAt } from '@certwright/persistence';
+import { type IntegrationProgress, type LeasedIntegration, nextZonesAt } from '@certwright/dns-integrations';
 
 /** Seconds until something that is away may be back. */
 const outageRetryAfterS = 30;

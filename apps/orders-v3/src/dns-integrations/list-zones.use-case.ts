@@ -6,7 +6,7 @@ import {
   type IntegrationProgress,
   LeasedIntegrations,
   type LeasedIntegration,
-} from '@certwright/persistence';
+} from '@certwright/dns-integrations';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { zoneJson } from '../wire/dns-integration-json';

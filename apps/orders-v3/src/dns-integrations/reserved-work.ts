@@ -1,10 +1,5 @@
-import {
-  type Reservation,
-  ReservedRequests,
-  Transactions,
-  type Tx,
-  type WriteRequest,
-} from '@certwright/persistence';
+import { type Reservation, ReservedRequests, type WriteRequest } from '@certwright/idempotency';
+import { Transactions, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { Answer, JsonAnswer } from '../wire/answer';
 import { BodyFingerprints } from './body-fingerprints';

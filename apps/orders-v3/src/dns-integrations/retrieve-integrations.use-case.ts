@@ -1,4 +1,4 @@
-import { DnsIntegrations } from '@certwright/persistence';
+import { DnsIntegrations } from '@certwright/dns-integrations';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { integrationJson } from '../wire/dns-integration-json';

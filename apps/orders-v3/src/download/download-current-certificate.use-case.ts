@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { Certificates } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
 import { encodePem } from '@certwright/pki';
 import { Injectable } from '@nestjs/common';
 import type { Answer } from '../wire/answer';

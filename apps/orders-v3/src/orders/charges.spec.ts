@@ -1,4 +1,5 @@
-import { Ledger, Transactions } from '@certwright/persistence';
+import { Ledger } from '@certwright/billing';
+import { Transactions } from '@certwright/core-schema';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
 

@@ -1,5 +1,6 @@
 import { Problem } from '@certwright/errors';
-import { isUniqueViolation, RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { isUniqueViolation } from '@certwright/core-schema';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';

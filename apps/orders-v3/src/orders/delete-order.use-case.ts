@@ -1,4 +1,6 @@
-import { Issuances, Transactions, WebhookDeliveries } from '@certwright/persistence';
+import { Issuances } from '@certwright/ordering';
+import { Transactions } from '@certwright/core-schema';
+import { WebhookDeliveries } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
 import { assertMatches, type Precondition } from '../wire/entity-tag';

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
-import { Delegations, EmailApprovals, Issuances, type Tx, WebRules } from '@certwright/persistence';
+import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
+import { Issuances } from '@certwright/ordering';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { AskedMailbox, IssuanceFacts } from '../wire/issuance-json';
 import type { StoredOrder } from './order';

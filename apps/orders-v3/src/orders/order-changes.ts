@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
 import type { Product, PurchaseKind } from '@certwright/issuance';
-import {
-  Certificates,
-  Delegations,
-  Issuances,
-  IssuanceWakeUps,
-  Purchases,
-  type Tx,
-} from '@certwright/persistence';
+import { Certificates, Issuances, Purchases } from '@certwright/ordering';
+import { Delegations, IssuanceWakeUps } from '@certwright/approvals';
+import { type Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';

@@ -1,5 +1,6 @@
 import type { Product } from '@certwright/issuance';
-import { BlockedKeys, Clusters, Products } from '@certwright/persistence';
+import { BlockedKeys, Products } from '@certwright/ordering';
+import { Clusters } from '@certwright/accounts';
 import { Injectable } from '@nestjs/common';
 import type { Order } from './order';
 import { orderNameFault } from './order-name';

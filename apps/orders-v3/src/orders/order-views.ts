@@ -1,4 +1,5 @@
-import { Certificates, type Tx } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { OrderExpansion } from '../wire/expansion';
 import { orderJson, OrderSurroundings } from '../wire/order-json';

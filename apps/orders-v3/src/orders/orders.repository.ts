@@ -1,4 +1,5 @@
-import { type NewTerms, Plans, type Tx } from '@certwright/persistence';
+import { type NewTerms, Plans } from '@certwright/ordering';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Consequences, Order, StoredOrder } from './order';

@@ -1,4 +1,4 @@
-import { RepeatableRequests, type WriteRequest } from '@certwright/persistence';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertMatches, entityTag, type Precondition } from '../wire/entity-tag';

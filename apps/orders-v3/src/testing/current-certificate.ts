@@ -1,4 +1,5 @@
-import { Certificates, Transactions, type Tx } from '@certwright/persistence';
+import { Certificates } from '@certwright/ordering';
+import { Transactions, type Tx } from '@certwright/core-schema';
 import { OrdersRepository } from '../orders/orders.repository';
 import type { StoredOrder } from '../orders/order';
 import { attachCertificate, type ForgedCertificate, type RunningApi, type Tenant } from './running-api';

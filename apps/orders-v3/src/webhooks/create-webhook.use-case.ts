@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { type FieldFault, Problem } from '@certwright/errors';
-import { RepeatableRequests, type Tx, WebhookEndpoints, type WriteRequest } from '@certwright/persistence';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
+import { type Tx } from '@certwright/core-schema';
+import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';

@@ -1,4 +1,5 @@
-import { Transactions, WebhookEndpoints } from '@certwright/persistence';
+import { Transactions } from '@certwright/core-schema';
+import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
 import { isWebhookId, noSuchWebhook } from './faults';

@@ -1,4 +1,5 @@
-import { type LoggedDelivery, type Tx, WebhookLog } from '@certwright/persistence';
+import { type LoggedDelivery, WebhookLog } from '@certwright/delivery';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { OrdersRepository } from '../orders/orders.repository';
 import { deliveryJson } from '../wire/webhook-json';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Keeping, WriteRequest } from '@certwright/persistence';
+import type { Keeping, WriteRequest } from '@certwright/idempotency';
 import type { SealingKeys } from '@certwright/sealing';
 import { credentialsContext, secretContext, signingSecret, signingSecretOctets } from '@certwright/webhooks';
 

@@ -1,5 +1,5 @@
 import { Problem } from '@certwright/errors';
-import { mostWebhookEndpoints } from '@certwright/persistence';
+import { mostWebhookEndpoints } from '@certwright/delivery';
 
 /** The same for an id that nobody has and for one that another account has. */
 export function noSuchWebhook(): Problem {

@@ -1,4 +1,4 @@
-import { WebhookEndpoints, WebhookLog } from '@certwright/persistence';
+import { WebhookEndpoints, WebhookLog } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';

@@ -1,4 +1,4 @@
-import { WebhookEndpoints } from '@certwright/persistence';
+import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { webhookJson } from '../wire/webhook-json';

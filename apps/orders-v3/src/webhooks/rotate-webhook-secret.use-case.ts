@@ -1,4 +1,5 @@
-import { RepeatableRequests, WebhookEndpoints, type WriteRequest } from '@certwright/persistence';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
+import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertNothingAsked } from '../wire/object-members';

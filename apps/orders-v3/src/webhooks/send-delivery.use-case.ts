@@ -1,12 +1,11 @@
 import {
   freshDeliveryId,
-  RepeatableRequests,
-  type Tx,
   WebhookDeliveries,
   type WebhookEndpoint,
   WebhookEndpoints,
-  type WriteRequest,
-} from '@certwright/persistence';
+} from '@certwright/delivery';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
+import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';

@@ -1,12 +1,7 @@
 import { Problem } from '@certwright/errors';
-import {
-  RepeatableRequests,
-  type Tx,
-  type WebhookEndpoint,
-  type WebhookEndpointChange,
-  WebhookEndpoints,
-  type WriteRequest,
-} from '@certwright/persistence';
+import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
+import { type Tx } from '@certwright/core-schema';
+import { type WebhookEndpoint, type WebhookEndpointChange, WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { webhookJson } from '../wire/webhook-json';

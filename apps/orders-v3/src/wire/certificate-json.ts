@@ -1,5 +1,5 @@
 import { certificateState } from '@certwright/issuance';
-import type { StoredCertificate } from '@certwright/persistence';
+import type { StoredCertificate } from '@certwright/ordering';
 import type { CertificateExpansion } from './expansion';
 import { timestamp } from './timestamp';
 

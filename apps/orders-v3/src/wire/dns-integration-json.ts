@@ -1,5 +1,5 @@
 import type { GatewayDescription, Zone } from '@certwright/gateway-contract';
-import type { DnsIntegration } from '@certwright/persistence';
+import type { DnsIntegration } from '@certwright/dns-integrations';
 import { timestamp } from './timestamp';
 
 /** A DNS integration in the words of the API. @param zones null: they were not asked for */

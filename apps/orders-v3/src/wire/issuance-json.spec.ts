@@ -1,4 +1,4 @@
-import type { LatestIssuance, RecordOfPlan } from '@certwright/persistence';
+import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import type { StoredOrder } from '../orders/order';
 import { type IssuanceFacts, issuanceJson } from './issuance-json';
 

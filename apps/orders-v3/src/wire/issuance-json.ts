@@ -1,6 +1,7 @@
 import { baseName, standingRecords } from '@certwright/dns-names';
 import { type NameApproval, nextAttemptAt, phaseOf, recordStanding } from '@certwright/issuance';
-import type { DelegationLabels, LatestIssuance, RecordOfPlan } from '@certwright/persistence';
+import type { DelegationLabels } from '@certwright/approvals';
+import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import type { StoredOrder } from '../orders/order';
 import { timestamp } from './timestamp';
 

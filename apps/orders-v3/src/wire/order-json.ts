@@ -1,4 +1,4 @@
-import type { StoredCertificate } from '@certwright/persistence';
+import type { StoredCertificate } from '@certwright/ordering';
 import type { StoredOrder } from '../orders/order';
 import type { Addresses } from './addresses';
 import { certificateJson } from './certificate-json';

@@ -1,4 +1,4 @@
-import type { WriteRequest } from '@certwright/persistence';
+import type { WriteRequest } from '@certwright/idempotency';
 import { canonicalJson, readIdempotencyKey } from '@certwright/service';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';

@@ -1,4 +1,4 @@
-import type { LoggedDelivery, WebhookEndpoint } from '@certwright/persistence';
+import type { LoggedDelivery, WebhookEndpoint } from '@certwright/delivery';
 import { timestamp } from './timestamp';
 
 /** Sent back by callers that read a webhook, change it and post it whole; what they say is ignored. */

@@ -1,4 +1,5 @@
-import { CaAccounts, CertificateAuthorities } from '@certwright/persistence';
+import { CaAccounts } from '../ca-accounts';
+import { CertificateAuthorities } from '../certificate-authorities';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { CuttingProxy } from '../../testing/cutting-proxy';

@@ -1,10 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import type {
-  CaAccountEntity,
-  CaAccounts,
-  CertificateAuthorities,
-  CertificateAuthorityEntity,
-} from '@certwright/persistence';
+import type { CaAccountEntity, CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { CaAccounts } from '../ca-accounts';
+import type { CertificateAuthorities } from '../certificate-authorities';
 import type { SealingKeys } from '@certwright/sealing';
 import { AccountKey, type AcmeAccount, type AcmeServer, type ExternalAccount, readHmacKey } from '../../acme';
 import type { AcmeServers } from './acme-servers';

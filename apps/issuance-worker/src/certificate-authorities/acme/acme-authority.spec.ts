@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { PendingRevocations, Revocations, Transactions } from '@certwright/persistence';
+import { PendingRevocations } from '../../revocations/pending-revocations';
+import { Revocations } from '@certwright/ordering';
+import { Transactions } from '@certwright/core-schema';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { revokeCertificate } from '../../revocations/revoke-certificate';
 import { AcmeIssuing } from '../../testing/acme-issuing';

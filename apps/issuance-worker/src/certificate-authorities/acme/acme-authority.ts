@@ -1,11 +1,7 @@
 import type { IssuanceErrorCode } from '@certwright/issuance';
-import {
-  acmeReference,
-  type AcmeOrderEntity,
-  type CaLimitBuckets,
-  type CertificateAuthorityEntity,
-  type Lease,
-} from '@certwright/persistence';
+import { acmeReference } from './acme-orders';
+import { type AcmeOrderEntity, type CertificateAuthorityEntity, type Lease } from '@certwright/core-schema';
+import { type CaLimitBuckets } from '../limits/ca-limit-buckets';
 import { AcmeFault, isPassing, isProblem } from '../../acme';
 import { authorizationNeeds } from '../../preflight/limit-needs';
 import type { PreflightQuestion, PreflightVerdict } from '../../preflight/preflight';

@@ -1,4 +1,4 @@
-import type { CertificateAuthorityEntity } from '@certwright/persistence';
+import type { CertificateAuthorityEntity } from '@certwright/core-schema';
 import { type AcmeObserver, AcmeServer, defaultRepeats, type RepeatOptions } from '../../acme';
 
 /** Milliseconds: until connected with TLS; for an operation in all. */

@@ -1,9 +1,6 @@
-import type {
-  CaAccountEntity,
-  CaAccounts,
-  CertificateAuthorities,
-  CertificateAuthorityEntity,
-} from '@certwright/persistence';
+import type { CaAccountEntity, CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { CaAccounts } from '../ca-accounts';
+import type { CertificateAuthorities } from '../certificate-authorities';
 import { AcmeFault } from '../../acme';
 import type { AcmeAccounts } from './acme-accounts';
 import type { AcmeServers } from './acme-servers';

@@ -1,5 +1,6 @@
 import { baseName } from '@certwright/dns-names';
-import type { CaLimitNeed, CaLimits } from '@certwright/persistence';
+import type { CaLimitNeed } from '../limits/ca-limit-buckets';
+import type { CaLimits } from '@certwright/core-schema';
 import { authorizationNeeds, limitNeeds } from '../../preflight/limit-needs';
 
 /**

@@ -1,4 +1,4 @@
-import type { AcmeOrderEntity } from '@certwright/persistence';
+import type { AcmeOrderEntity } from '@certwright/core-schema';
 import { type AcmeOrder, isProblem } from '../../acme';
 import type { AcmeSession } from './acme-accounts';
 

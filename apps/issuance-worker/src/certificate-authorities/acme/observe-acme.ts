@@ -1,5 +1,5 @@
 import type { RunningProcess } from '@certwright/service';
-import type { CertificateAuthorities } from '@certwright/persistence';
+import type { CertificateAuthorities } from '../certificate-authorities';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { AcmeObserver } from '../../acme';
 import type { PreflightPorts } from '../../preflight/preflight';

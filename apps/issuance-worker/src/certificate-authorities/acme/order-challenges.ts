@@ -1,6 +1,6 @@
 import { baseName } from '@certwright/dns-names';
 import type { ApprovalMethod, NameApproval } from '@certwright/issuance';
-import type { AcmeChallenge as StoredChallenge } from '@certwright/persistence';
+import type { AcmeChallenge as StoredChallenge } from '@certwright/core-schema';
 import {
   type AccountKey,
   type ChallengeToRespond,

@@ -1,5 +1,5 @@
 import type { IssuanceError } from '@certwright/issuance';
-import type { AcmeOrderEntity } from '@certwright/persistence';
+import type { AcmeOrderEntity } from '@certwright/core-schema';
 import {
   type AcmeAuthorization,
   type AcmeMove,

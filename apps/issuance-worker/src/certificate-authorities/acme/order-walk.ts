@@ -1,4 +1,5 @@
-import { type AcmeOrderEntity, type AcmeOrders, OrderTaken } from '@certwright/persistence';
+import { type AcmeOrderEntity } from '@certwright/core-schema';
+import { type AcmeOrders, OrderTaken } from './acme-orders';
 import {
   type AcmeAuthorization,
   AcmeFault,

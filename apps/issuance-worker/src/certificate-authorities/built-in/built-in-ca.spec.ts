@@ -3,18 +3,12 @@ import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  CaIssuers,
-  CaSignings,
-  coreDataSource,
-  Delegations,
-  Issuances,
-  LeasedIssuances,
-  Outbox,
-  Plans,
-  RevocationLists,
-  Transactions,
-} from '@certwright/persistence';
+import { CaIssuers } from './ca-issuers';
+import { CaSignings } from './ca-signings';
+import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { Delegations } from '@certwright/approvals';
+import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
+import { RevocationLists } from './revocation-lists';
 import { encodePem } from '@certwright/pki';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';

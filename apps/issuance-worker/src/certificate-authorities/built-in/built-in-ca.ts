@@ -1,5 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { type CaCertificates, CaIssuers, CaSignings, RevocationLists } from '@certwright/persistence';
+import { type CaCertificates, CaIssuers } from './ca-issuers';
+import { CaSignings } from './ca-signings';
+import { RevocationLists } from './revocation-lists';
 import { encodePem, readCsr } from '@certwright/pki';
 import type { Certificate } from 'pkijs';
 import type {

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { CaCertificates } from '@certwright/persistence';
+import type { CaCertificates } from './ca-issuers';
 import { Certificate } from 'pkijs';
 import { arrayBuffer } from './extensions';
 import type { KeyFiles } from './key-files';

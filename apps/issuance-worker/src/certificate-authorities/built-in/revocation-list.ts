@@ -1,6 +1,6 @@
 import { Integer } from 'asn1js';
 import { type Certificate, CertificateRevocationList, Extensions, RevokedCertificate } from 'pkijs';
-import type { RevocationListDraft } from '@certwright/persistence';
+import type { RevocationListDraft } from './revocation-lists';
 import { arrayBuffer, authorityKeyIdentifier, crlNumber, reasonCode } from './extensions';
 import { signatureAlgorithm, time } from './profile';
 

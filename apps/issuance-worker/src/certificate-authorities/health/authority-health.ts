@@ -1,4 +1,5 @@
-import type { CaOutage, CertificateAuthorities, CertificateAuthorityEntity } from '@certwright/persistence';
+import type { CaOutage, CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { CertificateAuthorities } from '../certificate-authorities';
 import type { AcmeExchange, AcmeFault } from '../../acme';
 import type { Refusal } from '../certificate-authority';
 import { healthPace, type HealthPace } from './pace';

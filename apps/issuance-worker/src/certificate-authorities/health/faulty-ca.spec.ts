@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LeasedIssuances } from '@certwright/persistence';
+import { LeasedIssuances } from '@certwright/ordering';
 import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { CuttingProxy, type Fate, seeded } from '../../testing/cutting-proxy';

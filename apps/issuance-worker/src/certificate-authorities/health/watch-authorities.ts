@@ -1,8 +1,6 @@
-import type {
-  CertificateAuthorities,
-  CertificateAuthorityEntity,
-  WaitingIssuances,
-} from '@certwright/persistence';
+import type { CertificateAuthorities } from '../certificate-authorities';
+import type { CertificateAuthorityEntity } from '@certwright/core-schema';
+import type { WaitingIssuances } from '@certwright/ordering';
 import { AcmeFault } from '../../acme';
 import type { AuthorityHealth } from './authority-health';
 import type { Trial } from './trial';

@@ -1,4 +1,4 @@
-import type { ApprovalSubject } from '@certwright/persistence';
+import type { ApprovalSubject } from '../mail-subjects';
 import { type Letter, link, list, type Part, paragraph, quote } from '../letter';
 import { dateOf } from './dates';
 

@@ -1,4 +1,4 @@
-import type { IssuedSubject } from '@certwright/persistence';
+import type { IssuedSubject } from '../mail-subjects';
 import { type Letter, list, paragraph, quote } from '../letter';
 import { instantOf } from './dates';
 

@@ -1,4 +1,5 @@
-import type { ExpirationSubject, PlanOwner } from '@certwright/persistence';
+import type { ExpirationSubject } from '../mail-subjects';
+import type { PlanOwner } from '@certwright/core-schema';
 import { type Block, type Letter, list, paragraph, quote } from '../letter';
 import { instantOf } from './dates';
 import { objectOf } from './words-of-owners';

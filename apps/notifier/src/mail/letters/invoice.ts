@@ -1,5 +1,5 @@
 import { amountText, decimalOf } from '@certwright/issuance';
-import type { InvoiceSubject } from '@certwright/persistence';
+import type { InvoiceSubject } from '../mail-subjects';
 import { type Block, type Letter, list, paragraph, quote, type Table } from '../letter';
 import { dateOf } from './dates';
 

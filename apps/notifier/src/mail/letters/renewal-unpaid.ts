@@ -1,4 +1,4 @@
-import type { UnpaidSubject } from '@certwright/persistence';
+import type { UnpaidSubject } from '../mail-subjects';
 import { type Letter, paragraph, quote } from '../letter';
 import { instantOf } from './dates';
 import { objectOf } from './words-of-owners';

@@ -1,4 +1,4 @@
-import type { RevokedSubject } from '@certwright/persistence';
+import type { RevokedSubject } from '../mail-subjects';
 import { type Letter, list, paragraph, quote } from '../letter';
 
 export function revocationCompleteLetter(subject: RevokedSubject): Letter {

@@ -1,4 +1,4 @@
-import type { DisabledSubject } from '@certwright/persistence';
+import type { DisabledSubject } from '../mail-subjects';
 import { type Letter, paragraph, quote } from '../letter';
 
 export function webhookDisabledLetter({ accountName, url, description, reason }: DisabledSubject): Letter {

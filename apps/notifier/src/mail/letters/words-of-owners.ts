@@ -1,4 +1,4 @@
-import type { PlanOwner } from '@certwright/persistence';
+import type { PlanOwner } from '@certwright/core-schema';
 
 /** What each API calls the thing that a mail is about. */
 export const objectOf = {

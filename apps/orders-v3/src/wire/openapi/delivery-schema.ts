@@ -1,4 +1,4 @@
-import { deliveryStates } from '@certwright/persistence';
+import { deliveryStates } from '@certwright/core-schema';
 import { ApiProperty } from '@nestjs/swagger';
 
 export class DeliveryAttemptSchema {

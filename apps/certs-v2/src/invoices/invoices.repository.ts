@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Tx } from '@certwright/core-schema';
+import type { InvoiceEntity } from '@certwright/core-schema';
+
+export type Invoice = Readonly<InvoiceEntity>;
+
+const invoices = `
+  SELECT number, account_id AS "accountId", charge_id AS "chargeId", lines, total_cents AS "totalCents", currency, note,
+    email_to AS "emailTo", issued_at AS "issuedAt", refunded_at AS "refundedAt" FROM invoice`;
+
+/** What accounts were charged for. */
+@Injectable()
+export class Invoices {
+  constructor(private readonly database: DataSource) {}
+
+  /**
+   * One page of an account's invoices, newest first.
+   *
+   * @param after number of the last invoice of the page before; null for the first page. After one that the account does
+   *   not have there is nothing.
+   */
+  async page(accountId: string, after: string | null, limit: number): Promise<readonly Invoice[]> {
+    return await this.database.query(
+      `${invoices} WHERE account_id = $1 AND ($2::text IS NULL OR (issued_at, number) < (
+         SELECT issued_at, number FROM invoice WHERE account_id = $1 AND number = $2))
+       ORDER BY issued_at DESC, number DESC LIMIT $3`,
+      [accountId, after, limit],
+    );
+  }
+
+  /** @returns null when the account has none of this number */
+  async find(accountId: string, number: string): Promise<Invoice | null> {
+    const rows: Invoice[] = await this.database.query(`${invoices} WHERE account_id = $1 AND number = $2`, [
+      accountId,
+      number,
+    ]);
+    return rows[0] ?? null;
+  }
+
+  /**
+   * Issuance id → number of the invoice with which it was paid for: the newest that serves it, else the one that it was
+   * opened with. Issuances that cost nothing are left out.
+   */
+  async ofIssuances(
+    issuanceIds: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<ReadonlyMap<string, string>> {
+    if (issuanceIds.length === 0) return new Map();
+    const rows = await reader.query<{ issuance_id: string; number: string }[]>(
+      `SELECT served.issuance_id, invoice.number FROM (
+         SELECT issuance_id, id, true AS serves FROM charge
+         WHERE issuance_id = ANY($1::bigint[]) AND refunded_at IS NULL
+         UNION ALL
+         SELECT made_for_issuance_id, id, false FROM charge WHERE made_for_issuance_id = ANY($1::bigint[])) AS served
+       JOIN invoice ON invoice.charge_id = served.id
+       ORDER BY served.serves, served.id`,
+      [issuanceIds],
+    );
+    // Of several of one issuance the last one stays.
+    return new Map(rows.map((row) => [row.issuance_id, row.number]));
+  }
+}

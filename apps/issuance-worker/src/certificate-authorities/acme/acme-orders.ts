@@ -1,0 +1,209 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+import { isUniqueViolation } from '@certwright/core-schema';
+import { type AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
+
+type AcmeOrderState = AcmeOrderEntity['state'];
+
+export interface NewAcmeOrder {
+  readonly authority: string;
+  readonly caAccountId: string;
+  readonly profile: string | null;
+  /** ARI identifier of the certificate that is replaced; null: none. */
+  readonly replaces: string | null;
+}
+
+/** A certificate that is to be replaced, as the CA that issued it knows it. */
+export interface ReplacedCertificate {
+  readonly authority: string;
+  readonly caAccountId: string;
+  /** RFC 9773, section 4.1. */
+  readonly ariId: string;
+}
+
+const referencePrefix = 'acme:';
+
+/** What an issuance, and later its certificate, keeps as the CA's handle: the order stands in our own table. */
+export const acmeReference = (orderId: string): string => `${referencePrefix}${orderId}`;
+
+function orderIdOf(reference: string): string | null {
+  const id = reference.slice(referencePrefix.length);
+  return reference.startsWith(referencePrefix) && /^[1-9][0-9]{0,17}$/.test(id) ? id : null;
+}
+
+/** The CA's order belongs to another issuance, and only that one goes on with it. */
+export class OrderTaken extends Error {
+  constructor(orderUrl: string) {
+    super(`the order ${orderUrl} belongs to another issuance`);
+    this.name = 'OrderTaken';
+  }
+}
+
+const heldIssuance = `SELECT issuance.id FROM issuance WHERE ${underLease('$1', '$2')} FOR NO KEY UPDATE`;
+
+/** Orders at CAs. Everything is written under the lease of the issuance, so that a worker who comes late changes nothing. */
+@Injectable()
+export class AcmeOrders {
+  constructor(private readonly database: DataSource) {}
+
+  /**
+   * The order of this issuance: the one that stands, else a new one, `wanted`. Stored before the CA hears of it.
+   *
+   * @throws LeaseLost
+   */
+  async begin(lease: Lease, order: NewAcmeOrder): Promise<AcmeOrderEntity> {
+    await this.database.query(
+      `WITH held AS (${heldIssuance})
+       INSERT INTO acme_order (issuance_id, authority, ca_account_id, profile, replaces, state)
+       SELECT held.id, $3, $4, $5, $6, 'wanted' FROM held
+       ON CONFLICT (issuance_id) WHERE state <> 'failed' DO NOTHING`,
+      [lease.issuanceId, lease.token, order.authority, order.caAccountId, order.profile, order.replaces],
+    );
+    const standing = await this.standing(lease.issuanceId);
+    if (standing === null || !(await this.holds(lease))) throw new LeaseLost(lease);
+    return standing;
+  }
+
+  /** The order of an issuance that has not failed; null: none. */
+  async standing(issuanceId: string): Promise<AcmeOrderEntity | null> {
+    return await this.query()
+      .where(`issuance_id = :issuanceId AND state <> 'failed'`, { issuanceId })
+      .getOne();
+  }
+
+  async byId(id: string): Promise<AcmeOrderEntity | null> {
+    return await this.query().where('id = :id', { id }).getOne();
+  }
+
+  /**
+   * The order that a certificate came from.
+   *
+   * @param reference what the certificate has as the CA's own handle; null when it is none of an ACME order
+   */
+  async ofReference(reference: string): Promise<AcmeOrderEntity | null> {
+    const id = orderIdOf(reference);
+    return id === null ? null : await this.byId(id);
+  }
+
+  /** What the certificate that the issuance replaces is known by at its CA (RFC 9773, section 5); null: nothing. */
+  async replacedBy(issuanceId: string): Promise<ReplacedCertificate | null> {
+    const [row] = await this.database.query<[ReplacedCertificate?]>(
+      `SELECT acme_order.authority, acme_order.ca_account_id AS "caAccountId", renewal_info.ari_id AS "ariId"
+       FROM issuance
+       JOIN certificate ON certificate.id = issuance.replaces_certificate_id
+       JOIN acme_order ON acme_order.issuance_id = certificate.issuance_id AND acme_order.state = 'issued'
+       JOIN renewal_info ON renewal_info.certificate_id = certificate.id
+       WHERE issuance.id = $1`,
+      [issuanceId],
+    );
+    return row ?? null;
+  }
+
+  /**
+   * The CA's URL of it, before anything else happens with it.
+   *
+   * @throws LeaseLost
+   * @throws OrderTaken when the CA has given out that order to another issuance: asked twice for the same names, it may
+   *   answer with the order that it has already
+   */
+  async opened(lease: Lease, id: string, orderUrl: string): Promise<void> {
+    try {
+      await this.openedAs(lease, id, orderUrl);
+    } catch (error) {
+      if (!isUniqueViolation(error, 'acme_order_one_per_url')) throw error;
+      if (!(await this.releaseAbandoned(orderUrl))) throw new OrderTaken(orderUrl);
+      await this.openedAs(lease, id, orderUrl);
+    }
+  }
+
+  private async openedAs(lease: Lease, id: string, orderUrl: string): Promise<void> {
+    // Another URL would be another order: what was begun at the CA must not be forgotten.
+    await this.write(lease, id, ['wanted', 'open'], `state = 'open', order_url = $5`, [orderUrl], {
+      only: 'order_url IS NULL OR order_url = $5',
+    });
+  }
+
+  /** Of an issuance that ended before the CA was told to issue. @returns whether there was one */
+  private async releaseAbandoned(orderUrl: string): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE acme_order SET state = 'failed', closed_at = clock_timestamp(), problem = 'The issuance ended before it.'
+       FROM issuance
+       WHERE order_url = $1 AND acme_order.state = 'open' AND finalized_at IS NULL
+         AND issuance.id = acme_order.issuance_id AND issuance.state <> 'open'`,
+      [orderUrl],
+    );
+    return changed > 0;
+  }
+
+  /** The CA takes no `replaces` for it: it is asked without. @throws LeaseLost */
+  async withoutReplaces(lease: Lease, id: string): Promise<void> {
+    await this.write(lease, id, ['wanted'], `replaces = NULL`);
+  }
+
+  /** @throws LeaseLost */
+  async challenged(lease: Lease, id: string, challenges: readonly AcmeChallenge[]): Promise<void> {
+    await this.write(lease, id, ['open'], `challenges = $5::jsonb`, [JSON.stringify(challenges)]);
+  }
+
+  /** Before the CA is told to issue. @throws LeaseLost */
+  async finalizing(lease: Lease, id: string): Promise<void> {
+    await this.write(lease, id, ['open'], `finalized_at = coalesce(finalized_at, clock_timestamp())`);
+  }
+
+  /** Repeatable. @throws LeaseLost */
+  async issued(lease: Lease, id: string, certificateUrl: string): Promise<void> {
+    const change = `state = 'issued', certificate_url = $5, closed_at = coalesce(closed_at, clock_timestamp())`;
+    await this.write(lease, id, ['open', 'issued'], change, [certificateUrl]);
+  }
+
+  /** Another one may be begun. Repeatable; what was said first stays. @param problem in words for the caller; @throws LeaseLost */
+  async failed(lease: Lease, id: string, problem: string): Promise<void> {
+    const change = `state = 'failed', problem = coalesce(problem, $5), closed_at = coalesce(closed_at, clock_timestamp())`;
+    await this.write(lease, id, ['wanted', 'open', 'issued', 'failed'], change, [problem]);
+  }
+
+  /** Which CAs this issuance has tried in vain, newest last. */
+  async failuresOf(
+    issuanceId: string,
+  ): Promise<readonly { readonly authority: string; readonly problem: string; readonly closedAt: Date }[]> {
+    return await this.database.query(
+      `SELECT authority, problem, closed_at AS "closedAt" FROM acme_order
+       WHERE issuance_id = $1 AND state = 'failed' ORDER BY id`,
+      [issuanceId],
+    );
+  }
+
+  /** Holds the issuance's row meanwhile, so that nobody takes the lease between the look at it and the write. */
+  private async write(
+    lease: Lease,
+    id: string,
+    from: readonly AcmeOrderState[],
+    change: string,
+    values: readonly unknown[] = [],
+    { only = 'true' }: { readonly only?: string } = {},
+  ): Promise<void> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `WITH held AS (${heldIssuance})
+       UPDATE acme_order SET ${change} FROM held
+       WHERE acme_order.id = $3 AND acme_order.issuance_id = held.id AND acme_order.state = ANY ($4::text[])
+         AND (${only})`,
+      [lease.issuanceId, lease.token, id, from, ...values],
+    );
+    if (changed > 0) return;
+    if (!(await this.holds(lease))) throw new LeaseLost(lease);
+    throw new Error(`ACME order ${id} of issuance ${lease.issuanceId} cannot become that: ${change}`);
+  }
+
+  private async holds(lease: Lease): Promise<boolean> {
+    const rows: unknown[] = await this.database.query(
+      `SELECT 1 FROM issuance WHERE ${underLease('$1', '$2')}`,
+      [lease.issuanceId, lease.token],
+    );
+    return rows.length > 0;
+  }
+
+  private query() {
+    return this.database.getRepository(AcmeOrderEntity).createQueryBuilder();
+  }
+}

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+
+export interface SigningIntent {
+  /** Content octets of the DER INTEGER. */
+  readonly serialNumber: Uint8Array;
+  /** TBSCertificate, DER. */
+  readonly tbs: Uint8Array;
+  readonly notAfter: Date;
+}
+
+/** The ledger of what the built-in CA signs: written before it signs. */
+@Injectable()
+export class CaSignings {
+  constructor(private readonly database: DataSource) {}
+
+  /**
+   * Records what is about to be signed for an issuance; what was recorded first stands.
+   *
+   * @throws LeaseLost when the caller may not write any more and nothing stands
+   */
+  async record(lease: Lease, { serialNumber, tbs, notAfter }: SigningIntent): Promise<void> {
+    const rows: unknown[] = await this.database.query(
+      `INSERT INTO ca_signing (issuance_id, serial_number, tbs, not_after)
+       SELECT issuance.id, $3, $4, $5 FROM issuance WHERE ${underLease('$1', '$2')}
+       ON CONFLICT (issuance_id) DO NOTHING RETURNING 1 AS recorded`,
+      [lease.issuanceId, lease.token, serialNumber, tbs, notAfter],
+    );
+    if (rows.length === 0 && (await this.tbsOf(lease.issuanceId)) === null) throw new LeaseLost(lease);
+  }
+
+  /**
+   * Revokes what was signed for an issuance; the published list is out of date in the same moment. Said again, nothing
+   * changes; another reason takes the place of the first.
+   *
+   * @param reason CRLReason, RFC 5280, 5.3.1
+   */
+  async revoke(issuanceId: string, reason: number): Promise<void> {
+    // The issuer's row is locked by the update: a list that is being made is finished first, and the next one has it.
+    await this.database.query(
+      `WITH revoked AS (
+         UPDATE ca_signing SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $2
+         WHERE issuance_id = $1 AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $2) RETURNING 1)
+       UPDATE ca_issuer SET crl_made_at = NULL WHERE name = 'intermediate' AND EXISTS (SELECT 1 FROM revoked)`,
+      [issuanceId, reason],
+    );
+    if ((await this.tbsOf(issuanceId)) === null) {
+      throw new Error(`nothing was signed for issuance ${issuanceId}`);
+    }
+  }
+
+  /** @returns the recorded TBSCertificate, DER; null when nothing was recorded */
+  async tbsOf(issuanceId: string): Promise<Buffer | null> {
+    const rows: { tbs: Buffer }[] = await this.database.query(
+      `SELECT tbs FROM ca_signing WHERE issuance_id = $1`,
+      [issuanceId],
+    );
+    return rows[0]?.tbs ?? null;
+  }
+}

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { CaAccountEntity } from '@certwright/core-schema';
+
+/** Our accounts at CAs. Keys are sealed by their holder, the worker, before they come here. */
+@Injectable()
+export class CaAccounts {
+  constructor(private readonly database: DataSource) {}
+
+  /** The one that is not ended; null: none was made yet. */
+  async ofAuthority(authority: string): Promise<CaAccountEntity | null> {
+    return await this.one(`authority = :authority AND state <> 'ended'`, { authority });
+  }
+
+  async byId(id: string): Promise<CaAccountEntity | null> {
+    return await this.one('id = :id', { id });
+  }
+
+  /**
+   * Stores a key before the CA hears of it. When two processes begin at the same time, both get the row of the first.
+   */
+  async begin(authority: string, keySealed: Uint8Array): Promise<CaAccountEntity> {
+    await this.database.query(
+      `INSERT INTO ca_account (authority, state, key_sealed) VALUES ($1, 'new', $2)
+       ON CONFLICT (authority) WHERE state <> 'ended' DO NOTHING`,
+      [authority, keySealed],
+    );
+    const account = await this.ofAuthority(authority);
+    if (account === null) throw new Error(`the account at ${authority} vanished`);
+    return account;
+  }
+
+  /** The CA knows the key. Repeatable. */
+  async opened(id: string, accountUrl: string): Promise<void> {
+    await this.database.query(
+      `UPDATE ca_account SET state = 'valid', account_url = $2 WHERE id = $1 AND state <> 'ended'`,
+      [id, accountUrl],
+    );
+  }
+
+  /**
+   * The account's key is to be changed; the worker does it. Repeatable: one change at a time.
+   *
+   * @returns false without a valid account
+   */
+  async requestRollover(authority: string): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE ca_account SET rollover_due_at = coalesce(rollover_due_at, clock_timestamp())
+       WHERE authority = $1 AND state = 'valid'`,
+      [authority],
+    );
+    return changed > 0;
+  }
+
+  /**
+   * An account whose key is to be changed, or being changed: with `nextKeySealed`, the CA may hold either key. Taken out
+   * of the others' sight for the given time; whoever is late, or dies, leaves it to the next.
+   */
+  async takeRollover(forMs: number): Promise<CaAccountEntity | null> {
+    const [[row]] = await this.database.query<[{ id: string }[], number]>(
+      `UPDATE ca_account SET rollover_due_at = clock_timestamp() + $1 * interval '1 millisecond'
+       WHERE id = (
+         SELECT id FROM ca_account WHERE state = 'valid' AND rollover_due_at <= clock_timestamp()
+         ORDER BY rollover_due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING id`,
+      [forMs],
+    );
+    return row === undefined ? null : await this.byId(row.id);
+  }
+
+  /** Stores the next key before the CA is asked to take it. @returns the one that stands: an earlier begin wins */
+  async beginRollover(id: string, nextKeySealed: Uint8Array): Promise<Buffer> {
+    const [[row]] = await this.database.query<[{ next_key_sealed: Buffer }[], number]>(
+      `UPDATE ca_account SET next_key_sealed = coalesce(next_key_sealed, $2),
+         rollover_due_at = coalesce(rollover_due_at, clock_timestamp())
+       WHERE id = $1 AND state = 'valid' RETURNING next_key_sealed`,
+      [id, nextKeySealed],
+    );
+    if (row === undefined) throw new Error('only the key of a valid account can be rolled over');
+    return row.next_key_sealed;
+  }
+
+  /**
+   * Nothing happens when that change has ended meanwhile: a key that the CA never saw must not become the account's.
+   *
+   * @param nextKeySealed as it stood when the CA was asked
+   * @param held which key the CA holds, as it said itself; with `former` the change is given up
+   * @returns false when the change had ended already
+   */
+  async finishRollover(id: string, nextKeySealed: Uint8Array, held: 'next' | 'former'): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE ca_account SET
+         key_sealed = CASE WHEN $3 = 'next' THEN next_key_sealed ELSE key_sealed END,
+         next_key_sealed = NULL, rollover_due_at = NULL
+       WHERE id = $1 AND next_key_sealed = $2`,
+      [id, nextKeySealed, held],
+    );
+    return changed > 0;
+  }
+
+  /** For good: the CA has deactivated it, or does not know it. */
+  async end(id: string): Promise<void> {
+    await this.database.query(`UPDATE ca_account SET state = 'ended' WHERE id = $1`, [id]);
+  }
+
+  private async one(where: string, parameters: Record<string, string>): Promise<CaAccountEntity | null> {
+    return await this.database
+      .getRepository(CaAccountEntity)
+      .createQueryBuilder()
+      .where(where, parameters)
+      .getOne();
+  }
+}

@@ -1,0 +1,119 @@
+import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { WaitingIssuances } from '@certwright/ordering';
+
+const accountId = '1000000000001';
+const dnsNames = ['a.example.com'];
+const problem = 'No answer.';
+const message = 'The next probe of one is at 2026-11-22T12:00:00Z; the next probe of other is at noon.';
+
+let core: CoreDatabaseFixture;
+let authorities: CertificateAuthorities;
+let waiting: WaitingIssuances;
+
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+  await core.account(accountId);
+  authorities = new CertificateAuthorities(core.database);
+  waiting = new WaitingIssuances(core.database);
+  for (const name of ['one', 'other'])
+    await authorities.create({ name, directoryUrl: 'https://ca.example/directory' });
+});
+afterAll(async () => await core.close());
+beforeEach(async () => {
+  await core.database.query(`UPDATE issuance SET state = 'canceled', closed_at = now() WHERE state = 'open'`);
+  for (const name of ['one', 'other']) await authorities.markUp(name);
+});
+
+/** Issuances that began to wait when their lease ended, each older than the next one. */
+async function waitFor(...waits: readonly (readonly string[])[]): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const [index, waitsFor] of waits.entries()) {
+    const plan = await core.plan(accountId, dnsNames);
+    const opening = { ...plan, accountId, revision: 1, dnsNames, settlingMs: 0 };
+    const id = await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
+    const leased = await core.leased.lease(id, 5_000);
+    if (leased === null) throw new Error('a fresh issuance can be leased');
+    const lastError = { code: 'ca_unavailable', message } as const;
+    await core.leased.save(leased.lease, { dueAt: leased.now, lastError, waitsFor }, 'release');
+    await core.database.query(
+      `UPDATE issuance SET opened_at = now() - $2 * interval '1 minute' WHERE id = $1`,
+      [id, 100 - index],
+    );
+    ids.push(id);
+  }
+  return ids;
+}
+
+const due = async () => (await core.leased.due(10)).map(({ id }) => id);
+
+async function stateOf(id: string) {
+  const [row] = await core.database.query<
+    [{ waits_for: string[] | null; due_s: number; failures: number; message: string }]
+  >(
+    `SELECT waits_for, extract(epoch FROM due_at - now())::int AS due_s, failures, last_error->>'message' AS message
+     FROM issuance WHERE id = $1`,
+    [id],
+  );
+  return row;
+}
+
+describe('issuances that wait for a CA', () => {
+  it('have one claim its probe, and are due after it', async () => {
+    const [id = ''] = await waitFor(['one']);
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
+    await authorities.markDown('other', { scope: 'everything', problem }, { probeInMs: 0 });
+    const claims = await Promise.all([1, 2, 3].map(async () => await waiting.claimProbes(60_000, 5_000)));
+    // For the other CA nobody waits.
+    expect(claims.flat()).toEqual(['one']);
+    const state = await stateOf(id);
+    expect(state.due_s).toBeGreaterThan(60);
+    expect(state.message).not.toContain('2026-11-22T12:00:00Z');
+    expect(state.message).toMatch(
+      /^The next probe of one is at \d{4}-[-\dT:]+Z; the next probe of other is at noon\.$/,
+    );
+    expect(await due()).toEqual([]);
+  });
+
+  it('are released once it is up, oldest first, and those of another CA go on waiting', async () => {
+    const [old = '', mid = '', both = '', other = ''] = await waitFor(
+      ['one'],
+      ['one'],
+      ['other', 'one'],
+      ['other'],
+    );
+    await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE id = ANY ($1)`, [
+      [old, mid, both, other],
+    ]);
+    for (const name of ['one', 'other'])
+      await authorities.markDown(name, { scope: 'everything', problem }, { probeInMs: 60_000 });
+    expect(await waiting.release()).toBe(0);
+    await authorities.markUp('one');
+    expect(await waiting.release()).toBe(3);
+    expect(await due()).toEqual([old, mid, both]);
+    expect(await stateOf(other)).toMatchObject({ waits_for: ['other'], failures: 0 });
+    expect(await waiting.release()).toBe(0);
+  });
+
+  it('are attempted again when an operator has changed what CAs there are, once every process knows', async () => {
+    const [id = ''] = await waitFor(['one']);
+    await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE id = $1`, [id]);
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 60_000 });
+    await waiting.reconsider();
+    const state = await stateOf(id);
+    expect(state).toMatchObject({ waits_for: null, failures: 0 });
+    expect(state.due_s).toBeLessThanOrEqual(6);
+  });
+
+  it('have the oldest tried alone, and no other while it is under way', async () => {
+    const [old = '', next = ''] = await waitFor(['one'], ['one']);
+    await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE state = 'open'`);
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 60_000 });
+    expect(await waiting.takeOldest('one', [])).toBe(old);
+    expect(await due()).toEqual([old]);
+    expect(await core.leased.lease(old, 5_000)).not.toBeNull();
+    expect((await stateOf(old)).waits_for).toBeNull();
+    expect(await waiting.takeOldest('one', [old])).toBe(next);
+    expect(await waiting.takeOldest('one', [old, next])).toBeNull();
+  });
+});

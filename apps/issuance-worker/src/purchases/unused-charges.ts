@@ -1,0 +1,93 @@
+import { paidWithout } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type Tx, Transactions } from '@certwright/core-schema';
+import { type PaidColumns, paidColumns, paidOf, setPaid } from '@certwright/billing';
+import { giveBack } from '@certwright/billing';
+import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
+
+/** Issuances that ended without a certificate. */
+const ended = `issuance.state IN ('canceled', 'failed', 'superseded')`;
+
+/** Transactions that write charges take moments: what is older than this, seconds, is seen by everybody. */
+const settledAfterS = 3_600;
+
+interface LookedAt {
+  readonly plan_id: string;
+  readonly issuance_id: string;
+  readonly ended: boolean;
+  /** Its fate may still change; also of one that ended: a purchase may be carrying it over. */
+  readonly undecided: boolean;
+}
+
+/**
+ * Gives back charges whose issuances ended without a certificate. It walks over the charges by the issuances that they
+ * serve, a step at a time, and begins again where the oldest stands that may still change: so a round costs the same
+ * however many purchases there ever were. May run in any number of processes.
+ */
+@Injectable()
+export class UnusedCharges {
+  /** Id of the issuance that was looked at last. */
+  private after = '0';
+  /** Nothing up to this one can change any more. */
+  private decided = '0';
+  /** The same, as this walk finds it; null: nothing undecided was met yet. */
+  private firstUndecided: string | null = null;
+
+  constructor(
+    private readonly database: DataSource,
+    private readonly transactions: Transactions,
+  ) {}
+
+  /**
+   * One step.
+   *
+   * @param limit charges to look at
+   * @returns how many were; fewer than `limit`: the walk is over, and the next step begins a new one
+   */
+  async settle(limit: number): Promise<number> {
+    const charges: LookedAt[] = await this.database.query(
+      `SELECT charge.plan_id, charge.issuance_id, ${ended} AS ended,
+         issuance.state <> 'issued' OR charge.created_at > now() - ${settledAfterS} * interval '1 second' AS undecided
+       FROM charge JOIN issuance ON issuance.id = charge.issuance_id
+       WHERE charge.refunded_at IS NULL AND charge.issuance_id > $1 ORDER BY charge.issuance_id LIMIT $2`,
+      [this.after, limit],
+    );
+    const planIds = new Set(charges.filter((one) => one.ended).map(({ plan_id }) => plan_id));
+    for (const planId of planIds) await this.transactions.run(async (tx) => await giveBackOf(tx, planId));
+    this.moveOn(charges, limit);
+    return charges.length;
+  }
+
+  private moveOn(charges: readonly LookedAt[], limit: number): void {
+    this.firstUndecided ??= charges.find(({ undecided }) => undecided)?.issuance_id ?? null;
+    this.after = charges.at(-1)?.issuance_id ?? this.after;
+    if (charges.length === limit) return;
+    this.decided = this.firstUndecided === null ? this.after : String(BigInt(this.firstUndecided) - 1n);
+    this.after = this.decided;
+    this.firstUndecided = null;
+  }
+}
+
+interface PlanRow extends PaidColumns {
+  readonly unused: readonly UnusedRow[];
+}
+
+/** All of one plan, newest first, so that each restores what stood before it. */
+async function giveBackOf(tx: Tx, planId: string): Promise<void> {
+  await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
+  // Read after the row is held: a purchase may have carried them over until then.
+  const [row] = await tx.query<PlanRow[]>(
+    `SELECT ${paidColumns}, (${unusedChargesOf('plan.id', ended)}) AS unused FROM plan WHERE id = $1`,
+    [planId],
+  );
+  if (row === undefined || row.unused.length === 0) return;
+  const charges = row.unused.map(unusedCharge);
+  const paid = paidOf(row);
+  const left = paidWithout(charges, paid);
+  if (left !== paid) await setPaid(tx, planId, left);
+  await giveBack(
+    tx,
+    charges.map(({ id }) => id),
+  );
+}

@@ -1,0 +1,148 @@
+import { type ApprovalWay, paidWithout, type RenewalFacts, type SoldProduct } from '@certwright/issuance';
+import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
+import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
+import type { Tx } from '@certwright/core-schema';
+
+export interface DueRenewal {
+  readonly planId: string;
+  readonly accountId: string;
+  readonly revision: number;
+  /** By id: the present terms, and those of the current certificate. */
+  readonly terms: ReadonlyMap<string, IssuableTerms>;
+  /** Of the present terms; null without any. */
+  readonly product: SoldProduct | null;
+  /** The current certificate; null when there is none. */
+  readonly certificateId: string | null;
+  readonly facts: RenewalFacts;
+  readonly now: Date;
+}
+
+export interface IssuableTerms {
+  readonly dnsNames: readonly string[];
+  readonly approvalWays: Readonly<Record<string, ApprovalWay>> | null;
+}
+
+interface TermsRow extends IssuableTerms {
+  readonly id: string;
+  readonly product: string;
+}
+
+interface DueRow extends PaidColumns {
+  readonly id: string;
+  readonly account_id: string;
+  readonly revision: number;
+  readonly auto_renew: boolean;
+  readonly terms_id: string | null;
+  readonly dns_names: string[] | null;
+  readonly approval_ways: Record<string, ApprovalWay> | null;
+  readonly product: string | null;
+  readonly available: boolean;
+  readonly term_days: number | null;
+  readonly price_cents: number;
+  readonly wildcard_price_cents: number;
+  readonly currency: string;
+  readonly own: TermsRow | null;
+  readonly unused: readonly UnusedRow[];
+  readonly certificate_id: string | null;
+  readonly not_before: Date | null;
+  readonly not_after: Date | null;
+  readonly window_end: Date | null;
+  readonly opened_at: Date | null;
+  readonly replaced: boolean;
+  readonly failures: number;
+  readonly failed_at: Date | null;
+  readonly now: Date;
+}
+
+/** What deciding takes; the caller holds the plans. */
+export async function dueRenewals(
+  tx: Tx,
+  planIds: readonly string[],
+  now: Date | null,
+): Promise<readonly DueRenewal[]> {
+  const rows = await tx.query<DueRow[]>(factsStatement, [planIds, now]);
+  return rows.map(dueRenewal);
+}
+
+/**
+ * An attempt that was ended by a pause or by newer terms is no failure. All issuances of a plan are read, by its index:
+ * asked for the open ones alone, PostgreSQL may go through those of all plans instead. The certificate's own terms count
+ * only where something is paid, and are not looked for elsewhere. What was charged for an issuance that led to nothing, and
+ * was not given back yet, pays for nothing.
+ */
+const factsStatement = `
+  SELECT plan.id, plan.account_id, plan.revision, plan.auto_renew, ${paidColumns}, clock.now,
+    terms.id AS terms_id, terms.dns_names, terms.approval_ways, terms.product,
+    product.available, product.term_days, product.price_cents, product.wildcard_price_cents, product.currency,
+    (SELECT jsonb_build_object('id', own.id::text, 'product', own.product, 'dnsNames', own.dns_names,
+       'approvalWays', own.approval_ways)
+     FROM issuance JOIN terms AS own ON own.id = issuance.terms_id
+     WHERE plan.paid_through IS NOT NULL AND issuance.id = certificate.issuance_id) AS own,
+    CASE WHEN plan.paid_through IS NULL THEN '[]' ELSE (
+      ${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) END AS unused,
+    certificate.id AS certificate_id, certificate.not_before, certificate.not_after,
+    (SELECT window_end FROM renewal_info
+     WHERE product.term_days IS NOT NULL AND certificate_id = certificate.id) AS window_end,
+    attempts.opened_at, coalesce(attempts.replaced, false) AS replaced, attempts.failures, attempts.failed_at
+  FROM (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now) AS clock
+  CROSS JOIN plan
+  LEFT JOIN terms ON terms.id = plan.terms_id
+  LEFT JOIN product ON product.name = terms.product
+  LEFT JOIN certificate ON certificate.plan_id = plan.id AND certificate.is_current
+    AND certificate.revoked_at IS NULL AND certificate.not_after >= clock.now
+  CROSS JOIN LATERAL (
+    SELECT max(opened_at) FILTER (WHERE state = 'open') AS opened_at,
+      bool_or(state = 'issued') FILTER (WHERE replaces) AS replaced,
+      (count(*) FILTER (WHERE replaces AND failed))::int AS failures,
+      max(closed_at) FILTER (WHERE replaces AND failed) AS failed_at
+    FROM (
+      SELECT state, opened_at, closed_at, coalesce(replaces_certificate_id = certificate.id, false) AS replaces,
+        state = 'failed' OR (state = 'canceled' AND last_error IS NOT NULL) AS failed
+      FROM issuance WHERE issuance.plan_id = plan.id) AS issuance) AS attempts
+  WHERE plan.id = ANY($1::bigint[])`;
+
+function dueRenewal(row: DueRow): DueRenewal {
+  const present = presentTerms(row);
+  return {
+    planId: row.id,
+    accountId: row.account_id,
+    revision: row.revision,
+    terms: new Map([present, row.own].filter((terms) => terms !== null).map((terms) => [terms.id, terms])),
+    product: soldProduct(row),
+    certificateId: row.certificate_id,
+    facts: {
+      autoRenew: row.auto_renew,
+      present: present === null ? null : { ...present, termDays: row.term_days, isAvailable: row.available },
+      own: row.own,
+      paid: paidWithout(row.unused.map(unusedCharge), paidOf(row)),
+      open: row.opened_at === null ? null : { openedAt: row.opened_at },
+      current: currentOf(row),
+      replacement: { issued: row.replaced, failures: row.failures, failedAt: row.failed_at },
+    },
+    now: row.now,
+  };
+}
+
+function presentTerms({ terms_id: id, dns_names, approval_ways, product }: DueRow): TermsRow | null {
+  if (id === null || dns_names === null || product === null) return null;
+  return { id, product, dnsNames: dns_names, approvalWays: approval_ways };
+}
+
+function soldProduct(row: DueRow): SoldProduct | null {
+  const { product: name, term_days, price_cents, wildcard_price_cents, currency } = row;
+  if (name === null) return null;
+  return {
+    name,
+    termDays: term_days,
+    priceCents: price_cents,
+    wildcardPriceCents: wildcard_price_cents,
+    currency,
+  };
+}
+
+function currentOf(row: DueRow): RenewalFacts['current'] {
+  const { certificate_id: id, not_before: notBefore, not_after: notAfter, window_end: windowEnd } = row;
+  return id === null || notBefore === null || notAfter === null
+    ? null
+    : { id, notBefore, notAfter, windowEnd };
+}

@@ -1,0 +1,91 @@
+import { attachOpen, validity } from '@certwright/core-testing';
+import { caAccount } from '../testing/ca-accounts';
+import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { RenewalInfos } from './renewal-infos';
+
+const accountId = '1000000000001';
+const authority = 'public-ca';
+const dnsNames = ['a.example.com'];
+
+let core: CoreDatabaseFixture;
+let infos: RenewalInfos;
+
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+  infos = new RenewalInfos(core.database, core.transactions);
+  await core.account(accountId);
+  await caAccount(core, authority);
+});
+afterAll(async () => await core.close());
+beforeEach(async () => await core.database.query(`DELETE FROM renewal_info`));
+
+async function attached(ariId = 'aki.serial') {
+  const { planId, termsId } = await core.plan(accountId, dnsNames);
+  const opening = { planId, accountId, termsId, revision: 1, dnsNames, settlingMs: 0 };
+  await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
+  return await attachOpen(core, planId, validity(-1, 89), { renewalInfo: { authority, ariId } });
+}
+
+async function renewAt(planId: string): Promise<Date | null> {
+  const [row] = await core.database.query<[{ renew_at: Date | null }]>(
+    `SELECT renew_at FROM plan WHERE id = $1`,
+    [planId],
+  );
+  return row.renew_at;
+}
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
+
+it('is asked for at once for a certificate that was attached, by one worker', async () => {
+  const { certificateId, planId } = await attached();
+  const rounds = await Promise.all([infos.take(10, 60_000), infos.take(10, 60_000)]);
+  const validity = { notBefore: expect.any(Date), notAfter: expect.any(Date) };
+  const first = { windowStart: null, windowEnd: null, failures: 0, ...validity };
+  expect(rounds.flat()).toEqual([
+    { certificateId, planId, authority, ariId: 'aki.serial', ...first, now: expect.any(Date) },
+  ]);
+});
+
+it('is none of a certificate whose CA says nothing of the kind', async () => {
+  const { planId, termsId } = await core.plan(accountId, dnsNames);
+  const opening = { planId, accountId, termsId, revision: 1, dnsNames, settlingMs: 0 };
+  await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
+  await attachOpen(core, planId, validity(-1, 89));
+  expect(await infos.take(10, 60_000)).toEqual([]);
+});
+
+it('sets when the plan is renewed, while the certificate is the current one', async () => {
+  const { certificateId, planId } = await attached();
+  const answer = { windowStart: inDays(50), windowEnd: inDays(52), explanationUrl: null, dueAt: inDays(0) };
+  await infos.answered(certificateId, { ...answer, renewAt: inDays(51) });
+  const chosen = await renewAt(planId);
+  expect(chosen?.getTime()).toBeCloseTo(inDays(51).getTime(), -4);
+  await infos.answered(certificateId, { ...answer, renewAt: null });
+  expect(await renewAt(planId)).toEqual(chosen);
+  await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [certificateId]);
+  await infos.answered(certificateId, { ...answer, renewAt: inDays(1) });
+  expect(await renewAt(planId)).toEqual(chosen);
+});
+
+it('counts failures until there is an answer', async () => {
+  const { certificateId } = await attached();
+  for (let round = 0; round < 2; round += 1) await infos.failed(certificateId, inDays(-1));
+  expect(await infos.take(1, 0)).toMatchObject([{ failures: 2 }]);
+  await infos.answered(certificateId, {
+    windowStart: inDays(1),
+    windowEnd: inDays(2),
+    explanationUrl: 'https://public-ca.example/why',
+    dueAt: inDays(-1),
+    renewAt: null,
+  });
+  expect(await infos.take(1, 0)).toMatchObject([{ failures: 0, windowStart: expect.any(Date) }]);
+});
+
+it('is forgotten once the certificate is nobody’s current one', async () => {
+  const [used, unused] = [await attached('a.b'), await attached('c.d')];
+  await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
+    unused.certificateId,
+  ]);
+  expect(await infos.forget()).toBe(1);
+  expect(await infos.take(10, 0)).toMatchObject([{ certificateId: used.certificateId }]);
+});

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Transactions } from '@certwright/core-schema';
+
+export interface DueRenewalInfo {
+  readonly certificateId: string;
+  readonly planId: string;
+  readonly authority: string;
+  readonly ariId: string;
+  /** Of the certificate, with notAfter. */
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly failures: number;
+  readonly windowStart: Date | null;
+  readonly windowEnd: Date | null;
+  /** The database's clock. */
+  readonly now: Date;
+}
+
+/** What a CA said of one certificate. */
+export interface AnsweredRenewalInfo {
+  readonly windowStart: Date;
+  readonly windowEnd: Date;
+  readonly explanationUrl: string | null;
+  /** When to ask again. */
+  readonly dueAt: Date;
+  /** When to replace it, a point inside the window; null: the time that was chosen for the same window stays. */
+  readonly renewAt: Date | null;
+}
+
+/** When CAs would have certificates replaced (RFC 9773). Of interest only while a certificate is the current one. */
+@Injectable()
+export class RenewalInfos {
+  constructor(
+    private readonly database: DataSource,
+    private readonly transactions: Transactions,
+  ) {}
+
+  /**
+   * Those whose time has come, oldest first; each is taken out of the others' sight for the given time.
+   */
+  async take(limit: number, forMs: number): Promise<readonly DueRenewalInfo[]> {
+    const [rows] = await this.database.query<[DueRenewalInfo[], number]>(
+      `UPDATE renewal_info SET due_at = clock_timestamp() + $2 * interval '1 millisecond'
+       FROM certificate WHERE certificate.id = renewal_info.certificate_id AND certificate_id IN (
+         SELECT certificate_id FROM renewal_info WHERE due_at <= clock_timestamp()
+         ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING certificate_id AS "certificateId", plan_id AS "planId", authority, ari_id AS "ariId", failures,
+         not_before AS "notBefore", not_after AS "notAfter",
+         window_start AS "windowStart", window_end AS "windowEnd", clock_timestamp() AS now`,
+      [limit, forMs],
+    );
+    return rows;
+  }
+
+  /** The window, and with it the plan's time of renewal while the certificate is the current one. */
+  async answered(certificateId: string, answer: AnsweredRenewalInfo): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      await tx.query(
+        `UPDATE renewal_info SET window_start = $2, window_end = $3, explanation_url = $4, due_at = $5, failures = 0
+         WHERE certificate_id = $1`,
+        [certificateId, answer.windowStart, answer.windowEnd, answer.explanationUrl, answer.dueAt],
+      );
+      if (answer.renewAt === null) return;
+      await tx.query(
+        `UPDATE plan SET renew_at = $2 FROM certificate
+         WHERE certificate.id = $1 AND certificate.plan_id = plan.id AND certificate.is_current`,
+        [certificateId, answer.renewAt],
+      );
+    });
+  }
+
+  /** Its CA is down: nothing was asked. */
+  async postponed(certificateId: string, dueAt: Date): Promise<void> {
+    await this.database.query(`UPDATE renewal_info SET due_at = $2 WHERE certificate_id = $1`, [
+      certificateId,
+      dueAt,
+    ]);
+  }
+
+  async failed(certificateId: string, dueAt: Date): Promise<void> {
+    await this.database.query(
+      `UPDATE renewal_info SET failures = failures + 1, due_at = $2 WHERE certificate_id = $1`,
+      [certificateId, dueAt],
+    );
+  }
+
+  /** Of certificates that nobody uses any more. @returns how many */
+  async forget(): Promise<number> {
+    const [, gone] = await this.database.query<[unknown, number]>(
+      `DELETE FROM renewal_info USING certificate
+       WHERE certificate.id = certificate_id
+         AND (NOT certificate.is_current OR certificate.revoked_at IS NOT NULL OR certificate.not_after <= now())`,
+    );
+    return gone;
+  }
+}

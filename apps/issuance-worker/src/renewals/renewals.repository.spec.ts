@@ -1,0 +1,207 @@
+import { attachedCertificate, attachOpen, validity } from '@certwright/core-testing';
+import { CoreDatabaseFixture } from '@certwright/core-testing';
+import type { Renewals } from './renewals.repository';
+import { renewalsOver } from './testing/stored-renewals';
+
+const accountId = '1000000000001';
+const dayMs = 86_400_000;
+const now = new Date();
+
+let core: CoreDatabaseFixture;
+let renewals: Renewals;
+
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+  await core.account(accountId);
+  renewals = renewalsOver(core.database);
+});
+afterAll(async () => await core.close());
+// What one spec leaves open is none of the next one's business.
+afterEach(async () => await core.database.query(`UPDATE plan SET closed_at = now() WHERE closed_at IS NULL`));
+
+const daysOn = (days: number) => new Date(now.getTime() + days * dayMs);
+const dueSoon = async () => await attachedCertificate(core, accountId, validity(-1, 89, now));
+
+interface Replacement {
+  readonly id: string;
+  readonly state: string;
+  readonly terms_id: string;
+  readonly replaces: string | null;
+}
+const issuancesOf = async (planId: string): Promise<readonly Replacement[]> =>
+  await core.database.query(
+    `SELECT id, state, terms_id, replaces_certificate_id AS replaces FROM issuance WHERE plan_id = $1 ORDER BY id`,
+    [planId],
+  );
+const replacementsOf = async (planId: string) =>
+  (await issuancesOf(planId)).filter(({ replaces }) => replaces !== null);
+const renewAtOf = async (planId: string) => {
+  const rows: { renew_at: Date | null }[] = await core.database.query(
+    `SELECT renew_at FROM plan WHERE id = $1`,
+    [planId],
+  );
+  return rows[0]?.renew_at ?? null;
+};
+const change = async (planId: string, assignments: string) =>
+  await core.database.query(`UPDATE plan SET ${assignments} WHERE id = $1`, [planId]);
+const endReplacement = async (planId: string, state: 'failed' | 'canceled', at: Date, error: string | null) =>
+  await core.database.query(
+    `UPDATE issuance SET state = $2, closed_at = $3, last_error = $4 WHERE plan_id = $1 AND state = 'open'`,
+    [planId, state, at, error],
+  );
+
+describe('the time of the renewal', () => {
+  it('is set when a certificate becomes the current one', async () => {
+    const { planId } = await dueSoon();
+    const renewAt = await renewAtOf(planId);
+    // A third of 90 days is left, and up to 3 % of 90 days more.
+    expect(renewAt?.getTime()).toBeLessThanOrEqual(daysOn(59).getTime());
+    expect(renewAt?.getTime()).toBeGreaterThan(daysOn(59 - 2.7).getTime());
+  });
+
+  it('follows the current certificate, and is gone with the last one', async () => {
+    const { planId } = await dueSoon();
+    const before = await renewAtOf(planId);
+    await renewals.openDue(10, daysOn(60));
+    await attachOpen(core, planId, validity(59, 149, now));
+    expect((await renewAtOf(planId))?.getTime()).toBeGreaterThan((before?.getTime() ?? 0) + 50 * dayMs);
+  });
+});
+
+describe('a renewal', () => {
+  it('opens an issuance of the present terms that is due at once, once the time has come', async () => {
+    const { planId, certificateId } = await dueSoon();
+    expect(await renewals.openDue(10, daysOn(50))).toEqual({ found: 0, opened: 0, unpaid: [] });
+    expect(await renewals.openDue(10, daysOn(59))).toEqual({ found: 1, opened: 1, unpaid: [] });
+    const [first, second, ...more] = await issuancesOf(planId);
+    expect(more).toEqual([]);
+    expect(second).toMatchObject({ state: 'open', replaces: certificateId, terms_id: first?.terms_id });
+    expect((await core.leased.due(1_000)).map(({ id }) => id)).toContain(second?.id);
+  });
+
+  it.each([
+    ['auto_renew is false', 'auto_renew = false'],
+    ['the plan is paused', 'paused = true'],
+    ['the plan is closed', 'closed_at = now()'],
+    ['the CSR is missing', 'terms_id = NULL'],
+  ])('does not begin while %s', async (_, assignments) => {
+    const { planId } = await dueSoon();
+    await change(planId, assignments);
+    expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);
+  });
+
+  it('does not begin beside an open issuance, and begins when that has failed', async () => {
+    const { planId } = await dueSoon();
+    const [{ terms_id: termsId }] = (await issuancesOf(planId)) as [Replacement];
+    const opening = {
+      planId,
+      accountId,
+      termsId,
+      revision: 2,
+      dnsNames: ['a.example.com'],
+      settlingMs: 10_000,
+    };
+    await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
+    expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);
+    await endReplacement(planId, 'failed', now, '{}');
+    expect((await renewals.openDue(10, daysOn(60.05))).opened).toBe(1);
+  });
+
+  it('replaces each certificate once, whatever is repeated, by how many workers', async () => {
+    const plans = await Promise.all(Array.from({ length: 20 }, dueSoon));
+    await Promise.all(Array.from({ length: 6 }, async () => await renewals.openDue(7, daysOn(60))));
+    await Promise.all(Array.from({ length: 6 }, async () => await renewals.openDue(7, daysOn(60))));
+    for (const { planId } of plans) expect(await replacementsOf(planId)).toHaveLength(1);
+  });
+
+  it('does not replace a certificate again whose replacement was issued and is not the current one any more', async () => {
+    const { planId } = await dueSoon();
+    await renewals.openDue(10, daysOn(60));
+    const next = await attachOpen(core, planId, validity(59, 149, now));
+    await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
+      next.certificateId,
+    ]);
+    await core.database.query(`UPDATE certificate SET is_current = true WHERE plan_id = $1 AND id <> $2`, [
+      planId,
+      next.certificateId,
+    ]);
+    await change(planId, `renew_at = now()`);
+    expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);
+    expect(await renewAtOf(planId)).toBeNull();
+  });
+});
+
+describe('a replacement that failed for good', () => {
+  it('is tried again with back-off, which stands on the plan, while the certificate is valid', async () => {
+    const { planId, certificateId } = await dueSoon();
+    const minute = 60_000;
+    let time = daysOn(60);
+    for (const waitMs of [minute, 10 * minute, 100 * minute, 1_440 * minute]) {
+      expect((await renewals.openDue(10, time)).opened).toBe(1);
+      await endReplacement(planId, 'failed', time, '{}');
+      const lookedAt = new Date(time.getTime() + minute - 1);
+      await change(planId, `renew_at = '${lookedAt.toISOString()}'`);
+      expect((await renewals.openDue(10, lookedAt)).opened).toBe(0);
+      expect(await renewAtOf(planId)).toEqual(new Date(time.getTime() + waitMs));
+      time = new Date(time.getTime() + waitMs);
+    }
+    expect((await replacementsOf(planId)).map(({ replaces }) => replaces)).toEqual(
+      Array.from({ length: 4 }, () => certificateId),
+    );
+    expect((await renewals.openDue(10, daysOn(90))).opened).toBe(0);
+    expect(await renewAtOf(planId)).toBeNull();
+  });
+
+  it('delays nobody else', async () => {
+    const failing = await dueSoon();
+    await renewals.openDue(10, daysOn(60));
+    await endReplacement(failing.planId, 'failed', daysOn(60), '{}');
+    const other = await dueSoon();
+    await renewals.openDue(1, daysOn(60.01));
+    await renewals.openDue(1, daysOn(60.01));
+    expect(await replacementsOf(other.planId)).toHaveLength(1);
+  });
+
+  it('is not counted as failed when a pause ended it', async () => {
+    const { planId } = await dueSoon();
+    await renewals.openDue(10, daysOn(60));
+    await endReplacement(planId, 'canceled', daysOn(60), null);
+    expect((await renewals.openDue(10, daysOn(60.001))).opened).toBe(1);
+  });
+});
+
+describe('auto_renew set to true and at once back to false', () => {
+  it('makes exactly one certificate, even with the renewal due and rounds in between', async () => {
+    const { planId } = await dueSoon();
+    const [{ terms_id: termsId }] = (await issuancesOf(planId)) as [Replacement];
+    await change(planId, `auto_renew = false`);
+    const modify = async (autoRenew: boolean) =>
+      await core.transactions.run(async (tx) => {
+        await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
+        const revision = await core.plans.modify(tx, planId, { autoRenew, muted: false, paused: false });
+        const dnsNames = ['a.example.com'];
+        await core.issuances.open(tx, { planId, accountId, termsId, revision, dnsNames, settlingMs: 10_000 });
+      });
+    const round = async () => await renewals.openDue(10, daysOn(60));
+    await round();
+    await modify(true);
+    await Promise.all([round(), modify(false), round()]);
+    await round();
+    await attachOpen(core, planId, validity(59, 149, now));
+    await round();
+    const states = (await issuancesOf(planId)).map(({ state }) => state);
+    expect(states).toEqual(['issued', 'superseded', 'issued']);
+  });
+});
+
+describe('a long backlog of one account', () => {
+  it('leaves its share of a round to every other account', async () => {
+    const others = ['1000000000002', '1000000000003'];
+    for (const id of others) await core.account(id);
+    await Promise.all(Array.from({ length: 40 }, dueSoon));
+    const plans = [];
+    for (const id of others) plans.push(await attachedCertificate(core, id, validity(0, 90, now)));
+    expect((await renewals.openDue(10, daysOn(62))).opened).toBe(10);
+    for (const { planId } of plans) expect(await replacementsOf(planId)).toHaveLength(1);
+  });
+});

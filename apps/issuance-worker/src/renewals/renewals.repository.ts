@@ -1,0 +1,155 @@
+import { Problem } from '@certwright/errors';
+import { renewalDecision, type RenewalDecision } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { openReplacements, type Replacement } from '@certwright/ordering';
+import { Purchases } from '@certwright/ordering';
+import { type Tx, Transactions } from '@certwright/core-schema';
+import { lockDuePlans } from './due-plans';
+import { type DueRenewal, dueRenewals } from './due-renewals';
+import { UnpaidRenewals } from './unpaid-renewals';
+
+export interface RenewalRound {
+  /** Plans that were looked at; as many as asked for: there may be more. */
+  readonly found: number;
+  /** Issuances opened. */
+  readonly opened: number;
+  /** Renewals that the account could not pay: nothing was opened, and they are looked at again. */
+  readonly unpaid: readonly UnpaidRenewal[];
+}
+
+export interface UnpaidRenewal {
+  readonly planId: string;
+  readonly accountId: string;
+  /** What is due, and what there is. */
+  readonly problem: string;
+}
+
+interface Decided {
+  readonly renewal: DueRenewal;
+  readonly decision: RenewalDecision;
+}
+
+type Look = Extract<RenewalDecision, { readonly lookAgainAt: Date }>;
+
+@Injectable()
+export class Renewals {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly purchases: Purchases,
+    private readonly unpaid: UnpaidRenewals,
+  ) {}
+
+  /**
+   * Opens a replacement for every current certificate whose time has come. What costs nothing is opened in one
+   * transaction, so a crash undoes it; the plans are held, so no other worker looks at the same ones, and no API changes
+   * them meanwhile. What is bought follows plan by plan: one that cannot be paid stops no other, and accounts' balances are
+   * never held together. The issuances are due at once and nudged by the sweep, which is fair over accounts.
+   *
+   * @param limit plans of one round
+   * @param now default: the database's clock
+   */
+  async openDue(limit: number, now: Date | null = null): Promise<RenewalRound> {
+    const { found, opened, purchases } = await this.openCovered(limit, now);
+    let bought = 0;
+    const unpaid: UnpaidRenewal[] = [];
+    for (const { planId, accountId } of purchases) {
+      const outcome = await this.buy(planId, now);
+      if (outcome === 'bought') bought += 1;
+      if (outcome instanceof Problem) unpaid.push({ planId, accountId, problem: outcome.message });
+    }
+    return { found, opened: opened + bought, unpaid };
+  }
+
+  private async openCovered(
+    limit: number,
+    now: Date | null,
+  ): Promise<Omit<RenewalRound, 'unpaid'> & { readonly purchases: readonly DueRenewal[] }> {
+    return await this.transactions.run(async (tx) => {
+      const planIds = await lockDuePlans(tx, limit, now);
+      if (planIds.length === 0) return { found: 0, opened: 0, purchases: [] };
+      // Read after the rows are held: what others wrote until then is seen.
+      const decided = (await dueRenewals(tx, planIds, now)).map(decide);
+      const replacements = decided.map(replacementOf).filter((replacement) => replacement !== null);
+      await openReplacements(tx, replacements);
+      await lookAgain(tx, decided);
+      const purchases = decided.filter(({ decision }) => decision.kind === 'purchase');
+      return {
+        found: planIds.length,
+        opened: replacements.length,
+        purchases: purchases.map(({ renewal }) => renewal),
+      };
+    });
+  }
+
+  /** The next look at the plan is set already: a crash costs an hour of the weeks that are left. */
+  private async buy(planId: string, now: Date | null): Promise<'bought' | 'needless' | Problem> {
+    try {
+      return await this.transactions.run(async (tx) => {
+        if (!(await holdWanted(tx, planId))) return 'needless';
+        const [renewal] = await dueRenewals(tx, [planId], now);
+        const { decision } = renewal === undefined ? { decision: null } : decide(renewal);
+        const replacement = renewal === undefined ? null : boughtReplacement(renewal);
+        if (decision?.kind !== 'purchase' || !renewal?.product || replacement === null) return 'needless';
+        const issuanceId = await this.purchases.renew(tx, replacement, renewal.product, now);
+        return issuanceId === null ? 'needless' : 'bought';
+      });
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'payment_required') throw error;
+      await this.transactions.run(async (tx) => await this.unpaid.tell(tx, planId));
+      return error;
+    }
+  }
+}
+
+function decide(renewal: DueRenewal): Decided {
+  return { renewal, decision: renewalDecision(renewal.facts, renewal.now) };
+}
+
+/** Of a decision to replace without charge. */
+function replacementOf({ renewal, decision }: Decided): Replacement | null {
+  if (decision.kind !== 'replace') return null;
+  const replacement = ofTerms(renewal, decision.termsId);
+  return replacement === null ? null : { ...replacement, expiresBy: decision.expiresBy };
+}
+
+/** What is bought is always what is wanted at present. */
+function boughtReplacement(renewal: DueRenewal): Omit<Replacement, 'expiresBy'> | null {
+  const { present } = renewal.facts;
+  return present === null ? null : ofTerms(renewal, present.id);
+}
+
+function ofTerms(renewal: DueRenewal, termsId: string): Omit<Replacement, 'expiresBy'> | null {
+  const { planId, accountId, revision, certificateId } = renewal;
+  const terms = renewal.terms.get(termsId);
+  if (terms === undefined || certificateId === null) return null;
+  const { dnsNames, approvalWays } = terms;
+  return { planId, accountId, revision, termsId, dnsNames, approvalWays, certificateId };
+}
+
+/** When to look again stands on the plan, a back-off too, where the caller sees it. */
+async function lookAgain(tx: Tx, decided: readonly Decided[]): Promise<void> {
+  const looked = decided.filter(({ decision }) => decision.kind !== 'unwanted');
+  await tx.query(
+    `UPDATE plan SET renew_at = decided.renew_at
+     FROM unnest($1::bigint[], $2::timestamptz[]) AS decided (id, renew_at) WHERE plan.id = decided.id`,
+    [
+      looked.map(({ renewal }) => renewal.planId),
+      looked.map(({ decision }) => (decision.kind === 'rest' ? null : (decision as Look).lookAgainAt)),
+    ],
+  );
+  if (looked.length === decided.length) return;
+  // The time stays: whoever turns `auto_renew` on again has it renewed.
+  const unwanted = decided.filter(({ decision }) => decision.kind === 'unwanted');
+  await tx.query(`UPDATE plan SET replacement_paid = false WHERE id = ANY($1::bigint[])`, [
+    unwanted.map(({ renewal }) => renewal.planId),
+  ]);
+}
+
+/** @returns false when nobody wants it renewed any more */
+async function holdWanted(tx: Tx, planId: string): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(
+    `SELECT 1 FROM plan WHERE id = $1 AND auto_renew AND NOT paused AND closed_at IS NULL FOR UPDATE`,
+    [planId],
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { mailRevoked } from '@certwright/delivery';
+
+/** A certificate that is revoked here, and that the CA has not been told of yet. */
+export interface PendingRevocation {
+  readonly certificateId: string;
+  readonly accountId: string;
+  /** Lower-case hex. */
+  readonly serialNumber: string;
+  /** DER. */
+  readonly leaf: Buffer;
+  /** The CA's own handle of it. */
+  readonly caReference: string;
+  /** CRLReason, RFC 5280, 5.3.1. */
+  readonly reason: number;
+  /** Who issued it, by the product of its terms. */
+  readonly certificateAuthority: string;
+}
+
+/** An expired certificate needs no revocation any more. */
+const isPending = `certificate.revoked_at IS NOT NULL AND certificate.ca_revoked_at IS NULL AND certificate.not_after >= now()`;
+
+@Injectable()
+export class PendingRevocations {
+  constructor(private readonly database: DataSource) {}
+
+  /** @returns null when there is nothing to tell the CA, or no longer */
+  async find(certificateId: string): Promise<PendingRevocation | null> {
+    const rows: PendingRevocation[] = await this.database.query(
+      `SELECT certificate.id AS "certificateId", certificate.account_id AS "accountId",
+         certificate.serial_number AS "serialNumber", certificate.leaf, certificate.ca_reference AS "caReference",
+         coalesce(certificate.revocation_reason, 0) AS reason, product.certificate_authority AS "certificateAuthority"
+       FROM certificate
+       JOIN issuance ON issuance.id = certificate.issuance_id
+       JOIN terms ON terms.id = issuance.terms_id
+       JOIN product ON product.name = terms.product
+       WHERE certificate.id = $1 AND ${isPending}`,
+      [certificateId],
+    );
+    return rows[0] ?? null;
+  }
+
+  /**
+   * The CA has revoked it for this reason. When another reason was given meanwhile, it stays pending. Its owner gets a mail
+   * when nothing of what was revoked with it is pending any more.
+   *
+   * @param reason as it was told to the CA
+   */
+  async confirm(certificateId: string, reason: number): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `SELECT 1 FROM plan WHERE id = (SELECT plan_id FROM certificate WHERE id = $1) FOR UPDATE`,
+        [certificateId],
+      );
+      const [, confirmed] = await tx.query<[unknown, number]>(
+        `UPDATE certificate SET ca_revoked_at = clock_timestamp()
+         WHERE id = $1 AND coalesce(revocation_reason, 0) = $2 AND revoked_at IS NOT NULL AND ca_revoked_at IS NULL`,
+        [certificateId, reason],
+      );
+      if (confirmed > 0) await mailRevoked(tx, certificateId);
+    });
+  }
+
+  /**
+   * What a lost nudge left behind, in the order of ids.
+   *
+   * @param after id of the last one of the page before: one that the CA refuses again and again hides no other
+   */
+  async page(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly id: string; readonly reason: number }[]> {
+    return await this.database.query(
+      `SELECT id, coalesce(revocation_reason, 0) AS reason FROM certificate
+       WHERE ${isPending} AND id > $1 ORDER BY id LIMIT $2`,
+      [after, limit],
+    );
+  }
+}

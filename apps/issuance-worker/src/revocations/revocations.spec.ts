@@ -1,0 +1,378 @@
+import type { RevocationReason } from '@certwright/issuance';
+import { randomBytes, randomInt } from 'node:crypto';
+import { BlockedKeys } from '@certwright/ordering';
+import { renewalsOver } from '../renewals/testing/stored-renewals';
+import {
+  type AttachedCertificate,
+  attachedCertificate,
+  attachOpen,
+  validity,
+} from '@certwright/core-testing';
+import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { PendingRevocations } from './pending-revocations';
+import { type RevocationRequest, Revocations } from '@certwright/ordering';
+
+const accountId = '1000000000001';
+const otherAccount = '1000000000002';
+
+let core: CoreDatabaseFixture;
+let pending: PendingRevocations;
+
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+  pending = new PendingRevocations(core.database);
+  await core.account(accountId);
+  await core.account(otherAccount);
+});
+afterAll(async () => await core.close());
+beforeEach(async () => await core.database.query(`DELETE FROM outbox`));
+
+const valid = async () => await attachedCertificate(core, accountId, validity(-1, 89));
+
+const revoke = async (
+  { planId, certificateId }: Pick<AttachedCertificate, 'planId' | 'certificateId'>,
+  reason: RevocationReason,
+  requestedBy: RevocationRequest['requestedBy'] = 'subscriber',
+) =>
+  await core.transactions.run(
+    async (tx) => await new Revocations().request(tx, { planId, certificateId, reason, requestedBy }),
+  );
+
+const certificateRow = async (id: string) => {
+  const [row] = await core.database.query<
+    [{ revoked_at: Date | null; revocation_reason: number | null; is_current: boolean; spki_sha256: Buffer }]
+  >(`SELECT revoked_at, revocation_reason, is_current, spki_sha256 FROM certificate WHERE id = $1`, [id]);
+  return row;
+};
+const nudges = async (job: string) => {
+  const rows: { job_id: string }[] = await core.database.query(
+    `SELECT job_id FROM outbox WHERE job = $1 ORDER BY id`,
+    [job],
+  );
+  return rows.map(({ job_id }) => job_id);
+};
+const openOf = async (planId: string) =>
+  await core.database.query<{ replaces: string | null }[]>(
+    `SELECT replaces_certificate_id AS replaces FROM issuance WHERE plan_id = $1 AND state = 'open'`,
+    [planId],
+  );
+
+/** A plan with a second, newer certificate for the same key. */
+async function renewed(): Promise<{
+  readonly first: AttachedCertificate;
+  readonly second: AttachedCertificate;
+}> {
+  const first = await valid();
+  await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [first.planId]);
+  await renewalsOver(core.database).openDue(1_000);
+  return { first, second: await attachOpen(core, first.planId, validity(-0.01, 90)) };
+}
+
+describe('a revocation', () => {
+  it('revokes here at once, takes the flag of the current one, and orders the rest', async () => {
+    const certificate = await valid();
+    expect(await revoke(certificate, 4)).toBe('revoked');
+    const row = await certificateRow(certificate.certificateId);
+    expect(row).toMatchObject({ revocation_reason: 4, is_current: false });
+    expect(row.revoked_at).not.toBeNull();
+    expect(await nudges('revoke-certificate')).toEqual([`revoke-certificate-${certificate.certificateId}-4`]);
+  });
+
+  it('is announced where a webhook wants to know, and counts as told where none does', async () => {
+    const unheard = await valid();
+    await revoke(unheard, 4);
+    expect(await nudges('current-certificate-changed')).toEqual([]);
+    const heard = await valid();
+    await core.database.query(
+      `INSERT INTO webhook_endpoint (id, account_id, url, secret_sealed, description, enabled)
+       SELECT 1, account_id, 'https://hook.example.com/', '', '', true FROM plan WHERE id = $1`,
+      [heard.planId],
+    );
+    await revoke(heard, 4);
+    expect(await nudges('current-certificate-changed')).toEqual([
+      `current-certificate-changed-${heard.planId}-2`,
+    ]);
+    const versions = await core.database.query<{ id: string; told: boolean }[]>(
+      `SELECT id, announced_version = current_version AS told FROM plan WHERE id = ANY($1::bigint[]) ORDER BY id`,
+      [[unheard.planId, heard.planId]],
+    );
+    expect(versions.map(({ told }) => told)).toEqual([true, false]);
+    await core.database.query(`DELETE FROM webhook_endpoint`);
+  });
+
+  it('makes the other valid certificate the current one', async () => {
+    const { first, second } = await renewed();
+    await revoke(second, 0);
+    expect((await certificateRow(first.certificateId)).is_current).toBe(true);
+  });
+
+  it('said again changes nothing: the first reason stays', async () => {
+    const certificate = await valid();
+    await revoke(certificate, 4);
+    const before = await certificateRow(certificate.certificateId);
+    await core.database.query(`DELETE FROM outbox`);
+    expect(await revoke(certificate, 5)).toBe('revoked');
+    expect(await revoke(certificate, 0)).toBe('revoked');
+    expect(await certificateRow(certificate.certificateId)).toEqual(before);
+    expect(await nudges('revoke-certificate')).toEqual([]);
+  });
+
+  it('of many at the same time is one', async () => {
+    const certificate = await valid();
+    await Promise.all(Array.from({ length: 8 }, async () => await revoke(certificate, 4)));
+    expect(await nudges('revoke-certificate')).toHaveLength(1);
+    expect(await openOf(certificate.planId)).toHaveLength(1);
+  });
+
+  it('does not find a certificate of another plan, and leaves an expired one alone', async () => {
+    const [one, other] = [await valid(), await valid()];
+    expect(await revoke({ planId: one.planId, certificateId: other.certificateId }, 0)).toBe('missing');
+    const expired = await attachedCertificate(core, accountId, validity(-90, 1));
+    await core.database.query(
+      `UPDATE certificate SET not_after = now() - interval '1 second' WHERE id = $1`,
+      [expired.certificateId],
+    );
+    expect(await revoke(expired, 1)).toBe('expired');
+    expect((await certificateRow(expired.certificateId)).revoked_at).toBeNull();
+  });
+});
+
+describe('the replacement of a revoked certificate', () => {
+  it('is opened when it was the current one and auto_renew is true, once', async () => {
+    const certificate = await valid();
+    await revoke(certificate, 4);
+    await revoke(certificate, 1);
+    expect(await openOf(certificate.planId)).toEqual([{ replaces: certificate.certificateId }]);
+    await attachOpen(core, certificate.planId, validity(0, 90));
+    await revoke(certificate, 1);
+    expect(await openOf(certificate.planId)).toEqual([]);
+  });
+
+  it.each([
+    ['auto_renew is false', 'auto_renew = false', 4],
+    ['the order is paused', 'paused = true', 4],
+    ['the order is deleted', 'closed_at = now()', 4],
+    ['the CSR is missing', 'terms_id = NULL', 4],
+    ['the reason is cessationOfOperation', 'muted = true', 5],
+  ] as const)('is not opened when %s', async (_, assignment, reason) => {
+    const certificate = await valid();
+    await core.database.query(`UPDATE plan SET ${assignment} WHERE id = $1`, [certificate.planId]);
+    expect(await revoke(certificate, reason)).toBe('revoked');
+    expect(await openOf(certificate.planId)).toEqual([]);
+  });
+
+  it('is not opened for one that was not the current one', async () => {
+    const { first } = await renewed();
+    await revoke(first, 4);
+    expect(await openOf(first.planId)).toEqual([]);
+  });
+
+  it('is the issuance that is under way, where there is one', async () => {
+    const certificate = await valid();
+    await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [certificate.planId]);
+    await renewalsOver(core.database).openDue(1_000);
+    await revoke(certificate, 4);
+    expect(await openOf(certificate.planId)).toHaveLength(1);
+  });
+});
+
+describe('the replacement of a revoked certificate of a product that is sold by time', () => {
+  const dnsNames = ['a.example.com'];
+  const issued = async (paidThrough: Date | null) => {
+    const certificate = await attachedCertificate(core, accountId, validity(-1, 50));
+    const product = { paidThrough, paidProduct: paidThrough === null ? null : 'paid_ca' };
+    await core.database.query(`ALTER TABLE terms DISABLE TRIGGER terms_are_immutable`);
+    await core.database.query(`UPDATE terms SET product = 'paid_ca' WHERE plan_id = $1`, [
+      certificate.planId,
+    ]);
+    await core.database.query(`ALTER TABLE terms ENABLE TRIGGER terms_are_immutable`);
+    await core.database.query(
+      `UPDATE plan SET paid_through = $2, paid_product = $3, paid_names = 1 WHERE id = $1`,
+      [certificate.planId, product.paidThrough, product.paidProduct],
+    );
+    const [{ terms_id: own }] = await core.database.query<[{ terms_id: string }]>(
+      `SELECT terms_id FROM plan WHERE id = $1`,
+      [certificate.planId],
+    );
+    return { ...certificate, own };
+  };
+  const setTerms = async (planId: string, product: string, names: readonly string[]) =>
+    await core.transactions.run(
+      async (tx) =>
+        await core.plans.setTerms(tx, planId, {
+          product,
+          dnsNames: names,
+          keyType: 'ecdsa',
+          csr: randomBytes(8),
+          spkiSha256: randomBytes(32),
+          approverEmails: {},
+        }),
+    );
+  const replacementOf = async ({ planId }: AttachedCertificate) => {
+    const rows: { terms_id: string; expires_by: Date | null; names: number; charges: number }[] =
+      await core.database.query(
+        `SELECT terms_id, expires_by, jsonb_array_length(approvals) AS names,
+           (SELECT count(*)::int FROM charge WHERE charge.plan_id = issuance.plan_id) AS charges
+         FROM issuance WHERE plan_id = $1 AND state = 'open'`,
+        [planId],
+      );
+    return rows[0];
+  };
+  const inAYear = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 365 * 86_400_000);
+
+  it('lasts as long as is paid, and is not charged', async () => {
+    const certificate = await issued(inAYear);
+    const present = await setTerms(certificate.planId, 'paid_ca', ['b.example.com']);
+    await revoke(certificate, 4);
+    expect(await replacementOf(certificate)).toEqual({
+      terms_id: present,
+      expires_by: inAYear,
+      names: 1,
+      charges: 0,
+    });
+  });
+
+  it('has the names that are paid, not those that were added since', async () => {
+    const certificate = await issued(inAYear);
+    await setTerms(certificate.planId, 'paid_ca', [...dnsNames, 'b.example.com', 'c.example.com']);
+    await revoke(certificate, 4);
+    expect(await replacementOf(certificate)).toMatchObject({ terms_id: certificate.own, names: 1 });
+  });
+
+  it.each([
+    ['nothing is paid', null],
+    ['the term is over', new Date('2026-01-01')],
+  ])('lasts no longer than the revoked one where %s', async (_, paidThrough) => {
+    const certificate = await issued(paidThrough);
+    await revoke(certificate, 4);
+    const [{ not_after }] = await core.database.query<[{ not_after: Date }]>(
+      `SELECT not_after FROM certificate WHERE id = $1`,
+      [certificate.certificateId],
+    );
+    expect(await replacementOf(certificate)).toMatchObject({ expires_by: not_after });
+  });
+
+  it('has no end where the product is another one by now that is not', async () => {
+    const certificate = await issued(new Date('2026-01-01'));
+    const present = await setTerms(certificate.planId, 'free_ca', dnsNames);
+    await revoke(certificate, 4);
+    expect(await replacementOf(certificate)).toMatchObject({ terms_id: present, expires_by: null });
+  });
+});
+
+describe('keyCompromise', () => {
+  it('revokes every certificate of the plan with this key, so that none of them becomes the current one', async () => {
+    const { first, second } = await renewed();
+    await revoke(second, 1);
+    for (const { certificateId } of [first, second]) {
+      expect(await certificateRow(certificateId)).toMatchObject({ revocation_reason: 1, is_current: false });
+    }
+    expect((await nudges('revoke-certificate')).sort()).toEqual(
+      [first, second].map(({ certificateId }) => `revoke-certificate-${certificateId}-1`).sort(),
+    );
+  });
+
+  it('leaves imported ones with this key: only who issued them can revoke them', async () => {
+    const certificate = await valid();
+    const imported = { planId: certificate.planId, certificateId: String(randomInt(1, 2 ** 47)) };
+    await core.database.query(
+      `INSERT INTO certificate (id, account_id, plan_id, imported, is_current, dns_names, key_type, serial_number,
+         not_before, not_after, sha256, spki_sha256, leaf, chain_sha256)
+       SELECT $2, account_id, plan_id, true, false, dns_names, key_type, '01', not_before, not_after, $3, spki_sha256,
+         leaf, chain_sha256 FROM certificate WHERE id = $1`,
+      [certificate.certificateId, imported.certificateId, randomBytes(32)],
+    );
+    expect(await revoke(imported, 4, 'operator')).toBe('missing');
+    await revoke(certificate, 1);
+    expect(await certificateRow(imported.certificateId)).toMatchObject({ revoked_at: null });
+    expect((await certificateRow(certificate.certificateId)).revoked_at).not.toBeNull();
+  });
+
+  it('blocks the key for the account, and for no other: a CSR is no secret', async () => {
+    const certificate = await valid();
+    const { spki_sha256: key } = await certificateRow(certificate.certificateId);
+    const blockedKeys = new BlockedKeys(core.database);
+    await revoke(certificate, 1);
+    expect(await blockedKeys.has(key, accountId)).toBe(true);
+    expect(await blockedKeys.has(key, otherAccount)).toBe(false);
+  });
+
+  it('said by an operator blocks the key for every account', async () => {
+    const certificate = await valid();
+    const { spki_sha256: key } = await certificateRow(certificate.certificateId);
+    await revoke(certificate, 1);
+    await revoke(certificate, 1, 'operator');
+    expect(await new BlockedKeys(core.database).has(key, otherAccount)).toBe(true);
+    expect(await new BlockedKeys(core.database).has(randomBytes(32), otherAccount)).toBe(false);
+  });
+
+  it('can be said later of a certificate that was revoked for another reason; the date stays', async () => {
+    const certificate = await valid();
+    await revoke(certificate, 4);
+    const before = await certificateRow(certificate.certificateId);
+    await pending.confirm(certificate.certificateId, 4);
+    await revoke(certificate, 1);
+    expect(await certificateRow(certificate.certificateId)).toMatchObject({
+      revocation_reason: 1,
+      revoked_at: before.revoked_at,
+    });
+    expect(await pending.find(certificate.certificateId)).toMatchObject({ reason: 1 });
+  });
+
+  it('takes the lease from whoever is issuing for this key, and the next look finds it blocked', async () => {
+    const certificate = await valid();
+    await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [certificate.planId]);
+    await renewalsOver(core.database).openDue(1_000);
+    const [{ id }] = await core.database.query<[{ id: string }]>(
+      `SELECT id FROM issuance WHERE plan_id = $1 AND state = 'open'`,
+      [certificate.planId],
+    );
+    const before = await core.leased.lease(id, 15_000);
+    expect(before?.keyBlocked).toBe(false);
+    await revoke(certificate, 1);
+    if (before === null) throw new Error('it could be leased');
+    await expect(core.leased.save(before.lease, { state: 'issued' }, 'release')).rejects.toThrow('lost');
+    expect((await core.leased.lease(id, 15_000))?.keyBlocked).toBe(true);
+  });
+});
+
+describe('what the CA has not been told', () => {
+  it('is found until the CA confirmed this very reason', async () => {
+    const certificate = await valid();
+    const { certificateId: id } = certificate;
+    expect(await pending.find(id)).toBeNull();
+    await revoke(certificate, 4);
+    expect(await pending.find(id)).toMatchObject({
+      certificateId: id,
+      accountId,
+      reason: 4,
+      caReference: `reference-${certificate.issuanceId}`,
+      certificateAuthority: 'built-in',
+    });
+    await pending.confirm(id, 1);
+    expect(await pending.find(id)).not.toBeNull();
+    await pending.confirm(id, 4);
+    expect(await pending.find(id)).toBeNull();
+  });
+
+  it('comes page by page, and ends with the certificate’s life', async () => {
+    const all: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const certificate = await valid();
+      await revoke(certificate, 5);
+      all.push(certificate.certificateId);
+    }
+    const seen: string[] = [];
+    for (let after: string | undefined = '0'; after !== undefined;) {
+      const page: readonly { readonly id: string }[] = await pending.page(after, 2);
+      seen.push(...page.map(({ id }) => id));
+      after = page.at(-1)?.id;
+    }
+    expect(seen).toEqual(expect.arrayContaining(all));
+    expect(seen).toEqual([...new Set(seen)]);
+    await core.database.query(
+      `UPDATE certificate SET not_after = now() - interval '1 second' WHERE revoked_at IS NOT NULL`,
+    );
+    expect(await pending.page('0', 10)).toEqual([]);
+  });
+});

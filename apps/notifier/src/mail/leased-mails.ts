@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { NewMail } from '@certwright/delivery';
+
+/** The right to send one mail: gone when its time is up by the database's clock, or when somebody else took it. */
+export interface MailLease {
+  readonly mailId: string;
+  /** The fencing token. */
+  readonly token: string;
+}
+
+export type LeasedMail = NewMail & {
+  readonly lease: MailLease;
+  /** Tries so far. */
+  readonly attempts: number;
+  readonly createdAt: Date;
+  /** The database's clock. */
+  readonly now: Date;
+};
+
+export interface DueMail {
+  readonly id: string;
+  readonly leaseToken: string;
+  /** Seconds since its time came. */
+  readonly overdueS: number;
+}
+
+/** What became of a mail by a try. */
+export type SentMail =
+  { readonly state: 'sent' | 'failed' | 'canceled' } | { readonly state: 'pending'; readonly dueAt: Date };
+
+/** Mails in the hands of the process that sends them. */
+@Injectable()
+export class LeasedMails {
+  constructor(private readonly database: DataSource) {}
+
+  /** @returns null when it is not due, not pending any more, or in other hands */
+  async lease(mailId: string, leaseMs: number): Promise<LeasedMail | null> {
+    const [[row]] = await this.database.query<[LeaseRow[], number]>(leaseStatement, [mailId, leaseMs]);
+    if (row === undefined) return null;
+    const { id, account_id, kind, recipient, facts, lease_token, attempts, created_at, now } = row;
+    return {
+      lease: { mailId: id, token: lease_token },
+      accountId: account_id,
+      kind,
+      recipient,
+      facts,
+      attempts,
+      createdAt: created_at,
+      now,
+      // Kind and facts were stored as a pair.
+    } as LeasedMail;
+  }
+
+  /** @returns false when the lease is lost: then nothing was written */
+  async finish({ mailId, token }: MailLease, sent: SentMail): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE mail SET state = $3, attempts = attempts + 1, leased_until = NULL,
+         finished_at = CASE WHEN $3 <> 'pending' THEN clock_timestamp() END,
+         due_at = coalesce($4::timestamptz, due_at)
+       WHERE id = $1 AND lease_token = $2 AND state = 'pending' AND leased_until > clock_timestamp()`,
+      [mailId, token, sent.state, sent.state === 'pending' ? sent.dueAt : null],
+    );
+    return changed > 0;
+  }
+
+  /** Mails that are due and in nobody's hands, oldest first. */
+  async due(limit: number): Promise<readonly DueMail[]> {
+    return await this.database.query(
+      `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
+       FROM mail
+       WHERE state = 'pending' AND due_at <= clock_timestamp()
+         AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+       ORDER BY due_at LIMIT $1`,
+      [limit],
+    );
+  }
+
+  /** How long the mail that waits longest has been due, seconds; 0 without one. */
+  async oldestDueS(): Promise<number> {
+    const [row] = await this.database.query<[{ oldest: number }]>(
+      `SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float AS oldest
+       FROM mail WHERE state = 'pending'`,
+    );
+    return row.oldest;
+  }
+}
+
+interface LeaseRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly kind: NewMail['kind'];
+  readonly recipient: string;
+  readonly facts: NewMail['facts'];
+  readonly lease_token: string;
+  readonly attempts: number;
+  readonly created_at: Date;
+  readonly now: Date;
+}
+
+const leaseStatement = `
+  UPDATE mail SET
+    lease_token = lease_token + 1,
+    leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+  WHERE id = (
+    SELECT id FROM mail
+    WHERE id = $1 AND state = 'pending' AND due_at <= clock_timestamp()
+      AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+    FOR UPDATE SKIP LOCKED)
+  RETURNING id, account_id, kind, recipient, facts, lease_token, attempts, created_at, clock_timestamp() AS now`;

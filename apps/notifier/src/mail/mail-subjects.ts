@@ -1,0 +1,193 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { asksMailbox, wantedApproval } from '@certwright/approvals';
+import type { PlanOwner } from '@certwright/core-schema';
+import type { InvoiceLine } from '@certwright/core-schema';
+
+/** What a mail about a plan calls it: every owner has words of its own. */
+export interface PlanSubject {
+  readonly owner: PlanOwner;
+  readonly accountName: string;
+  /** The caller's own name of the order; of a certificate object its common name. */
+  readonly objectName: string;
+}
+
+/** Somebody is asked to approve a name. */
+export interface ApprovalSubject extends PlanSubject {
+  readonly approvalId: string;
+  readonly dnsName: string;
+  /** All names that the same certificate is to hold. */
+  readonly dnsNames: readonly string[];
+}
+
+/** A certificate that is in use comes to its end. */
+export interface ExpirationSubject extends PlanSubject {
+  readonly dnsNames: readonly string[];
+  readonly serialNumber: string;
+  readonly notAfter: Date;
+  readonly autoRenew: boolean;
+  /** A replacement is paid already and made also without `autoRenew`. */
+  readonly replacementPaid: boolean;
+  readonly paused: boolean;
+  /** What the newest attempt at a replacement ran into; null: nothing. */
+  readonly problem: string | null;
+}
+
+/** An endpoint that the platform switched off. */
+export interface DisabledSubject {
+  readonly accountName: string;
+  readonly url: string;
+  readonly description: string;
+  readonly reason: string;
+}
+
+/** What was bought. */
+export interface InvoiceSubject {
+  readonly number: string;
+  readonly accountName: string;
+  readonly issuedAt: Date;
+  readonly lines: readonly InvoiceLine[];
+  /** Hundredths of the currency. */
+  readonly totalCents: number;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** In the words of the buyer. */
+  readonly note: string | null;
+}
+
+/** A certificate that was issued. */
+export interface IssuedSubject extends PlanSubject {
+  readonly dnsNames: readonly string[];
+  readonly serialNumber: string;
+  readonly notAfter: Date;
+}
+
+/** Certificates whose revocation the CA has confirmed. */
+export interface RevokedSubject extends PlanSubject {
+  readonly serialNumbers: readonly string[];
+}
+
+/** A renewal that the account could not pay. */
+export interface UnpaidSubject extends PlanSubject {
+  /** End of the current certificate; null: there is none any more. */
+  readonly notAfter: Date | null;
+}
+
+/** What mails are about, as it stands when they are sent. Null: there is nothing to tell any more. */
+@Injectable()
+export class MailSubjects {
+  constructor(private readonly database: DataSource) {}
+
+  /** Null: it was approved since it was asked, or the order is gone or does not want it any more. */
+  async approval(approvalId: string): Promise<ApprovalSubject | null> {
+    return await this.one<ApprovalSubject>(
+      `SELECT ${planSubject('approval.dns_name')}, approval.id AS "approvalId", approval.dns_name AS "dnsName",
+         coalesce(order_v3.dns_names, attempted.dns_names, terms.dns_names) AS "dnsNames"
+       FROM email_approval AS approval JOIN plan ON plan.id = approval.plan_id ${ownObjects}
+       LEFT JOIN terms ON terms.id = plan.terms_id
+       LEFT JOIN issuance ON ${asksMailbox('issuance')}
+       LEFT JOIN terms AS attempted ON attempted.id = issuance.terms_id
+       WHERE approval.id = $1 AND (approval.approved_at IS NULL OR approval.approved_at < approval.asked_at)
+         AND plan.closed_at IS NULL AND account.disabled_at IS NULL AND ${wantedApproval}`,
+      approvalId,
+    );
+  }
+
+  /** Null: it is replaced, revoked or expired, nobody wants notices, or the order is gone. */
+  async expiration(certificateId: string): Promise<ExpirationSubject | null> {
+    return await this.one<ExpirationSubject>(
+      `SELECT ${planSubject('certificate.dns_names[1]')},
+         certificate.dns_names AS "dnsNames", certificate.serial_number AS "serialNumber",
+         certificate.not_after AS "notAfter", plan.auto_renew AS "autoRenew",
+         plan.replacement_paid AS "replacementPaid", plan.paused,
+         (SELECT last_error ->> 'message' FROM issuance
+          WHERE issuance.plan_id = plan.id ORDER BY issuance.id DESC LIMIT 1) AS problem
+       FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
+       WHERE certificate.id = $1 AND certificate.is_current AND certificate.revoked_at IS NULL
+         AND certificate.not_after > clock_timestamp() AND NOT plan.muted AND plan.closed_at IS NULL`,
+      certificateId,
+    );
+  }
+
+  /** Null: it is deleted, or switched on again. */
+  async disabledEndpoint(endpointId: string): Promise<DisabledSubject | null> {
+    return await this.one<DisabledSubject>(
+      `SELECT account.name AS "accountName", url, description, disabled_reason AS reason
+       FROM webhook_endpoint AS endpoint JOIN account ON account.id = endpoint.account_id
+       WHERE endpoint.id = $1 AND NOT enabled AND disabled_reason IS NOT NULL`,
+      endpointId,
+    );
+  }
+
+  /** Null: what was bought was given back, or the account is disabled. */
+  async invoice(number: string): Promise<InvoiceSubject | null> {
+    return await this.one<InvoiceSubject>(
+      `SELECT invoice.number, account.name AS "accountName", issued_at AS "issuedAt", lines,
+         total_cents AS "totalCents", currency, note
+       FROM invoice JOIN account ON account.id = invoice.account_id
+       WHERE invoice.number = $1 AND refunded_at IS NULL AND account.disabled_at IS NULL`,
+      number,
+    );
+  }
+
+  /**
+   * Null: an issuance has been opened since, so it was paid; or nobody wants it renewed any more.
+   *
+   * @param since when it could not be paid
+   */
+  async unpaidRenewal(planId: string, since: Date): Promise<UnpaidSubject | null> {
+    return await this.one<UnpaidSubject>(
+      `SELECT ${planSubject('terms.dns_names[1]')}, current.not_after AS "notAfter"
+       FROM plan ${ownObjects}
+       LEFT JOIN terms ON terms.id = plan.terms_id
+       LEFT JOIN certificate AS current ON current.plan_id = plan.id AND current.is_current
+         AND current.revoked_at IS NULL AND current.not_after > clock_timestamp()
+       WHERE plan.id = $1 AND plan.closed_at IS NULL AND account.disabled_at IS NULL
+         AND plan.auto_renew AND NOT plan.paused AND plan.terms_id IS NOT NULL
+         AND NOT EXISTS (
+           SELECT 1 FROM issuance WHERE issuance.plan_id = plan.id AND (state = 'open' OR opened_at > $2))`,
+      planId,
+      since,
+    );
+  }
+
+  /** Null: it is revoked or expired by now, or the account is disabled. */
+  async issued(certificateId: string): Promise<IssuedSubject | null> {
+    return await this.one<IssuedSubject>(
+      `SELECT ${planSubject('certificate.dns_names[1]')}, certificate.dns_names AS "dnsNames",
+         certificate.serial_number AS "serialNumber", certificate.not_after AS "notAfter"
+       FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
+       WHERE certificate.id = $1 AND certificate.revoked_at IS NULL AND certificate.not_after > clock_timestamp()
+         AND plan.closed_at IS NULL AND account.disabled_at IS NULL`,
+      certificateId,
+    );
+  }
+
+  /** Of all that were revoked together with this one. Null: the account is disabled. */
+  async revoked(certificateId: string): Promise<RevokedSubject | null> {
+    return await this.one<RevokedSubject>(
+      `SELECT ${planSubject('certificate.dns_names[1]')}, ARRAY(
+         SELECT serial_number FROM certificate AS other
+         WHERE other.plan_id = certificate.plan_id AND other.revoked_at = certificate.revoked_at
+           AND other.ca_revoked_at IS NOT NULL
+         ORDER BY other.created_at, other.id) AS "serialNumbers"
+       FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
+       WHERE certificate.id = $1 AND certificate.ca_revoked_at IS NOT NULL AND account.disabled_at IS NULL`,
+      certificateId,
+    );
+  }
+
+  private async one<T>(statement: string, ...values: readonly unknown[]): Promise<T | null> {
+    const [row]: T[] = await this.database.query(statement, [...values]);
+    return row ?? null;
+  }
+}
+
+/** @param nameless what a plan is called that no owner has a name for */
+const planSubject = (nameless: string) =>
+  `plan.owner, account.name AS "accountName", coalesce(order_v3.name, object_v2.cn, ${nameless}) AS "objectName"`;
+
+const ownObjects = `
+  JOIN account ON account.id = plan.account_id
+  LEFT JOIN order_v3 ON order_v3.plan_id = plan.id
+  LEFT JOIN cert_object_v2 AS object_v2 ON object_v2.plan_id = plan.id`;

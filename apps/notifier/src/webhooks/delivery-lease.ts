@@ -1,0 +1,90 @@
+import type { WebhookAttempt } from '@certwright/delivery';
+
+/** The right to try one delivery: gone when its time is up by the database's clock, or when somebody else took it. */
+export interface DeliveryLease {
+  readonly deliveryId: string;
+  readonly endpointId: string;
+  /** The fencing token. */
+  readonly token: string;
+}
+
+/** How long and how often an endpoint has failed since its last success. */
+export interface EndpointHealth {
+  /** First failed try since the last success; null: there was none. */
+  readonly failingSince: Date | null;
+  /** Newest failed try since the last success. */
+  readonly failedAt: Date | null;
+}
+
+/** All that one try takes, read in the transaction that leased it. */
+export interface LeasedDelivery {
+  readonly lease: DeliveryLease;
+  readonly delivery: {
+    readonly id: string;
+    readonly accountId: string;
+    /** Null: a test event. */
+    readonly planId: string | null;
+    readonly event: string;
+    readonly body: string;
+    /** Tries so far. */
+    readonly attempts: number;
+    readonly createdAt: Date;
+  };
+  readonly endpoint: EndpointHealth & {
+    readonly id: string;
+    readonly url: string;
+    readonly credentialsSealed: Buffer | null;
+    readonly secretSealed: Buffer;
+    /** Null when its time is over. */
+    readonly previousSecretSealed: Buffer | null;
+  };
+  /** The database's clock. */
+  readonly now: Date;
+}
+
+/** What became of the delivery by a try, and of its endpoint. */
+export interface TriedDelivery {
+  readonly delivery:
+    { readonly state: 'delivered' | 'failed' } | { readonly state: 'pending'; readonly dueAt: Date };
+  readonly health: EndpointHealth;
+  /** Why the endpoint is switched off from now on, in words; null: it is not. */
+  readonly disabledReason: string | null;
+}
+
+/** Limits of what all processes together send at the same time. */
+export interface DeliveryBounds {
+  /** To one endpoint that answers. */
+  readonly perEndpoint: number;
+  /** To one endpoint that is failing. */
+  readonly perFailingEndpoint: number;
+  /** To all endpoints of one account. */
+  readonly perAccount: number;
+}
+
+/** An endpoint with deliveries that could be sent now. */
+export interface WaitingEndpoint {
+  readonly endpointId: string;
+  readonly accountId: string;
+  /** Failed last, and has not succeeded since. */
+  readonly isFailing: boolean;
+  /** Seconds since the oldest of them became due. */
+  readonly overdueS: number;
+}
+
+/** How many deliveries of one endpoint to lease. */
+export interface LeaseRequest {
+  readonly endpointId: string;
+  readonly max: number;
+}
+
+export interface LeasedBatch {
+  readonly leased: readonly LeasedDelivery[];
+  /** Endpoints to request again soon: another process was leasing for their account, or deliveries were canceled. */
+  readonly retry: readonly string[];
+}
+
+/** A delivery that succeeded. */
+export interface DeliveredAttempt {
+  readonly lease: DeliveryLease;
+  readonly attempt: WebhookAttempt;
+}

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { wantsMail } from '@certwright/delivery';
+
+/** The account's part of the distinguished name that CSRs are made with. */
+export interface AccountSubject {
+  /** ISO 3166-1 alpha-2, capitals. */
+  readonly country: string | null;
+  /** State or province. */
+  readonly state: string | null;
+  readonly locality: string | null;
+  readonly organization: string | null;
+}
+
+/** Which mails about certificates of the certificate API (v2) the account gets. */
+export interface MailSettings {
+  /** For each instance that is issued. */
+  readonly mailWhenIssued: boolean;
+  /** When a revocation is complete. */
+  readonly mailWhenRevoked: boolean;
+}
+
+export interface Account extends AccountSubject, MailSettings {
+  readonly id: string;
+  readonly name: string;
+  readonly contactEmail: string | null;
+}
+
+const columns = `id, name, contact_email AS "contactEmail", country, state, locality, organization,
+  ${wantsMail('mail_when_issued')} AS "mailWhenIssued", ${wantsMail('mail_when_revoked')} AS "mailWhenRevoked"`;
+
+@Injectable()
+export class Accounts {
+  constructor(private readonly database: DataSource) {}
+
+  /** @throws Error when there is none: whoever was let in has one */
+  async get(accountId: string): Promise<Account> {
+    const [row] = await this.database.query<[Account?]>(`SELECT ${columns} FROM account WHERE id = $1`, [
+      accountId,
+    ]);
+    if (row === undefined) throw new Error(`there is no account ${accountId}`);
+    return row;
+  }
+
+  /** Changes what is given. @returns false when there is no such account */
+  async changeMailSettings(
+    accountId: string,
+    { mailWhenIssued, mailWhenRevoked }: Partial<MailSettings>,
+  ): Promise<boolean> {
+    const [, changed] = await this.database.query<[unknown, number]>(
+      `UPDATE account SET mail_when_issued = coalesce($2, mail_when_issued),
+         mail_when_revoked = coalesce($3, mail_when_revoked) WHERE id = $1`,
+      [accountId, mailWhenIssued ?? null, mailWhenRevoked ?? null],
+    );
+    return changed > 0;
+  }
+
+  /** Changes what is given, null included, and leaves the rest. */
+  async changeSubject(accountId: string, change: Partial<AccountSubject>): Promise<Account> {
+    const given = [change.country, change.state, change.locality, change.organization];
+    const [[row]] = await this.database.query<[[Account?], number]>(
+      `UPDATE account SET
+         country = CASE WHEN $2::boolean THEN $3 ELSE country END,
+         state = CASE WHEN $4::boolean THEN $5 ELSE state END,
+         locality = CASE WHEN $6::boolean THEN $7 ELSE locality END,
+         organization = CASE WHEN $8::boolean THEN $9 ELSE organization END
+       WHERE id = $1 RETURNING ${columns}`,
+      [accountId, ...given.flatMap((value) => [value !== undefined, value ?? null])],
+    );
+    if (row === undefined) throw new Error(`there is no account ${accountId}`);
+    return row;
+  }
+}

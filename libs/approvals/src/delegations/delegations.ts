@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Tx } from '@certwright/core-schema';
+
+/** Name (without `*.`) → the secret label that its standing record points to. */
+export type DelegationLabels = ReadonlyMap<string, string>;
+
+interface DelegationRow {
+  readonly dns_name: string;
+  readonly label: string;
+}
+
+/** The last delegation that a round looked at. */
+interface Cursor {
+  readonly accountId: string;
+  readonly dnsName: string;
+}
+
+const beforeAll: Cursor = { accountId: '0', dnsName: '' };
+
+@Injectable()
+export class Delegations {
+  private lookedAt: Cursor = beforeAll;
+
+  constructor(private readonly database: DataSource) {}
+
+  /**
+   * Makes sure that each name has its label in this account; a label that stands is kept for ever, since the customer's
+   * record points to it. What was retired is used again.
+   *
+   * @param names without `*.`; each once
+   * @param freshLabel called once per name; used only where none stands yet
+   */
+  async ensure(
+    tx: Tx,
+    accountId: string,
+    names: readonly string[],
+    freshLabel: () => string,
+  ): Promise<DelegationLabels> {
+    const known = labels(await heldRows(tx, accountId, names));
+    // Sorted, so that two transactions of one account never wait for each other in a circle.
+    const missing = names.filter((name) => !known.has(name)).sort();
+    if (missing.length === 0) return known;
+    const rows: DelegationRow[] = await tx.query(
+      `INSERT INTO delegation (account_id, dns_name, label)
+       SELECT $1, * FROM unnest($2::text[], $3::text[])
+       ON CONFLICT (account_id, dns_name) DO UPDATE SET retired_at = NULL
+       RETURNING dns_name, label`,
+      [accountId, missing, missing.map(() => freshLabel())],
+    );
+    return new Map([...known, ...labels(rows)]);
+  }
+
+  async ofNames(
+    accountId: string,
+    names: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<DelegationLabels> {
+    const rows: DelegationRow[] = await reader.query(
+      `SELECT dns_name, label FROM delegation WHERE account_id = $1 AND dns_name = ANY($2::text[])`,
+      [accountId, names],
+    );
+    return labels(rows);
+  }
+
+  /**
+   * Retires those that no open plan of their account names any more, and takes back what is named all the same. Goes on
+   * where the last call ended, account by account, since the names of an account are read once for all its delegations.
+   *
+   * @returns how many were looked at; fewer than `limit`: the next call begins anew
+   */
+  async retireUnused(limit: number): Promise<number> {
+    const { looked, end } = await this.database.transaction(
+      async (tx) => await retireNext(tx, this.lookedAt, limit),
+    );
+    this.lookedAt = looked < limit || end === null ? beforeAll : end;
+    return looked;
+  }
+}
+
+/**
+ * Held until the end of the transaction, so that nobody retires what its order is about to name. Retired ones are left out:
+ * they are written like missing ones, and a row that is held for sharing first and written then would make two
+ * transactions wait for each other.
+ */
+async function heldRows(
+  tx: Tx,
+  accountId: string,
+  names: readonly string[],
+): Promise<readonly DelegationRow[]> {
+  return await tx.query(
+    `SELECT dns_name, label FROM delegation
+     WHERE account_id = $1 AND dns_name = ANY($2::text[]) AND retired_at IS NULL ORDER BY dns_name FOR SHARE`,
+    [accountId, names],
+  );
+}
+
+/**
+ * Two statements: the second one sees what was committed before the rows were held. What somebody else holds is just
+ * being named.
+ */
+async function retireNext(
+  tx: Tx,
+  { accountId, dnsName }: Cursor,
+  limit: number,
+): Promise<{ readonly looked: number; readonly end: Cursor | null }> {
+  const rows: readonly (Cursor & { readonly retired: boolean })[] = await tx.query(
+    `SELECT account_id AS "accountId", dns_name AS "dnsName" FROM delegation
+     WHERE (account_id, dns_name) > ($1::bigint, $2::text)
+     ORDER BY account_id, dns_name LIMIT $3 FOR UPDATE SKIP LOCKED`,
+    [accountId, dnsName, limit],
+  );
+  await tx.query(judgeStatement, [rows.map((row) => row.accountId), rows.map((row) => row.dnsName)]);
+  return { looked: rows.length, end: rows.at(-1) ?? null };
+}
+
+/** Names of orders without terms count too: they wait for a CSR, and their records should stand by then. */
+const judgeStatement = `
+  WITH held AS (SELECT * FROM unnest($1::bigint[], $2::text[]) AS held (account_id, dns_name)),
+  listed AS (
+    SELECT plan.account_id, terms.dns_names FROM plan JOIN terms ON terms.id = plan.terms_id
+    WHERE plan.closed_at IS NULL AND plan.account_id IN (SELECT account_id FROM held)
+    UNION ALL
+    SELECT plan.account_id, order_v3.dns_names FROM order_v3 JOIN plan ON plan.id = order_v3.plan_id
+    WHERE plan.closed_at IS NULL AND order_v3.account_id IN (SELECT account_id FROM held)
+    UNION ALL
+    SELECT issuance.account_id, terms.dns_names FROM issuance JOIN terms ON terms.id = issuance.terms_id
+    WHERE issuance.state = 'open' AND issuance.account_id IN (SELECT account_id FROM held)),
+  named AS (
+    SELECT DISTINCT account_id, CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END COLLATE "C" AS dns_name
+    FROM listed CROSS JOIN unnest(dns_names) AS name),
+  judged AS (
+    SELECT held.account_id, held.dns_name, named.dns_name IS NOT NULL AS wanted
+    FROM held LEFT JOIN named USING (account_id, dns_name))
+  UPDATE delegation SET retired_at = CASE WHEN wanted THEN NULL ELSE clock_timestamp() END
+  FROM judged
+  WHERE delegation.account_id = judged.account_id AND delegation.dns_name = judged.dns_name
+    AND wanted = (delegation.retired_at IS NOT NULL)`;
+
+function labels(rows: readonly DelegationRow[]): DelegationLabels {
+  return new Map(rows.map(({ dns_name, label }) => [dns_name, label]));
+}

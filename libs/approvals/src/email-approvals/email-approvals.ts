@@ -1,0 +1,196 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { IssuanceWakeUps } from '../issuance-wake-ups/issuance-wake-ups';
+import { Mails } from '@certwright/delivery';
+import { type Tx, Transactions } from '@certwright/core-schema';
+import {
+  type ApprovalRequest,
+  type ClosedLink,
+  findingOf,
+  type LinkFinding,
+  type LinkRow,
+  linkStatement,
+} from './approval-links';
+import { type Asking, linkLifeMs, throttledUntil, throttleWindowMs, wantsMail } from './asking';
+
+/** Which mailbox is to approve which name of which plan. */
+export interface Mailbox {
+  readonly accountId: string;
+  readonly planId: string;
+  /** As it stands in the terms; a wildcard is approved by itself. */
+  readonly dnsName: string;
+  readonly address: string;
+}
+
+export interface AskedMailbox extends Asking {
+  readonly approvalId: string;
+  readonly planId: string;
+  readonly dnsName: string;
+  readonly address: string;
+}
+
+export type Asked =
+  | { readonly kind: 'approved'; readonly at: Date }
+  /** A mail is on its way, or has been sent; `undeliverable`: and could not be delivered. */
+  | { readonly kind: 'asked'; readonly at: Date; readonly undeliverable: boolean }
+  /** The address has had its mails for today. */
+  | { readonly kind: 'throttled'; readonly until: Date };
+
+/** Expired links are told apart from unknown ones for this long. */
+const rememberedMs = linkLifeMs;
+
+const mailbox = `id AS "approvalId", plan_id AS "planId", dns_name AS "dnsName", address, asked_at AS "askedAt", asked_again AS "askedAgain",
+  approved_at AS "approvedAt"`;
+
+@Injectable()
+export class EmailApprovals {
+  constructor(
+    private readonly database: DataSource,
+    private readonly transactions: Transactions,
+    private readonly mails: Mails,
+    private readonly wakeUps: IssuanceWakeUps,
+  ) {}
+
+  /**
+   * Whether the mailbox has approved the name; if not, makes sure that it is asked: orders a mail when none stands, when
+   * the one that stands is used up, or when the caller asked for another one. Repeating it changes nothing.
+   *
+   * @param since an approval that was given earlier has grown too old
+   */
+  async ask(box: Mailbox, since: Date): Promise<Asked> {
+    return await this.transactions.run(async (tx) => {
+      const { asking, now } = await ensure(tx, box);
+      if (asking.approvedAt !== null && asking.approvedAt.getTime() >= since.getTime())
+        return { kind: 'approved', at: asking.approvedAt };
+      if (asking.askedAt !== null && !wantsMail(asking, now)) {
+        const undeliverable = await isUndeliverable(tx, box.address, asking.approvalId);
+        return { kind: 'asked', at: asking.askedAt, undeliverable };
+      }
+      const until = throttledUntil(await recentMails(tx, box.address));
+      if (until !== null) return { kind: 'throttled', until };
+      await tx.query(
+        `UPDATE email_approval SET asked_at = clock_timestamp(), asked_again = false WHERE id = $1`,
+        [asking.approvalId],
+      );
+      const { accountId, address: recipient } = box;
+      const facts = { approvalId: asking.approvalId };
+      await this.mails.enqueue(tx, { accountId, kind: 'approval-request', recipient, facts });
+      return { kind: 'asked', at: now, undeliverable: false };
+    });
+  }
+
+  /** How far the mailboxes of a plan have been asked, those that the order no longer names included. */
+  async ofPlan(planId: string, reader?: Pick<Tx, 'query'>): Promise<readonly AskedMailbox[]> {
+    return await this.ofPlans([planId], reader);
+  }
+
+  /** The same of many plans in one statement. */
+  async ofPlans(
+    planIds: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<readonly AskedMailbox[]> {
+    return await reader.query(
+      `SELECT ${mailbox} FROM email_approval WHERE plan_id = ANY ($1::bigint[]) ORDER BY id`,
+      [planIds],
+    );
+  }
+
+  /**
+   * Stores the secret of a mail that is about to be sent; a mail that is sent again gets another one.
+   *
+   * @param tokenSha256 SHA-256 over the token as it stands in the link
+   * @returns when the link ends
+   */
+  async issueToken(approvalId: string, tokenSha256: Uint8Array): Promise<Date> {
+    const [row] = await this.database.query<[{ expires_at: Date }]>(
+      `INSERT INTO email_approval_token (sha256, approval_id, expires_at)
+       VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond') RETURNING expires_at`,
+      [tokenSha256, approvalId, linkLifeMs],
+    );
+    return row.expires_at;
+  }
+
+  /** What a link is about; changes nothing. @returns null when there is no such link */
+  async lookUp(
+    tokenSha256: Uint8Array,
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<LinkFinding | null> {
+    const [row] = await reader.query<[LinkRow?]>(linkStatement, [tokenSha256]);
+    return row === undefined ? null : findingOf(row);
+  }
+
+  /**
+   * Approves by a link, once: the link and all others of the same approval are used up, and the plan's open issuance is
+   * looked at now.
+   *
+   * @returns null when there is no such link
+   */
+  async approve(
+    tokenSha256: Uint8Array,
+  ): Promise<{ readonly state: 'approved'; readonly request: ApprovalRequest } | ClosedLink | null> {
+    return await this.transactions.run(async (tx) => {
+      // Whoever modifies the order holds the plan too, so what it wants cannot change until this is done.
+      await tx.query(
+        `SELECT FROM plan WHERE id = (
+           SELECT plan_id FROM email_approval JOIN email_approval_token ON approval_id = email_approval.id
+           WHERE sha256 = $1) FOR UPDATE`,
+        [tokenSha256],
+      );
+      const finding = await this.lookUp(tokenSha256, tx);
+      if (finding?.state !== 'open') return finding;
+      const { approvalId, planId } = finding.request;
+      await tx.query(
+        `WITH used AS (
+           UPDATE email_approval_token SET used_at = clock_timestamp() WHERE approval_id = $1 AND used_at IS NULL)
+         UPDATE email_approval SET approved_at = clock_timestamp(), asked_again = false WHERE id = $1`,
+        [approvalId],
+      );
+      await this.wakeUps.wakePlan(tx, planId);
+      return { state: 'approved', request: finding.request };
+    });
+  }
+
+  async forgetExpired(): Promise<void> {
+    await this.database.query(
+      `DELETE FROM email_approval_token WHERE expires_at < clock_timestamp() - $1 * interval '1 millisecond'`,
+      [rememberedMs],
+    );
+  }
+}
+
+/** The mailbox's row, which the caller holds from now on; and nobody else orders a mail to this address meanwhile. */
+async function ensure(
+  tx: Tx,
+  { accountId, planId, dnsName, address }: Mailbox,
+): Promise<{ readonly asking: AskedMailbox; readonly now: Date }> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('mail to ' || $1, 0))`, [address]);
+  const [row] = await tx.query<[AskedMailbox & { now: Date }]>(
+    `INSERT INTO email_approval (account_id, plan_id, dns_name, address) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (plan_id, dns_name, address) DO UPDATE SET address = excluded.address
+     RETURNING ${mailbox}, clock_timestamp() AS now`,
+    [accountId, planId, dnsName, address],
+  );
+  const { now, ...asking } = row;
+  return { asking, now };
+}
+
+async function recentMails(tx: Tx, address: string): Promise<readonly Date[]> {
+  const rows = await tx.query<{ created_at: Date }[]>(
+    `SELECT created_at FROM mail
+     WHERE recipient = $1 AND kind = 'approval-request' AND state <> 'canceled'
+       AND created_at > clock_timestamp() - $2 * interval '1 millisecond'
+     ORDER BY created_at`,
+    [address, throttleWindowMs],
+  );
+  return rows.map(({ created_at }) => created_at);
+}
+
+async function isUndeliverable(tx: Tx, address: string, approvalId: string): Promise<boolean> {
+  const [newest] = await tx.query<[{ state: string }?]>(
+    `SELECT state FROM mail
+     WHERE recipient = $1 AND kind = 'approval-request' AND facts ->> 'approvalId' = $2
+     ORDER BY created_at DESC, id DESC LIMIT 1`,
+    [address, approvalId],
+  );
+  return newest?.state === 'failed';
+}

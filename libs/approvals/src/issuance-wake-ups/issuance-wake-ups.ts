@@ -1,0 +1,59 @@
+import { advanceIssuance } from '@certwright/jobs';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { askForRecordsOf } from '../approval-records/asking';
+import { askAgain } from '../email-approvals/asking';
+import { Outbox } from '@certwright/core-schema';
+import type { Tx } from '@certwright/core-schema';
+
+/** Makes open issuances due now: a client requested it, or what they waited for has happened. */
+@Injectable()
+export class IssuanceWakeUps {
+  constructor(
+    private readonly database: DataSource,
+    private readonly outbox: Outbox,
+  ) {}
+
+  /**
+   * Starts an attempt at the open issuance now instead of at its next due time, however often it has failed. One that is
+   * being attempted is attempted again afterwards; one that waits for a CA keeps waiting, and the CA gets no request.
+   * Mailboxes that have not approved get another mail, and missing records are tried again.
+   */
+  async wakePlan(tx: Tx, planId: string): Promise<void> {
+    await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+      `WITH asked AS (${askAgain('$1')})
+       ${wakeWhere('plan_id = $1')}
+         AND opened_at < clock_timestamp() - interval '1 second'
+       RETURNING id, lease_token`,
+      [planId],
+    );
+    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** Wakes the open issuances of every plan that uses an approval record: it was published or removed. */
+  async wakeUsersOfRecord(tx: Tx, recordId: string): Promise<void> {
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+      `${wakeWhere('plan_id IN (SELECT plan_id FROM approval_record_use WHERE record_id = $1)')} AND failures = 0
+       RETURNING id, lease_token`,
+      [recordId],
+    );
+    for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** Wakes the open issuances of an account that wait for an approval: its integrations have new zones. */
+  async wakeUnapproved(accountId: string): Promise<void> {
+    await this.database.query(
+      `${wakeWhere('account_id = $1')} AND failures = 0 AND approvals @> '[{"status": "pending"}]'`,
+      [accountId],
+    );
+  }
+}
+
+/** Open issuances that wait for their next step, and those that a worker holds. */
+const wakeWhere = (whose: string) => `
+  UPDATE issuance SET
+    due_at = least(due_at, clock_timestamp()),
+    hastened = coalesce(leased_until > clock_timestamp(), false)
+  WHERE ${whose} AND state = 'open'
+    AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())`;

@@ -1,0 +1,36 @@
+export { CoreSchemaModule } from './core-schema.module';
+export { AccountUserEntity } from './accounts/account-user.entity';
+export { AccountEntity } from './accounts/account.entity';
+export { ApiKeyEntity } from './accounts/api-key.entity';
+export { ClusterEntity } from './accounts/cluster.entity';
+export { type AcmeChallenge, AcmeOrderEntity } from './acme/acme-order.entity';
+export { CaAccountEntity } from './acme/ca-account.entity';
+export {
+  type CaLimit,
+  type CaLimits,
+  type CaOutage,
+  CertificateAuthorityEntity,
+} from './acme/certificate-authority.entity';
+export { CaIssuerEntity } from './built-in-ca/ca-issuer.entity';
+export { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
+export { type StoredSan } from './certs-v2/cert-object-v2.entity';
+export { coreDataSource, coreDataSourceOptions } from './core-data-source';
+export { claimDeployment } from './deployment/deployment';
+export { type Lease, LeaseLost, underLease } from './leases/issuance-lease';
+export { type MailKind } from './mail/mail.entity';
+export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
+export { Outbox, addToOutbox } from './outbox/outbox';
+export { type PlanOwner } from './plans/plan.entity';
+export { ProductEntity } from './products/product.entity';
+export { AccountBalanceEntity } from './purchases/account-balance.entity';
+export { ChargeEntity, type PaidBefore } from './purchases/charge.entity';
+export { InvoiceEntity, type InvoiceLine } from './purchases/invoice.entity';
+export { LedgerEntryEntity } from './purchases/ledger-entry.entity';
+export { SearchPlanEntity } from './search-plans/search-plan.entity';
+export { SearchSubscriptionEntity } from './search-plans/search-subscription.entity';
+export { isUniqueViolation } from './transactions/database-error';
+export { withinDatabaseTime, withoutDatabaseTime } from './transactions/database-time';
+export { Transactions, type Tx } from './transactions/transactions';
+export { WriteConnections } from './transactions/write-connections';
+export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';
+export { WebhookEndpointEntity } from './webhooks/webhook-endpoint.entity';

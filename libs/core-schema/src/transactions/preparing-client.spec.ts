@@ -1,0 +1,121 @@
+import { coreDataSource } from '../core-data-source';
+import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { databaseOutage } from '@certwright/errors';
+import type { DataSource } from 'typeorm';
+import { withinDatabaseTime } from './database-time';
+
+let core: CoreDatabaseFixture;
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+});
+afterAll(async () => await core.close());
+
+describe('a statement with parameters', () => {
+  it('is prepared once per connection, however often it runs', async () => {
+    const counts = await core.transactions.run(async (tx) => {
+      const run = async (value: number) =>
+        await tx.query<{ sum: number }[]>('SELECT $1::int + 1 AS sum', [value]);
+      const sums = [await run(1), await run(2)].map(([row]) => row?.sum);
+      const prepared = await tx.query<{ count: number }[]>(
+        `SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement = 'SELECT $1::int + 1 AS sum'`,
+      );
+      return { sums, prepared: prepared[0]?.count };
+    });
+    expect(counts).toEqual({ sums: [2, 3], prepared: 1 });
+  });
+
+  it('can be used again after it failed', async () => {
+    const divide = async (by: number) =>
+      await core.database.query<{ quotient: number }[]>('SELECT 6 / $1::int AS quotient', [by]);
+    await expect(divide(0)).rejects.toThrow('division by zero');
+    expect(await divide(2)).toEqual([{ quotient: 3 }]);
+  });
+});
+
+describe('a server that does not answer any more', () => {
+  it('costs the statement, and not the connection’s place in the pool', async () => {
+    const url = core.url;
+    const database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs: 400 });
+    await database.initialize();
+    const [{ pid }] = await database.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+    process.kill(pid, 'SIGSTOP');
+    try {
+      const answer: unknown = await database
+        .query('SELECT $1::int AS one', [1])
+        .catch((error: unknown) => error);
+      expect(databaseOutage(answer)).toMatchObject({ code: 'service_outage' });
+      expect(await database.query('SELECT $1::int AS one', [1])).toEqual([{ one: 1 }]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+      await database.destroy();
+    }
+  });
+});
+
+describe('a request whose time for the database is over', () => {
+  /** Longer than any spec: only the time of the request ends a statement. */
+  const statementTimeoutMs = 600_000;
+  let database: DataSource;
+  beforeEach(async () => {
+    const { url } = core;
+    database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs });
+    await database.initialize();
+  });
+  afterEach(async () => await database.destroy());
+
+  const pidOf = async () => {
+    const [{ pid }] = await database.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+    return pid;
+  };
+  const errorOf = async (work: () => Promise<unknown>): Promise<unknown> =>
+    await withinDatabaseTime(300, work).catch((error: unknown) => error);
+
+  it('has its statement canceled, and the connection can be used again', async () => {
+    const pid = await pidOf();
+    const error = await errorOf(async () => await database.query('SELECT pg_sleep(600), $1::int', [1]));
+    expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
+    expect(await pidOf()).toBe(pid);
+  });
+
+  it('has its transaction rolled back', async () => {
+    const error = await errorOf(
+      async () =>
+        await database.transaction(async (tx) => {
+          await tx.query(`INSERT INTO account (id, name) VALUES (815, 'rolled back')`);
+          await tx.query('SELECT pg_sleep(600)');
+        }),
+    );
+    expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
+    expect(await database.query('SELECT 1 FROM account WHERE id = 815')).toEqual([]);
+    await core.database.query(`INSERT INTO account (id, name) VALUES (815, 'not locked')`);
+  });
+
+  it('waits no longer for a connection, which the next request gets', async () => {
+    let release: () => void = () => undefined;
+    let held: Promise<void> = Promise.resolve();
+    await new Promise<void>((begun) => {
+      held = database.transaction(async (tx) => {
+        await tx.query('SELECT 1');
+        begun();
+        await new Promise<void>((resolve) => (release = resolve));
+      });
+    });
+    const error = await errorOf(async () => await database.query('SELECT 1'));
+    expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
+    release();
+    await held;
+    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('waits no longer for a server that froze', async () => {
+    const pid = await pidOf();
+    process.kill(pid, 'SIGSTOP');
+    try {
+      const error = await errorOf(async () => await database.query('SELECT $1::int AS one', [1]));
+      expect(databaseOutage(error)).toMatchObject({ code: 'service_outage' });
+      expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  });
+});

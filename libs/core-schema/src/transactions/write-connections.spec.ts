@@ -1,0 +1,125 @@
+import { databaseOutage } from '@certwright/errors';
+import type { DataSource } from 'typeorm';
+import { coreDataSource } from '../core-data-source';
+import { CoreDatabaseFixture } from '@certwright/core-testing';
+import { currentDatabaseTime, withinDatabaseTime } from './database-time';
+import { WriteConnections } from './write-connections';
+
+let core: CoreDatabaseFixture;
+let database: DataSource;
+beforeAll(async () => {
+  core = await CoreDatabaseFixture.open();
+});
+afterAll(async () => await core.close());
+beforeEach(async () => {
+  const { url } = core;
+  database = coreDataSource({ url, applicationName: 'spec', poolSize: 3, statementTimeoutMs: 60_000 });
+  await database.initialize();
+});
+afterEach(async () => await database.destroy());
+
+/** A transaction that is held open until it is released. */
+class Held {
+  release: () => void = () => undefined;
+  hasBegun = false;
+  readonly ended: Promise<void>;
+
+  constructor(
+    writes: WriteConnections,
+    timeMs = 60_000,
+    within: () => Promise<unknown> = async () => undefined,
+  ) {
+    this.ended = withinDatabaseTime(timeMs, async () => {
+      const end = writes.begin();
+      try {
+        await database.transaction(async (tx) => {
+          await tx.query('SELECT 1');
+          await within();
+          this.hasBegun = true;
+          await new Promise<void>((resolve) => (this.release = resolve));
+        });
+      } finally {
+        end?.();
+      }
+    });
+  }
+}
+
+const settled = async (...helds: readonly Held[]) => {
+  while (!helds.every(({ hasBegun }) => hasBegun)) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+const read = async () =>
+  await withinDatabaseTime(60_000, async () => await database.query('SELECT 1 AS one'));
+
+describe('connections for writes', () => {
+  it('leave the rest of the pool to reads, and go to the writes in their order', async () => {
+    const writes = new WriteConnections(2);
+    const [first, second] = [new Held(writes), new Held(writes)];
+    await settled(first, second);
+    const third = new Held(writes);
+    for (let each = 0; each < 5; each += 1) expect(await read()).toEqual([{ one: 1 }]);
+    expect(third.hasBegun).toBe(false);
+    first.release();
+    await settled(third);
+    for (const held of [second, third]) held.release();
+    await Promise.all([first.ended, second.ended, third.ended]);
+  });
+
+  it('refuse a write when too many wait for one, until one of them has ended', async () => {
+    const writes = new WriteConnections(1);
+    const ends = Array.from({ length: 20 }, () => writes.begin());
+    expect(ends).not.toContain(null);
+    expect(writes.begin()).toBeNull();
+    ends[0]?.();
+    ends[0]?.();
+    expect(writes.begin()).not.toBeNull();
+    expect(writes.begin()).toBeNull();
+  });
+
+  it('go first to a write that has had one before', () => {
+    const writes = new WriteConnections(1);
+    const write = () =>
+      withinDatabaseTime(60_000, () => {
+        writes.begin();
+        return currentDatabaseTime();
+      });
+    const [begun, fresh, holder] = [write(), write(), write()];
+    const order: string[] = [];
+    begun?.takePlace((giveBack) => giveBack());
+    let release: () => void = () => undefined;
+    holder?.takePlace((giveBack) => (release = giveBack));
+    for (const [name, time] of [
+      ['fresh', fresh],
+      ['begun', begun],
+    ] as const) {
+      time?.takePlace((giveBack) => {
+        order.push(name);
+        giveBack();
+      });
+    }
+    release();
+    expect(order).toEqual(['begun', 'fresh']);
+  });
+
+  it('are not waited for by a write that has one already', async () => {
+    const writes = new WriteConnections(1);
+    const held = new Held(writes, 60_000, async () => await database.query('SELECT 1'));
+    await settled(held);
+    held.release();
+    await held.ended;
+  });
+
+  it('are not lost by a write whose time is over while it waits', async () => {
+    const writes = new WriteConnections(1);
+    const first = new Held(writes);
+    await settled(first);
+    const late: unknown = await new Held(writes, 300).ended.catch((error: unknown) => error);
+    expect(databaseOutage(late)).toMatchObject({ code: 'service_outage' });
+    first.release();
+    await first.ended;
+    const next = new Held(writes);
+    await settled(next);
+    next.release();
+    await next.ended;
+  });
+});

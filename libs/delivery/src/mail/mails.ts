@@ -1,0 +1,47 @@
+import { sendMail } from '@certwright/jobs';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { addToOutbox } from '@certwright/core-schema';
+import type { Tx } from '@certwright/core-schema';
+import type { NewMail } from './mail-facts';
+
+/** Where mail to an account goes: its contact address, else its first user's. A column of a statement over `account`. */
+export const accountAddress = `coalesce(nullif(account.contact_email, ''), (
+  SELECT email FROM account_user
+  WHERE account_id = account.id AND account_user.disabled_at IS NULL ORDER BY account_user.id LIMIT 1))`;
+
+/** Puts mails on their way. Writing and sending them is the matter of `LeasedMails`. */
+@Injectable()
+export class Mails {
+  constructor(private readonly database: DataSource) {}
+
+  /** @returns its id */
+  async enqueue(tx: Tx, { accountId, kind, recipient, facts }: NewMail): Promise<string> {
+    const [row] = await tx.query<[{ id: string }]>(
+      `INSERT INTO mail (account_id, kind, recipient, facts, state, due_at)
+       VALUES ($1, $2, $3, $4, 'pending', clock_timestamp()) RETURNING id`,
+      [accountId, kind, recipient, JSON.stringify(facts)],
+    );
+    await addToOutbox(tx, sendMail(row.id, 0));
+    return row.id;
+  }
+
+  /** Null: there is no address. */
+  async addressOf(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<string | null> {
+    const [row]: { address: string | null }[] = await reader.query(
+      `SELECT ${accountAddress} AS address FROM account WHERE id = $1 AND disabled_at IS NULL`,
+      [accountId],
+    );
+    return row?.address ?? null;
+  }
+
+  /** Sent or given up: 30 days later nobody asks any more. @returns how many were forgotten */
+  async forgetOld(limit: number): Promise<number> {
+    const [, forgotten] = await this.database.query<[unknown, number]>(
+      `DELETE FROM mail WHERE id IN (
+         SELECT id FROM mail WHERE state <> 'pending' AND finished_at < now() - interval '30 days' LIMIT $1)`,
+      [limit],
+    );
+    return forgotten;
+  }
+}

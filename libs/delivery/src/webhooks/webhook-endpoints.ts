@@ -1,0 +1,160 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Tx } from '@certwright/core-schema';
+import { cancelPending } from './webhook-deliveries';
+import type { WebhookEndpointEntity } from '@certwright/core-schema';
+
+/** As it is stored; secrets are sealed, and only who holds the sealing keys can open them. */
+export type WebhookEndpoint = Readonly<WebhookEndpointEntity>;
+
+export interface NewWebhookEndpoint {
+  /** A fresh random 48-bit integer, in decimal. */
+  readonly id: string;
+  readonly accountId: string;
+  /** Without user and password. */
+  readonly url: string;
+  /** Sealed "user:password"; null without. Context of the seal: `webhook-endpoint:<id>:credentials`. */
+  readonly credentialsSealed: Buffer | null;
+  /** Sealed `whsec_…`. Context of the seal: `webhook-endpoint:<id>:secret`, for a previous secret too. */
+  readonly secretSealed: Buffer;
+  readonly description: string;
+  readonly enabled: boolean;
+}
+
+/** What is left out stays. */
+export interface WebhookEndpointChange {
+  readonly url?: string;
+  readonly credentialsSealed?: Buffer | null;
+  readonly description?: string;
+  /** True also forgets why the platform switched it off; false cancels what still waits for it. */
+  readonly enabled?: boolean;
+}
+
+/** Endpoints of one account at most, so that none can multiply its deliveries without bound. */
+export const mostWebhookEndpoints = 20;
+
+/** How long the secret before a rotation signs as well, hours. */
+const rotationHours = 24;
+
+/** Where accounts want to be told of changes. Every method looks at the account's own endpoints only. */
+@Injectable()
+export class WebhookEndpoints {
+  constructor(private readonly database: DataSource) {}
+
+  /** @returns null when the account has `mostWebhookEndpoints` already */
+  async create(tx: Tx, endpoint: NewWebhookEndpoint): Promise<WebhookEndpoint | null> {
+    // One creation at a time for each account, or two would count the same.
+    await tx.query(`SELECT 1 FROM account WHERE id = $1 FOR NO KEY UPDATE`, [endpoint.accountId]);
+    const rows: WebhookEndpoint[] = await tx.query(
+      `INSERT INTO webhook_endpoint (id, account_id, url, credentials_sealed, secret_sealed, description, enabled)
+       SELECT $1, $2, $3, $4, $5, $6, $7
+       WHERE (SELECT count(*) FROM webhook_endpoint WHERE account_id = $2) < $8
+       RETURNING ${columns}`,
+      [
+        endpoint.id,
+        endpoint.accountId,
+        endpoint.url,
+        endpoint.credentialsSealed,
+        endpoint.secretSealed,
+        endpoint.description,
+        endpoint.enabled,
+        mostWebhookEndpoints,
+      ],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** Oldest first. */
+  async ofAccount(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<WebhookEndpoint[]> {
+    return await reader.query(
+      `SELECT ${columns} FROM webhook_endpoint WHERE account_id = $1 ORDER BY created_at, id`,
+      [accountId],
+    );
+  }
+
+  /** Ids of those that are to be told, ascending: whoever writes to several goes in this order and never meets a deadlock. */
+  async enabledOf(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<string[]> {
+    const rows: { id: string }[] = await reader.query(
+      `SELECT id FROM webhook_endpoint WHERE account_id = $1 AND enabled ORDER BY id`,
+      [accountId],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async get(
+    accountId: string,
+    id: string,
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<WebhookEndpoint | null> {
+    const rows: WebhookEndpoint[] = await reader.query(
+      `SELECT ${columns} FROM webhook_endpoint WHERE id = $1 AND account_id = $2`,
+      [id, accountId],
+    );
+    return rows[0] ?? null;
+  }
+
+  /** @returns null when the account has no such endpoint */
+  async update(
+    tx: Tx,
+    accountId: string,
+    id: string,
+    change: WebhookEndpointChange,
+  ): Promise<WebhookEndpoint | null> {
+    const [[changed]] = await tx.query<[WebhookEndpoint[], number]>(updateStatement, [
+      id,
+      accountId,
+      change.url ?? null,
+      change.credentialsSealed !== undefined,
+      change.credentialsSealed ?? null,
+      change.description ?? null,
+      change.enabled ?? null,
+    ]);
+    if (changed === undefined) return null;
+    if (change.enabled === false) await cancelPending(tx, id);
+    return changed;
+  }
+
+  /** From now on `secretSealed` signs, and for 24 h the present secret too. @returns null when there is no such endpoint */
+  async rotateSecret(
+    tx: Tx,
+    accountId: string,
+    id: string,
+    secretSealed: Buffer,
+  ): Promise<WebhookEndpoint | null> {
+    const [[changed]] = await tx.query<[WebhookEndpoint[], number]>(
+      `UPDATE webhook_endpoint SET
+         previous_secret_sealed = secret_sealed,
+         previous_secret_until = now() + $4::int * interval '1 hour',
+         secret_sealed = $3
+       WHERE id = $1 AND account_id = $2 RETURNING ${columns}`,
+      [id, accountId, secretSealed, rotationHours],
+    );
+    return changed ?? null;
+  }
+
+  /** With all its deliveries and their log. @returns false when the account has no such endpoint */
+  async delete(tx: Tx, accountId: string, id: string): Promise<boolean> {
+    const [, deleted] = await tx.query<[unknown, number]>(
+      `DELETE FROM webhook_endpoint WHERE id = $1 AND account_id = $2`,
+      [id, accountId],
+    );
+    return deleted > 0;
+  }
+}
+
+const columns = `id, account_id AS "accountId", url, credentials_sealed AS "credentialsSealed",
+  secret_sealed AS "secretSealed", previous_secret_sealed AS "previousSecretSealed",
+  previous_secret_until AS "previousSecretUntil", description, enabled, disabled_reason AS "disabledReason",
+  failing_since AS "failingSince", failed_at AS "failedAt", created_at AS "createdAt"`;
+
+/** Another address, or a fresh start, begins without the failures of before. */
+const updateStatement = `
+  UPDATE webhook_endpoint SET
+    url = coalesce($3, url),
+    credentials_sealed = CASE WHEN $4::boolean THEN $5::bytea ELSE credentials_sealed END,
+    description = coalesce($6, description),
+    enabled = coalesce($7::boolean, enabled),
+    disabled_reason = CASE WHEN $7::boolean IS NULL THEN disabled_reason END,
+    failing_since = CASE WHEN $3::text IS NULL AND $7::boolean IS DISTINCT FROM true THEN failing_since END,
+    failed_at = CASE WHEN $3::text IS NULL AND $7::boolean IS DISTINCT FROM true THEN failed_at END
+  WHERE id = $1 AND account_id = $2 RETURNING ${columns}`;

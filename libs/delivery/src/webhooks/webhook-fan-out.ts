@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Unannounced } from '../announcements/announcements';
+import type { Tx } from '@certwright/core-schema';
+import { WebhookDeliveries } from './webhook-deliveries';
+import { WebhookEndpoints } from './webhook-endpoints';
+
+/** What an account is told of a plan. */
+export interface PlanEvent extends Unannounced {
+  /** In the words of `Webhook-Event`. */
+  readonly event: string;
+}
+
+@Injectable()
+export class WebhookFanOut {
+  constructor(
+    private readonly endpoints: WebhookEndpoints,
+    private readonly deliveries: WebhookDeliveries,
+  ) {}
+
+  /**
+   * Puts one delivery on its way to every enabled endpoint of the account. The same event again adds nothing.
+   *
+   * @param body called once, and not at all when nobody wants to be told; null: there is nothing to tell
+   * @returns to how many endpoints
+   */
+  async tell(tx: Tx, event: PlanEvent, body: () => Promise<string | null>): Promise<number> {
+    const endpointIds = await this.endpoints.enabledOf(event.accountId, tx);
+    if (endpointIds.length === 0) return 0;
+    const rendered = await body();
+    if (rendered === null) return 0;
+    for (const endpointId of endpointIds) {
+      const delivery = { ...event, endpointId, deliveryId: freshDeliveryId(), body: rendered };
+      await this.deliveries.enqueue(tx, delivery);
+    }
+    return endpointIds.length;
+  }
+}
+
+/** 160 random bits; the receiver knows a repetition by it (`webhook-id` of Standard Webhooks). */
+export function freshDeliveryId(): string {
+  return `msg_${randomBytes(20).toString('base64url')}`;
+}

@@ -1,0 +1,11 @@
+export { DnsIntegrationsModule } from './dns-integrations.module';
+export { type DnsIntegration, DnsIntegrations, mostDnsIntegrations } from './dns-integrations';
+export {
+  type IntegrationLease,
+  IntegrationLeaseLost,
+  type IntegrationProgress,
+  type LeasedIntegration,
+  underIntegrationLease,
+} from './integration-lease';
+export { LeasedIntegrations } from './leased-integrations';
+export { nextZonesAt } from './zone-refresh';

@@ -1,0 +1,172 @@
+import type { ProviderName, Zone } from '@certwright/gateway-contract';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Transactions, type Tx } from '@certwright/core-schema';
+import { dueStatement } from './due-integrations';
+import {
+  type IntegrationLease,
+  IntegrationLeaseLost,
+  type IntegrationProgress,
+  type IntegrationState,
+  type LeasedIntegration,
+  underIntegrationLease,
+} from './integration-lease';
+
+export interface DueIntegration {
+  readonly id: string;
+  readonly accountId: string;
+  readonly leaseToken: string;
+  /** Seconds since its time came. */
+  readonly overdueS: number;
+}
+
+interface LeaseRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly provider: ProviderName;
+  readonly handle: string;
+  readonly state: IntegrationState;
+  readonly problem: string | null;
+  readonly zones_due_at: Date;
+  readonly failures: number;
+  readonly deleted_at: Date | null;
+  readonly lease_token: string;
+  readonly now: Date;
+}
+
+/** Keep the lease for what comes next (and extend it), or give it back. */
+export type AfterSaving = { readonly keepForMs: number } | 'release';
+
+/** Integrations in the hands of the one process that calls the gateway for them. */
+@Injectable()
+export class LeasedIntegrations {
+  constructor(
+    private readonly database: DataSource,
+    private readonly transactions: Transactions,
+  ) {}
+
+  /** Deleted ones too, for as long as they have a handle. @returns null when there is none, or in other hands */
+  async lease(integrationId: string, leaseMs: number): Promise<LeasedIntegration | null> {
+    const [[row]] = await this.database.query<[LeaseRow[], number]>(leaseStatement, [integrationId, leaseMs]);
+    return row === undefined ? null : leasedIntegration(row);
+  }
+
+  /** @throws IntegrationLeaseLost */
+  async extend(lease: IntegrationLease, leaseMs: number): Promise<void> {
+    await saveIntegration(this.database, lease, {}, { keepForMs: leaseMs });
+  }
+
+  /** Writes what came of a call. @throws IntegrationLeaseLost */
+  async save(lease: IntegrationLease, progress: IntegrationProgress, after: AfterSaving): Promise<void> {
+    await this.transactions.run(async (tx) => await saveIntegration(tx, lease, progress, after));
+  }
+
+  /** Also when the lease is lost: then it is not ours to give back. */
+  async release({ integrationId, token }: IntegrationLease): Promise<void> {
+    await this.database.query(
+      `UPDATE dns_integration SET leased_until = NULL WHERE ${underIntegrationLease('$1', '$2')}`,
+      [integrationId, token],
+    );
+  }
+
+  /**
+   * Integrations with something due, a record or the list of zones, that nobody holds. The first of every account, then
+   * the second of every account …, so that the backlog of one hides no other's.
+   */
+  async due(limit: number): Promise<readonly DueIntegration[]> {
+    return await this.database.query(dueStatement, [limit]);
+  }
+}
+
+/** As part of a transaction that writes more. @throws IntegrationLeaseLost */
+export async function saveIntegration(
+  tx: Pick<Tx, 'query'>,
+  lease: IntegrationLease,
+  progress: IntegrationProgress,
+  after: AfterSaving,
+): Promise<void> {
+  const [[saved]] = await tx.query<[{ account_id: string; deleted_at: Date | null }[], number]>(
+    saveStatement,
+    [
+      lease.integrationId,
+      lease.token,
+      progress.handle ?? null,
+      progress.state ?? null,
+      progress.problem !== undefined,
+      progress.problem ?? null,
+      progress.failures ?? null,
+      progress.checkedAt ?? null,
+      progress.zonesDueAt ?? null,
+      after === 'release' ? null : after.keepForMs,
+    ],
+  );
+  if (saved === undefined) throw new IntegrationLeaseLost(lease);
+  // One that was deleted meanwhile has none any more.
+  if (progress.zones === undefined || saved.deleted_at !== null) return;
+  await replaceZones(tx, lease.integrationId, saved.account_id, progress.zones);
+}
+
+/** The caller holds the integration's row. */
+export async function replaceZones(
+  tx: Pick<Tx, 'query'>,
+  integrationId: string,
+  accountId: string,
+  zones: readonly Zone[],
+): Promise<void> {
+  const names = zones.map(({ name }) => name);
+  await tx.query(
+    `DELETE FROM dns_integration_zone AS known WHERE integration_id = $1
+       AND NOT EXISTS (SELECT 1 FROM unnest($2::text[]) AS listed (name) WHERE listed.name = known.name COLLATE "C")`,
+    [integrationId, names],
+  );
+  await tx.query(
+    `INSERT INTO dns_integration_zone AS known (integration_id, account_id, name, zone_id)
+     SELECT DISTINCT ON (name) $1::bigint, $2::bigint, name, id
+     FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS listed (name, id, place) ORDER BY name, place
+     ON CONFLICT (integration_id, name) DO UPDATE SET zone_id = excluded.zone_id
+     WHERE known.zone_id <> excluded.zone_id`,
+    [integrationId, accountId, names, zones.map(({ id }) => id)],
+  );
+}
+
+function leasedIntegration(row: LeaseRow): LeasedIntegration {
+  return {
+    lease: { integrationId: row.id, token: row.lease_token },
+    integration: {
+      id: row.id,
+      accountId: row.account_id,
+      provider: row.provider,
+      handle: row.handle,
+      state: row.state,
+      problem: row.problem,
+      zonesDueAt: row.zones_due_at,
+      failures: row.failures,
+      deletedAt: row.deleted_at,
+    },
+    now: row.now,
+  };
+}
+
+const leaseStatement = `
+  UPDATE dns_integration SET
+    lease_token = lease_token + 1,
+    leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+  WHERE id = (
+    SELECT id FROM dns_integration
+    WHERE id = $1 AND handle IS NOT NULL AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+    FOR UPDATE SKIP LOCKED)
+  RETURNING id, account_id, provider, handle, state, problem, zones_due_at, failures, deleted_at, lease_token,
+    clock_timestamp() AS now`;
+
+/** A handle that was dropped meanwhile, after a deletion, stays dropped. */
+const saveStatement = `
+  UPDATE dns_integration SET
+    handle = CASE WHEN handle IS NULL THEN NULL ELSE coalesce($3, handle) END,
+    state = coalesce($4, state),
+    problem = CASE WHEN $5::boolean THEN $6 ELSE problem END,
+    failures = coalesce($7::int, failures),
+    checked_at = coalesce($8::timestamptz, checked_at),
+    zones_due_at = coalesce($9::timestamptz, zones_due_at),
+    leased_until = clock_timestamp() + $10::int * interval '1 millisecond'
+  WHERE ${underIntegrationLease('$1', '$2')}
+  RETURNING account_id, deleted_at`;

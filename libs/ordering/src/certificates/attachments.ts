@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { bestCertificate, type Certificate, type KeyType, type NameApproval } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import type { Lease } from '@certwright/core-schema';
+import { saveProgress } from '../issuances/leased-issuances';
+import { mailIssued } from '@certwright/delivery';
+import type { PlanOwner } from '@certwright/core-schema';
+import { type Tx, Transactions } from '@certwright/core-schema';
+import { announceCurrent } from './announce-current';
+import { moveCurrent, validCertificates } from './certificates';
+
+/** A certificate that was checked against its terms and is to become the plan's. */
+export interface Attachment {
+  readonly planId: string;
+  readonly accountId: string;
+  /** Fresh and random; used unless the certificate has one already. */
+  readonly certificateId: string;
+  readonly dnsNames: readonly string[];
+  readonly keyType: KeyType;
+  readonly serialNumber: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly sha256: Uint8Array;
+  readonly spkiSha256: Uint8Array;
+  readonly leaf: Uint8Array;
+  readonly chain: readonly Uint8Array[];
+  readonly root: Uint8Array;
+  readonly approvals: readonly NameApproval[];
+  /** Where to ask when the CA would have it replaced (RFC 9773); null or left out: nobody says. */
+  readonly renewalInfo?: {
+    /** Of the table of CAs. */
+    readonly authority: string;
+    /** Section 4.1. */
+    readonly ariId: string;
+  } | null;
+}
+
+interface PlanRow {
+  readonly paused: boolean;
+  readonly closed: boolean;
+  readonly owner: PlanOwner;
+}
+
+@Injectable()
+export class Attachments {
+  /** Chains that this process has seen committed: few, and the same for every leaf of a CA. */
+  private readonly knownChains = new Set<string>();
+
+  constructor(private readonly transactions: Transactions) {}
+
+  /**
+   * One transaction: insert the certificate, move `current`, close the issuance.
+   *
+   * @returns false when the plan was paused or closed meanwhile: then nothing was written
+   * @throws LeaseLost
+   */
+  async attach(lease: Lease, attachment: Attachment): Promise<boolean> {
+    const chainSha256 = createHash('sha256')
+      .update(Buffer.concat([...attachment.chain, attachment.root]))
+      .digest();
+    const attached = await this.transactions.run(async (tx) => {
+      const plan = await lockPlan(tx, attachment.planId);
+      if (plan.paused || plan.closed) return false;
+      const { approvals } = attachment;
+      await saveProgress(tx, lease, { state: 'issued', approvals, failures: 0, lastError: null }, 'release');
+      await this.storeChain(tx, chainSha256, attachment);
+      const { candidates, now } = await validCertificates(tx, attachment.planId);
+      // It is what was asked for when it was asked for: what was changed since has no certificate yet.
+      const { dnsNames, spkiSha256 } = attachment;
+      const wanted = { dnsNames, spkiSha256 };
+      const certificate = asCertificate(attachment);
+      const best = bestCertificate([...candidates, certificate], wanted, now);
+      const becomesCurrent = best?.id === attachment.certificateId;
+      if (becomesCurrent && candidates.some(({ isCurrent }) => isCurrent))
+        await moveCurrent(tx, attachment.planId, null);
+      await insert(tx, lease, attachment, chainSha256, becomesCurrent);
+      await watchRenewalInfo(tx, attachment);
+      if (becomesCurrent) await announceCurrent(tx, attachment.planId, certificate);
+      if (plan.owner === 'certs-v2') await mailIssued(tx, attachment.accountId, attachment.certificateId);
+      return true;
+    });
+    if (attached) this.knownChains.add(chainSha256.toString('hex'));
+    return attached;
+  }
+
+  private async storeChain(tx: Tx, sha256: Buffer, { chain, root }: Attachment): Promise<void> {
+    if (this.knownChains.has(sha256.toString('hex'))) return;
+    await tx.query(
+      `INSERT INTO certificate_chain (sha256, chain, root) VALUES ($1, $2::bytea[], $3) ON CONFLICT DO NOTHING`,
+      [sha256, chain, root],
+    );
+  }
+}
+
+/** The order of locks is plan, then issuance, everywhere. */
+async function lockPlan(tx: Tx, planId: string): Promise<PlanRow> {
+  const [row] = await tx.query<[PlanRow?]>(
+    `SELECT paused, closed_at IS NOT NULL AS closed, owner FROM plan WHERE id = $1 FOR UPDATE`,
+    [planId],
+  );
+  if (row === undefined) throw new Error(`plan ${planId} is missing`);
+  return row;
+}
+
+async function insert(
+  tx: Tx,
+  { issuanceId }: Lease,
+  attachment: Attachment,
+  chainSha256: Buffer,
+  isCurrent: boolean,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO certificate (id, account_id, plan_id, issuance_id, is_current, dns_names, key_type, serial_number,
+       not_before, not_after, sha256, spki_sha256, leaf, chain_sha256, ca_reference)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       (SELECT ca_reference FROM issuance WHERE id = $4))`,
+    [
+      attachment.certificateId,
+      attachment.accountId,
+      attachment.planId,
+      issuanceId,
+      isCurrent,
+      attachment.dnsNames,
+      attachment.keyType,
+      attachment.serialNumber,
+      attachment.notBefore,
+      attachment.notAfter,
+      attachment.sha256,
+      attachment.spkiSha256,
+      attachment.leaf,
+      chainSha256,
+    ],
+  );
+}
+
+/** Due at once: a CA may offer a window from the first moment on. */
+async function watchRenewalInfo(tx: Tx, { certificateId, renewalInfo }: Attachment): Promise<void> {
+  if (!renewalInfo) return;
+  await tx.query(
+    `INSERT INTO renewal_info (certificate_id, authority, ari_id, due_at) VALUES ($1, $2, $3, clock_timestamp())`,
+    [certificateId, renewalInfo.authority, renewalInfo.ariId],
+  );
+}
+
+function asCertificate(attachment: Attachment): Certificate {
+  const { certificateId: id, dnsNames, keyType, spkiSha256, notBefore, notAfter } = attachment;
+  return { id, dnsNames, keyType, spkiSha256, notBefore, notAfter, revokedAt: null };
+}

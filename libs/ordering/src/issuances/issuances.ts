@@ -1,0 +1,148 @@
+import { advanceIssuance } from '@certwright/jobs';
+import {
+  type ApprovalRecord,
+  type ApprovalWay,
+  dueAfterModification,
+  type Issuance,
+  type IssuanceState,
+} from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { askForRecordsOf } from '@certwright/approvals';
+import type { Tx } from '@certwright/core-schema';
+import { Outbox } from '@certwright/core-schema';
+import { pendingApproval } from './pending-approval';
+import { redoApprovals, type TooSoon } from './redo-approvals';
+
+export interface OpenIssuance {
+  readonly planId: string;
+  readonly accountId: string;
+  readonly revision: number;
+  readonly termsId: string;
+  readonly dnsNames: readonly string[];
+  /** Of the terms; left out or null: any way. */
+  readonly approvalWays?: Readonly<Record<string, ApprovalWay>> | null;
+  /** When what was paid for ends; left out or null: nothing is sold by time. */
+  readonly expiresBy?: Date | null;
+  /** How long it waits for further modifications, ms; 0: it begins at once. */
+  readonly settlingMs: number;
+}
+
+export interface LatestIssuance extends Issuance {
+  /** When the plan's current certificate is replaced by itself, or a failed replacement tried again; null: never. */
+  readonly renewAt: Date | null;
+  /** What integrations publish for the plan's names. */
+  readonly records: readonly RecordOfPlan[];
+}
+
+/** What a caller is told of the approval record of one name. */
+export type RecordOfPlan = Pick<
+  ApprovalRecord,
+  'integrationId' | 'dnsName' | 'state' | 'problem' | 'failures'
+> & {
+  /** RFC 3339. */
+  readonly stoppedAt: string | null;
+};
+
+/** What the APIs do with issuances: open one for new terms, close the open one, read the newest. */
+@Injectable()
+export class Issuances {
+  constructor(
+    private readonly database: DataSource,
+    private readonly outbox: Outbox,
+  ) {}
+
+  /**
+   * Opens the attempt at the plan's present terms; the one that was open gives way. The caller holds the plan's row.
+   *
+   * @returns the id of the new issuance
+   */
+  async open(tx: Tx, request: OpenIssuance): Promise<string> {
+    // What the one that gives way wanted published, and this one does not, is looked at: whether anybody still needs it.
+    if (request.approvalWays) await tx.query(askForRecordsOf('$1'), [request.planId]);
+    const superseded = await this.closeOpen(tx, request.planId, 'superseded');
+    const now = superseded?.now ?? (await databaseNow(tx));
+    const due = request.settlingMs === 0 ? now : dueAfterModification(now, request.settlingMs, superseded);
+    const [row] = await tx.query<[{ id: string }]>(
+      `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at, expires_by)
+       VALUES ($1, $2, $3, $4, 'open', $5, $6, $7) RETURNING id`,
+      [
+        request.planId,
+        request.accountId,
+        request.termsId,
+        request.revision,
+        JSON.stringify(
+          request.dnsNames.map((dnsName) => pendingApproval(dnsName, request.approvalWays ?? null)),
+        ),
+        due,
+        request.expiresBy ?? null,
+      ],
+    );
+    // One that is due later needs no nudge: the sweep finds it when its time has come.
+    if (due.getTime() <= now.getTime()) await this.outbox.add(tx, advanceIssuance(row.id, 0));
+    return row.id;
+  }
+
+  /** Closes the plan's open issuance, if there is one. The caller holds the plan's row. */
+  async closeOpen(
+    tx: Tx,
+    planId: string,
+    state: Extract<IssuanceState, 'superseded' | 'canceled'>,
+  ): Promise<{ readonly dueAt: Date; readonly now: Date } | null> {
+    const [rows] = await tx.query<[{ due_at: Date; now: Date }[], number]>(
+      `UPDATE issuance SET state = $2, closed_at = now(), leased_until = NULL
+       WHERE plan_id = $1 AND state = 'open' RETURNING due_at, clock_timestamp() AS now`,
+      [planId, state],
+    );
+    const [row] = rows;
+    return row === undefined ? null : { dueAt: row.due_at, now: row.now };
+  }
+
+  /**
+   * Has the names of the plan's open issuance approved in new ways, from now on; see `redoApprovals`. The caller holds the
+   * plan's row.
+   *
+   * @param ways of the terms; null: any way
+   * @param termsId the plan's terms that say so
+   * @returns false when none is open; `TooSoon`: then the transaction must not be committed
+   */
+  async redoApprovals(
+    tx: Tx,
+    planId: string,
+    ways: Readonly<Record<string, ApprovalWay>> | null,
+    termsId: string,
+  ): Promise<boolean | TooSoon> {
+    const redone = await redoApprovals(tx, planId, ways, termsId);
+    if (redone === null) return false;
+    if ('retryAfterS' in redone) return redone;
+    await this.outbox.add(tx, advanceIssuance(redone.issuanceId, redone.leaseToken));
+    return true;
+  }
+
+  /** The newest issuance of each plan that ever had one, open or not. */
+  async latestOf(
+    planIds: readonly string[],
+    reader: Pick<Tx, 'query'> = this.database,
+  ): Promise<LatestIssuance[]> {
+    return await reader.query(
+      `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
+              approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
+              opened_at AS "openedAt", due_at AS "dueAt", waits_for AS "waitsFor", expires_by AS "expiresBy", wanted.renew_at AS "renewAt",
+              (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                  'integrationId', integration_id::text, 'dnsName', dns_name, 'state', record.state,
+                  'problem', problem, 'failures', record.failures, 'stoppedAt', stopped_at)), '[]')
+               FROM approval_record_use AS used JOIN approval_record AS record ON record.id = used.record_id
+               WHERE used.plan_id = wanted.id AND record.state <> 'removed') AS records
+       FROM (SELECT id, CASE WHEN (auto_renew OR replacement_paid) AND NOT paused AND closed_at IS NULL THEN renew_at END AS renew_at
+             FROM plan WHERE id = ANY($1::bigint[])) AS wanted
+       CROSS JOIN LATERAL (
+         SELECT * FROM issuance WHERE issuance.plan_id = wanted.id ORDER BY issuance.id DESC LIMIT 1) AS issuance`,
+      [planIds],
+    );
+  }
+}
+
+async function databaseNow(tx: Tx): Promise<Date> {
+  const [{ now }] = await tx.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);
+  return now;
+}

@@ -1,0 +1,177 @@
+import type { IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Tx } from '@certwright/core-schema';
+import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+import type { LeasedWork } from './leased-work';
+import { type LeaseRow, leasedWork } from './lease-row';
+
+/** What a step changed; what is left out stays. */
+export interface IssuanceProgress {
+  readonly state?: IssuanceState;
+  readonly approvals?: readonly NameApproval[];
+  readonly caReference?: string | null;
+  readonly failures?: number;
+  readonly lastError?: IssuanceError | null;
+  readonly dueAt?: Date;
+  /** Names of CAs that are down; not empty. */
+  readonly waitsFor?: readonly string[];
+}
+
+export interface DueIssuance {
+  readonly id: string;
+  readonly accountId: string;
+  readonly leaseToken: string;
+  /** Seconds since its time came. */
+  readonly overdueS: number;
+}
+
+@Injectable()
+export class LeasedIssuances {
+  constructor(private readonly database: DataSource) {}
+
+  /** @returns null when it is not due, not open any more, or in other hands */
+  async lease(issuanceId: string, leaseMs: number): Promise<LeasedWork | null> {
+    const rows: LeaseRow[] = await this.database.query(leaseStatement, [issuanceId, leaseMs]);
+    const [row] = rows;
+    return row === undefined ? null : leasedWork(row);
+  }
+
+  /**
+   * Writes what a step changed.
+   *
+   * @param after keep the lease for the next step (and extend it), or give it back
+   * @throws LeaseLost
+   */
+  async save(
+    lease: Lease,
+    progress: IssuanceProgress,
+    after: { keepForMs: number } | 'release',
+  ): Promise<void> {
+    await saveProgress(this.database, lease, progress, after);
+  }
+
+  /**
+   * Open issuances whose time has come and which nobody holds: what a lost nudge left behind. Oldest first; when there
+   * are more than `limit`, every account gets its share of them, so that the backlog of one hides no other's.
+   */
+  async due(limit: number): Promise<readonly DueIssuance[]> {
+    const oldest: readonly DueIssuance[] = await this.database.query(
+      `SELECT ${dueColumns} FROM issuance WHERE ${dueAndFree} ORDER BY due_at, id LIMIT $1`,
+      [limit],
+    );
+    if (oldest.length < limit) return oldest;
+    const shares: readonly DueIssuance[] = await this.database.query(sharedStatement, [limit]);
+    // What others leave of their shares goes to whoever has waited longest.
+    const shared = new Set(shares.map(({ id }) => id));
+    return [...shares, ...oldest.filter(({ id }) => !shared.has(id))].slice(0, limit);
+  }
+}
+
+/** @throws LeaseLost */
+export async function saveProgress(
+  database: Pick<Tx, 'query'>,
+  lease: Lease,
+  progress: IssuanceProgress,
+  after: { keepForMs: number } | 'release',
+): Promise<void> {
+  const json = (value: unknown) => (value === undefined || value === null ? null : JSON.stringify(value));
+  const [, changed] = await database.query<[unknown, number]>(saveStatement, [
+    lease.issuanceId,
+    lease.token,
+    progress.state ?? null,
+    json(progress.approvals),
+    progress.caReference !== undefined,
+    progress.caReference ?? null,
+    progress.failures ?? null,
+    progress.lastError !== undefined,
+    json(progress.lastError),
+    progress.dueAt ?? null,
+    after === 'release' ? null : after.keepForMs,
+    progress.waitsFor ?? null,
+  ]);
+  if (changed === 0) throw new LeaseLost(lease);
+}
+
+const dueColumns = `
+  id, account_id AS "accountId", lease_token AS "leaseToken",
+  extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"`;
+
+/** now() and not clock_timestamp(): a bound that stands still lets the index find the rows. */
+const dueAndFree = `
+  state = 'open' AND due_at <= now() AND (leased_until IS NULL OR leased_until <= now())`;
+
+/**
+ * Goes from account to account in the index, and takes from each an equal share of the answer, but at least 8; then the
+ * first of every account, the second of every account … Reads accounts × share rows, however long a backlog is: BETWEEN
+ * and not =, or PostgreSQL would take all that is due in the order of time, and sift out the account.
+ */
+const sharedStatement = `
+  WITH RECURSIVE waiting (account_id) AS (
+    (SELECT account_id FROM issuance WHERE state = 'open' AND due_at <= now() ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT next.account_id FROM waiting CROSS JOIN LATERAL (
+      SELECT account_id FROM issuance
+      WHERE state = 'open' AND due_at <= now() AND issuance.account_id > waiting.account_id
+      ORDER BY account_id LIMIT 1) AS next),
+  share (of_account) AS (SELECT greatest(8, $1::int / count(*)) FROM waiting)
+  SELECT id, "accountId", "leaseToken", "overdueS"
+  FROM waiting CROSS JOIN share CROSS JOIN LATERAL (
+    SELECT ${dueColumns}, row_number() OVER (ORDER BY account_id, due_at) AS turn FROM issuance
+    WHERE issuance.account_id BETWEEN waiting.account_id AND waiting.account_id AND ${dueAndFree}
+    ORDER BY account_id, due_at LIMIT of_account) AS due
+  ORDER BY turn, "overdueS" DESC LIMIT $1`;
+
+const saveStatement = `
+  UPDATE issuance SET
+    state = coalesce($3, state),
+    closed_at = CASE WHEN coalesce($3, state) = 'open' THEN NULL ELSE clock_timestamp() END,
+    approvals = coalesce($4::jsonb, approvals),
+    ca_reference = CASE WHEN $5::boolean THEN $6 ELSE ca_reference END,
+    failures = coalesce($7::int, failures),
+    last_error = CASE WHEN $8::boolean THEN $9::jsonb ELSE last_error END,
+    due_at = CASE WHEN hastened THEN clock_timestamp() ELSE coalesce($10::timestamptz, due_at) END,
+    waits_for = coalesce($12::text[], waits_for),
+    leased_until = clock_timestamp() + $11::int * interval '1 millisecond'
+  WHERE ${underLease('$1', '$2')}`;
+
+/**
+ * The integration is looked for in order: through the index, whatever PostgreSQL believes about how many an account has.
+ * With EXISTS it read the table where few accounts have most of them.
+ */
+const leaseStatement = `
+  WITH leased AS (
+    UPDATE issuance SET
+      lease_token = lease_token + 1,
+      hastened = false,
+      waits_for = NULL,
+      leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+    WHERE id = (
+      SELECT id FROM issuance
+      WHERE id = $1 AND state = 'open' AND due_at <= clock_timestamp()
+        AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+      FOR UPDATE SKIP LOCKED)
+    RETURNING *)
+  SELECT to_jsonb(leased) AS issuance,
+    leased.opened_at, leased.due_at, leased.expires_by, clock_timestamp() AS now,
+    plan.paused, plan.closed_at,
+    terms.dns_names, terms.key_type, terms.csr, terms.spki_sha256, terms.approver_emails, terms.approval_ways,
+    to_jsonb(sold) AS product,
+    EXISTS (SELECT 1 FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256
+      AND blocked_key.account_id IN (0, leased.account_id)) AS key_blocked,
+    (SELECT max(not_after) FROM certificate
+     WHERE certificate.plan_id = leased.plan_id AND is_current AND revoked_at IS NULL) AS valid_until,
+    (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation
+     WHERE delegation.account_id = leased.account_id
+       AND delegation.dns_name = ANY (
+         SELECT CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END FROM unnest(terms.dns_names) AS name
+         UNION ALL
+         SELECT jsonb_path_query(leased.approvals, '$[*].way.recordAt') #>> '{}')
+    ) AS delegation_labels,
+    coalesce(leased.account_id = (
+      SELECT account_id FROM dns_integration WHERE dns_integration.account_id >= leased.account_id
+      ORDER BY account_id LIMIT 1), false) AS has_integrations
+  FROM leased
+  JOIN plan ON plan.id = leased.plan_id
+  JOIN terms ON terms.id = leased.terms_id
+  JOIN product AS sold ON sold.name = terms.product`;

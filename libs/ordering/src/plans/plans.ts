@@ -1,0 +1,120 @@
+import { baseName } from '@certwright/dns-names';
+import type { ApprovalWay, KeyType, Plan } from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { askForRecordsOf } from '@certwright/approvals';
+import type { Tx } from '@certwright/core-schema';
+import type { PlanOwner } from '@certwright/core-schema';
+
+export interface NewPlan {
+  readonly accountId: string;
+  readonly autoRenew: boolean;
+  readonly muted: boolean;
+  readonly paused: boolean;
+  readonly downloadToken: string;
+  /** Left out: orders-v3. */
+  readonly owner?: PlanOwner;
+}
+
+/** Terms as they are asked for; stored, they get an id and never change. */
+export interface NewTerms {
+  readonly product: string;
+  readonly dnsNames: readonly string[];
+  readonly keyType: KeyType;
+  readonly csr: Uint8Array;
+  readonly spkiSha256: Uint8Array;
+  readonly approverEmails: Readonly<Record<string, string>>;
+  /** Left out or null: in whichever way is in place. */
+  readonly approvalWays?: Readonly<Record<string, ApprovalWay>> | null;
+  /** What the owner's API remembers with them. */
+  readonly ownerFacts?: object | null;
+}
+
+export type PlanChange = Pick<Plan, 'autoRenew' | 'muted' | 'paused'>;
+
+/** A change of a plan may make approval records needless: whoever keeps them looks. */
+@Injectable()
+export class Plans {
+  /** @returns the plan's id; its revision is 1 and it has no terms yet */
+  async create(tx: Tx, plan: NewPlan): Promise<string> {
+    const [row] = await tx.query<[{ id: string }]>(
+      `INSERT INTO plan (account_id, revision, auto_renew, muted, paused, download_token, owner)
+       VALUES ($1, 1, $2, $3, $4, $5, $6) RETURNING id`,
+      [
+        plan.accountId,
+        plan.autoRenew,
+        plan.muted,
+        plan.paused,
+        plan.downloadToken,
+        plan.owner ?? 'orders-v3',
+      ],
+    );
+    return row.id;
+  }
+
+  /** Stores new terms and makes them the plan's. @returns their id */
+  async setTerms(tx: Tx, planId: string, terms: NewTerms): Promise<string> {
+    const [row] = await tx.query<[{ id: string }]>(
+      `WITH stored AS (
+         INSERT INTO terms (plan_id, product, dns_names, key_type, csr, spki_sha256, approver_emails, approval_ways,
+           owner_facts)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id),
+       moved AS (UPDATE plan SET terms_id = stored.id FROM stored WHERE plan.id = $1),
+       asked AS (${askForRecordsOf('$1')})
+       SELECT id FROM stored`,
+      [
+        planId,
+        terms.product,
+        terms.dnsNames,
+        terms.keyType,
+        terms.csr,
+        terms.spkiSha256,
+        JSON.stringify(terms.approverEmails),
+        jsonOrNull(terms.approvalWays),
+        jsonOrNull(terms.ownerFacts),
+      ],
+    );
+    return row.id;
+  }
+
+  /**
+   * Nothing can be issued from this plan until it gets terms again.
+   *
+   * @param dnsNames what the plan still names; left out: all it named, so its approval records stay
+   */
+  async clearTerms(tx: Tx, planId: string, dnsNames: readonly string[] | null = null): Promise<void> {
+    await tx.query(
+      `WITH asked AS (${askForRecordsOf('$1')}),
+       unused AS (
+         DELETE FROM approval_record_use USING approval_record AS record
+         WHERE plan_id = $1 AND record.id = record_id AND NOT record.dns_name = ANY ($2::text[]))
+       UPDATE plan SET terms_id = NULL WHERE id = $1`,
+      [planId, dnsNames?.map(baseName) ?? null],
+    );
+  }
+
+  /** @returns the new revision */
+  async modify(tx: Tx, planId: string, change: PlanChange): Promise<number> {
+    const [rows] = await tx.query<[{ revision: number }[], number]>(
+      `WITH asked AS (${askForRecordsOf('$1')})
+       UPDATE plan SET revision = revision + 1, auto_renew = $2, muted = $3, paused = $4
+       WHERE id = $1 RETURNING revision`,
+      [planId, change.autoRenew, change.muted, change.paused],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error(`plan ${planId} vanished while it was locked`);
+    return row.revision;
+  }
+
+  /** For good: nothing is issued for it any more, and its download URL is gone. */
+  async close(tx: Tx, planId: string): Promise<void> {
+    await tx.query(
+      `WITH asked AS (${askForRecordsOf('$1')})
+       UPDATE plan SET closed_at = now() WHERE id = $1 AND closed_at IS NULL`,
+      [planId],
+    );
+  }
+}
+
+function jsonOrNull(value: object | null | undefined): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}

@@ -1,0 +1,53 @@
+import type { Paid, UnusedCharge } from '@certwright/issuance';
+import type { Tx } from '@certwright/core-schema';
+import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
+import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
+
+/** What deciding about a purchase takes. */
+export interface PurchaseFacts {
+  /** The database's clock. */
+  readonly now: Date;
+  /** Nothing costs anything here. */
+  readonly isSandbox: boolean;
+  readonly paid: Paid | null;
+  /** Oldest first; those of the open issuance are among them: it is to give way. */
+  readonly unused: readonly UnusedCharge[];
+  /** Until when the current certificate was to last by what was paid for it; null: there is none, or nothing was. */
+  readonly currentExpiresBy: Date | null;
+}
+
+interface FactsRow extends PaidColumns {
+  readonly now: Date;
+  readonly is_sandbox: boolean;
+  readonly unused: readonly UnusedRow[];
+  readonly current_expires_by: Date | null;
+}
+
+const statement = `
+  SELECT clock.now, EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') AS is_sandbox, ${paidColumns},
+    (${unusedChargesOf('plan.id', `issuance.state <> 'issued'`)}) AS unused,
+    (SELECT issuance.expires_by FROM certificate JOIN issuance ON issuance.id = certificate.issuance_id
+     WHERE certificate.plan_id = plan.id AND certificate.is_current AND certificate.revoked_at IS NULL
+       AND certificate.not_after >= clock.now) AS current_expires_by
+  FROM (SELECT coalesce($2::timestamptz, clock_timestamp()) AS now) AS clock
+  LEFT JOIN plan ON plan.id = $1`;
+
+/**
+ * @param planId null: of a plan that is not there yet
+ * @param now null: the database's clock
+ */
+export async function purchaseFacts(
+  reader: Pick<Tx, 'query'>,
+  planId: string | null,
+  now: Date | null = null,
+): Promise<PurchaseFacts> {
+  const [row] = await reader.query<FactsRow[]>(statement, [planId, now]);
+  if (row === undefined) throw new Error('the clock of the database gave no answer');
+  return {
+    now: row.now,
+    isSandbox: row.is_sandbox,
+    paid: paidOf(row),
+    unused: row.unused.map(unusedCharge),
+    currentExpiresBy: row.current_expires_by,
+  };
+}

@@ -1,0 +1,181 @@
+import { Problem } from '@certwright/errors';
+import {
+  amountText,
+  type Charge,
+  chargeFor,
+  type Product,
+  type PurchaseKind,
+  type SoldProduct,
+  takeOver,
+  type TakeOver,
+} from '@certwright/issuance';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Issuances, type OpenIssuance } from '../issuances/issuances';
+import { openReplacements, type Replacement } from '../issuances/replacements';
+import { Mails } from '@certwright/delivery';
+import type { Tx } from '@certwright/core-schema';
+import type { InvoiceLine } from '@certwright/core-schema';
+import { setPaid, storedBefore } from '@certwright/billing';
+import { pay } from '@certwright/billing';
+import { purchaseFacts, type PurchaseFacts } from './purchase-facts';
+import { carryOver, charge, giveBack } from '@certwright/billing';
+
+export type PurchasedIssuance = Omit<OpenIssuance, 'expiresBy'> & { readonly product: Product };
+
+export interface PurchaseTerms {
+  readonly kind: PurchaseKind;
+  /** Stands on the invoice, in the words of the buyer. */
+  readonly invoiceNote?: string | null;
+  /** Gets a copy of the invoice. */
+  readonly emailInvoiceTo?: string | null;
+}
+
+export interface QuoteRequest {
+  /** Null: of a plan that is not there yet. */
+  readonly planId: string | null;
+  readonly product: Product;
+  readonly dnsNames: readonly string[];
+  readonly kind: PurchaseKind;
+}
+
+export interface Quote {
+  /** Hundredths of the currency. */
+  readonly cents: number;
+  readonly currency: string;
+  readonly lines: readonly InvoiceLine[];
+  /** What one purchase covers; null: nothing is sold by time. */
+  readonly termDays: number | null;
+}
+
+/**
+ * Opens issuances together with what they cost: whatever is bought is written in the transaction that opens the issuance,
+ * and comes or goes with it. The caller holds the plan's row; the order of locks is plan, issuance, balance.
+ */
+@Injectable()
+export class Purchases {
+  constructor(
+    private readonly database: DataSource,
+    private readonly issuances: Issuances,
+    private readonly mails: Mails,
+  ) {}
+
+  /**
+   * Opens an issuance of the plan's present terms and charges for it; the one that was open gives way, and what it cost
+   * serves the new one or is given back.
+   *
+   * @throws Problem `payment_required`: then the transaction must not be committed
+   */
+  async open(
+    tx: Tx,
+    { product, ...opening }: PurchasedIssuance,
+    { kind, invoiceNote = null, emailInvoiceTo = null }: PurchaseTerms,
+  ): Promise<{ readonly issuanceId: string }> {
+    // What such a product takes the place of is given back by the sweep, if anything was paid.
+    if (product.termDays === null) {
+      return { issuanceId: await this.issuances.open(tx, { ...opening, expiresBy: null }) };
+    }
+    const bought = decide(await purchaseFacts(tx, opening.planId), kind, product, opening.dnsNames);
+    const issuanceId = await this.issuances.open(tx, { ...opening, expiresBy: bought.expiresBy });
+    await this.settle(tx, { ...opening, issuanceId, bought, note: invoiceNote, emailTo: emailInvoiceTo });
+    return { issuanceId };
+  }
+
+  /**
+   * Replaces a certificate by buying a term for the plan's present terms.
+   *
+   * @param now null: the database's clock
+   * @returns null when it is replaced already, or an issuance is under way: then nothing was written
+   * @throws Problem `payment_required`: then the transaction must not be committed
+   */
+  async renew(
+    tx: Tx,
+    replacement: Omit<Replacement, 'expiresBy'>,
+    product: SoldProduct,
+    now: Date | null = null,
+  ): Promise<string | null> {
+    const bought = decide(
+      await purchaseFacts(tx, replacement.planId, now),
+      'term',
+      product,
+      replacement.dnsNames,
+    );
+    const [issuanceId] = await openReplacements(tx, [{ ...replacement, expiresBy: bought.expiresBy }]);
+    if (issuanceId === undefined) return null;
+    await this.settle(tx, { ...replacement, issuanceId, bought, note: null, emailTo: null });
+    return issuanceId;
+  }
+
+  /** What opening an issuance would cost now. */
+  async quote({ planId, product, dnsNames, kind }: QuoteRequest): Promise<Quote> {
+    const { termDays, currency } = product;
+    if (termDays === null) return { cents: 0, currency, lines: [], termDays };
+    const { purchase } = decide(await purchaseFacts(this.database, planId), kind, product, dnsNames);
+    return { cents: purchase?.cents ?? 0, currency, lines: purchase?.lines ?? [], termDays };
+  }
+
+  /** Nothing is replaced or covered any more: everything was revoked. What was paid for is not given back. */
+  async endPaidTerm(tx: Tx, planId: string): Promise<void> {
+    await setPaid(tx, planId, null);
+    await tx.query(`UPDATE plan SET replacement_paid = false WHERE id = $1 AND replacement_paid`, [planId]);
+  }
+
+  private async settle(tx: Tx, settling: Settling): Promise<void> {
+    const { accountId, planId, issuanceId, bought, note, emailTo } = settling;
+    const { carried, refunded, paid, purchase } = bought;
+    if (carried.length > 0) await carryOver(tx, carried.map(idOf), issuanceId);
+    if (refunded.length > 0) await giveBack(tx, refunded.map(idOf));
+    if (purchase === null) {
+      if (refunded.length > 0) await setPaid(tx, planId, paid);
+      return;
+    }
+    if (purchase.cents > mostCents) throw tooDear(purchase.cents, purchase.currency);
+    const before = storedBefore(paid);
+    const chargeId = await charge(tx, { accountId, planId, issuanceId, purchase, before });
+    if (purchase.cents === 0) return;
+    const invoiceNumber = await pay(tx, { accountId, chargeId, purchase, note, emailTo });
+    if (emailTo === null) return;
+    const facts = { invoiceNumber };
+    await this.mails.enqueue(tx, { accountId, kind: 'invoice', recipient: emailTo, facts });
+  }
+}
+
+type Bought = TakeOver & Charge;
+
+interface Settling extends Pick<OpenIssuance, 'accountId' | 'planId'> {
+  readonly issuanceId: string;
+  readonly bought: Bought;
+  readonly note: string | null;
+  readonly emailTo: string | null;
+}
+
+function decide(
+  { now, isSandbox, paid, unused, currentExpiresBy }: PurchaseFacts,
+  kind: PurchaseKind,
+  product: SoldProduct,
+  dnsNames: readonly string[],
+): Bought {
+  const sold = isSandbox ? { ...product, priceCents: 0, wildcardPriceCents: 0 } : product;
+  const taken = takeOver(kind, sold, paid, unused, now);
+  const lasting = latest([currentExpiresBy, ...taken.carried.map(({ expiresBy }) => expiresBy)]);
+  return { ...taken, ...chargeFor(kind, { product: sold, dnsNames, paid: taken.paid, now, lasting }) };
+}
+
+function latest(instants: readonly (Date | null)[]): Date | null {
+  return instants.reduce<Date | null>(
+    (last, instant) => (instant !== null && (last === null || instant > last) ? instant : last),
+    null,
+  );
+}
+
+const idOf = ({ id }: { readonly id: string }) => id;
+
+/** What the columns hold: 2^31 - 1 hundredths. */
+const mostCents = 2_147_483_647;
+
+function tooDear(cents: number, currency: string): Problem {
+  return new Problem(
+    'payment_required',
+    `${amountText(cents, currency)} is due, which is more than can be charged at once. Please ask the operator.`,
+  );
+}

@@ -1,0 +1,209 @@
+import {
+  type ApprovalWay,
+  isReplacedAfterRevocation,
+  lastingReason,
+  type OfferedTerms,
+  paidWithout,
+  replacementOfRevoked,
+  type RevocationReason,
+  revocationReasons,
+} from '@certwright/issuance';
+import { advanceIssuance, revokeCertificate } from '@certwright/jobs';
+import { Injectable } from '@nestjs/common';
+import { reselectCurrent } from '../certificates/certificates';
+import { openReplacements } from '../issuances/replacements';
+import { addToOutbox } from '@certwright/core-schema';
+import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
+import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
+import type { Tx } from '@certwright/core-schema';
+
+export interface RevocationRequest {
+  readonly planId: string;
+  readonly certificateId: string;
+  readonly reason: RevocationReason;
+  /** Who says so. What an operator says of a key holds for every account, what a subscriber says for its own alone. */
+  readonly requestedBy: 'subscriber' | 'operator';
+}
+
+interface LockedPlan extends PaidColumns {
+  readonly account_id: string;
+  readonly terms_id: string | null;
+  readonly revision: number;
+  readonly auto_renew: boolean;
+  readonly paused: boolean;
+  readonly closed_at: Date | null;
+  readonly dns_names: string[] | null;
+  readonly approval_ways: Record<string, ApprovalWay> | null;
+  readonly spki_sha256: Buffer | null;
+  readonly product: string | null;
+  /** Null: not sold by time. */
+  readonly term_days: number | null;
+  /** What was charged and led to nothing: it is about to be given back. */
+  readonly unused: readonly UnusedRow[];
+  readonly now: Date;
+}
+
+interface CertificateRow {
+  readonly id: string;
+  readonly is_current: boolean;
+  readonly spki_sha256: Buffer;
+  readonly revocation_reason: number | null;
+  readonly revoked: boolean;
+  readonly expired: boolean;
+  readonly not_after: Date;
+  /** Its own terms; null: it was issued elsewhere. */
+  readonly own: OwnTerms | null;
+}
+
+interface OwnTerms extends OfferedTerms {
+  readonly approvalWays: Record<string, ApprovalWay> | null;
+}
+
+/** What an API does to revoke: the CA is asked afterwards, by `PendingRevocations`. */
+@Injectable()
+export class Revocations {
+  /**
+   * Revokes a certificate here, moves `current`, and orders the CA's revocation, all in the caller's transaction. Said
+   * again, nothing changes. With keyCompromise all of the plan's certificates with this key are revoked, and the key is
+   * blocked; it may be said of a certificate that was revoked for another reason before. What was imported is left: only
+   * who issued it can revoke it.
+   *
+   * @returns `missing` when the plan has no such certificate that was issued here; `expired` when time has revoked it:
+   *   nothing was written
+   */
+  async request(tx: Tx, request: RevocationRequest): Promise<'revoked' | 'expired' | 'missing'> {
+    const plan = await lockPlan(tx, request.planId);
+    const certificate = plan === null ? null : await certificateOf(tx, request);
+    if (plan === null || certificate === null) return 'missing';
+    if (certificate.expired) return 'expired';
+    const { revoked, revocation_reason } = certificate;
+    const reason = lastingReason(revoked ? (revocation_reason ?? 0) : null, request.reason);
+    // Also when it is revoked for that already: an operator may say it after a subscriber did.
+    const compromised = request.reason === revocationReasons.keyCompromise;
+    if (compromised) await this.blockKey(tx, plan, certificate, request);
+    if (revoked && reason === revocation_reason) return 'revoked';
+    await this.markRevoked(tx, request, reason, compromised ? certificate.spki_sha256 : null);
+    const wanted = { dnsNames: plan.dns_names ?? [], spkiSha256: plan.spki_sha256 };
+    await reselectCurrent(tx, request.planId, wanted);
+    const replaces = certificate.is_current && isReplacedAfterRevocation(asPlan(plan), request.reason);
+    if (replaces) await this.openReplacement(tx, plan, certificate, request);
+    return 'revoked';
+  }
+
+  /**
+   * Under way with a key that is compromised now: whoever holds the issuance loses its lease, and the next look at it
+   * finds the key blocked.
+   */
+  private async blockKey(
+    tx: Tx,
+    { account_id }: LockedPlan,
+    { spki_sha256 }: CertificateRow,
+    { planId, certificateId, requestedBy }: RevocationRequest,
+  ): Promise<void> {
+    const added = await tx.query<unknown[]>(
+      `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3)
+       ON CONFLICT DO NOTHING RETURNING 1 AS added`,
+      [
+        spki_sha256,
+        requestedBy === 'operator' ? 0 : account_id,
+        `keyCompromise said of certificate ${certificateId}`,
+      ],
+    );
+    if (added.length === 0) return;
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
+      `UPDATE issuance SET lease_token = lease_token + 1, leased_until = NULL, due_at = clock_timestamp()
+       WHERE plan_id = $1 AND state = 'open' RETURNING id, lease_token`,
+      [planId],
+    );
+    for (const { id, lease_token } of rows) await addToOutbox(tx, advanceIssuance(id, lease_token));
+  }
+
+  /** @param key SHA-256 of the SubjectPublicKeyInfo whose certificates are all revoked; null: the one alone */
+  private async markRevoked(
+    tx: Tx,
+    { planId, certificateId }: RevocationRequest,
+    reason: number,
+    key: Buffer | null,
+  ): Promise<void> {
+    const [rows] = await tx.query<[{ id: string }[], number]>(
+      `UPDATE certificate SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $3, ca_revoked_at = NULL
+       WHERE plan_id = $1 AND (id = $2 OR spki_sha256 = $4) AND NOT imported AND not_after >= clock_timestamp()
+         AND (revoked_at IS NULL OR revocation_reason IS DISTINCT FROM $3) RETURNING id`,
+      [planId, certificateId, reason, key],
+    );
+    for (const { id } of rows) await addToOutbox(tx, revokeCertificate(id, reason));
+  }
+
+  /** Once per certificate, however often it is revoked, and never charged; nudged, since somebody waits for it. */
+  private async openReplacement(
+    tx: Tx,
+    plan: LockedPlan,
+    { own, not_after: notAfter }: CertificateRow,
+    { planId, certificateId }: RevocationRequest,
+  ): Promise<void> {
+    const present = presentTerms(plan);
+    if (present === null) return;
+    const terms = {
+      present: { ...present, termDays: plan.term_days, isAvailable: true },
+      own,
+      paid: paidWithout(plan.unused.map(unusedCharge), paidOf(plan)),
+    };
+    const chosen = replacementOfRevoked(terms, { notAfter }, plan.now);
+    if (chosen === null) return;
+    const { termsId, expiresBy } = chosen;
+    const { dnsNames, approvalWays } = termsId === own?.id ? own : present;
+    const { account_id: accountId, revision } = plan;
+    const replacement = {
+      planId,
+      accountId,
+      termsId,
+      revision,
+      dnsNames,
+      approvalWays,
+      expiresBy,
+      certificateId,
+    };
+    for (const id of await openReplacements(tx, [replacement])) await addToOutbox(tx, advanceIssuance(id, 0));
+  }
+}
+
+async function lockPlan(tx: Tx, planId: string): Promise<LockedPlan | null> {
+  const rows = await tx.query<LockedPlan[]>(
+    `SELECT plan.account_id, plan.terms_id, plan.revision, plan.auto_renew, plan.paused, plan.closed_at,
+       ${paidColumns}, terms.dns_names, terms.approval_ways, terms.spki_sha256, terms.product,
+       product.term_days, clock_timestamp() AS now,
+       (${unusedChargesOf('plan.id', `issuance.state NOT IN ('open', 'issued')`)}) AS unused
+     FROM plan LEFT JOIN terms ON terms.id = plan.terms_id LEFT JOIN product ON product.name = terms.product
+     WHERE plan.id = $1 FOR UPDATE OF plan`,
+    [planId],
+  );
+  return rows[0] ?? null;
+}
+
+async function certificateOf(
+  tx: Tx,
+  { planId, certificateId }: RevocationRequest,
+): Promise<CertificateRow | null> {
+  const rows = await tx.query<CertificateRow[]>(
+    `SELECT id, is_current, spki_sha256, revocation_reason, revoked_at IS NOT NULL AS revoked,
+       not_after < clock_timestamp() AS expired, not_after,
+       (SELECT jsonb_build_object('id', own.id::text, 'product', own.product, 'dnsNames', own.dns_names,
+          'approvalWays', own.approval_ways)
+        FROM issuance JOIN terms AS own ON own.id = issuance.terms_id
+        WHERE issuance.id = certificate.issuance_id) AS own
+     FROM certificate WHERE plan_id = $1 AND id = $2 AND NOT imported`,
+    [planId, certificateId],
+  );
+  return rows[0] ?? null;
+}
+
+function presentTerms(plan: LockedPlan): OwnTerms | null {
+  const { terms_id: id, product, dns_names: dnsNames, approval_ways: approvalWays } = plan;
+  return id === null || product === null || dnsNames === null
+    ? null
+    : { id, product, dnsNames, approvalWays };
+}
+
+function asPlan({ auto_renew: autoRenew, paused, closed_at: closedAt }: LockedPlan) {
+  return { autoRenew, paused, closedAt };
+}
