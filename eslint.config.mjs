@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import nx from '@nx/eslint-plugin';
 import prettier from 'eslint-config-prettier';
@@ -73,10 +74,17 @@ const depConstraints = [
   { sourceTag: 'reach:redis', onlyDependOnLibsWithTags: ['reach:none', 'reach:redis', 'reach:testing'] },
 ];
 
-const testingOnly = ['@certwright/testing', '@certwright/core-testing'].map((name) => ({
-  name,
-  message: 'Only specs import testing.',
-}));
+const libs = new URL('libs/', import.meta.url);
+const domainLibs = readdirSync(libs).filter((lib) =>
+  readFileSync(new URL(`${lib}/project.json`, libs), 'utf8').includes('"type:domain"'),
+);
+
+const testingOnly = ['@certwright/testing', '@certwright/core-testing', '@certwright/ct-testing'].map(
+  (name) => ({
+    name,
+    message: 'Only specs import testing.',
+  }),
+);
 const poolsOfPostgres = {
   name: 'pg',
   importNames: ['default', 'Client', 'Pool', 'native'],
@@ -99,7 +107,10 @@ export default tseslint.config(
           allow: [],
           depConstraints,
           // Specs of the libs below it use its fixtures.
-          ignoredCircularDependencies: [['*', 'core-testing']],
+          ignoredCircularDependencies: [
+            ['*', 'core-testing'],
+            ['*', 'ct-testing'],
+          ],
         },
       ],
       '@typescript-eslint/consistent-type-imports': 'off',
@@ -117,7 +128,7 @@ export default tseslint.config(
   },
   {
     files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
-    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/{testing,core-testing}/**'],
+    ignores: ['**/config.ts', '**/*.spec.ts', 'libs/{testing,core-testing,ct-testing}/**'],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -126,7 +137,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['libs/{errors,dns-names,pki,issuance,sealing,webhooks,ct}/src/**/*.ts'],
+    files: domainLibs.map((lib) => `libs/${lib}/src/**/*.ts`),
     ignores: ['**/*.spec.ts'],
     rules: {
       'no-restricted-imports': [
@@ -180,7 +191,7 @@ export default tseslint.config(
   },
   {
     files: ['**/*.ts'],
-    ignores: ['libs/{testing,core-testing}/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
+    ignores: ['libs/{testing,core-testing,ct-testing}/**', '**/*.spec.ts', '**/testing/**', 'tools/**'],
     rules: {
       '@typescript-eslint/no-restricted-imports': ['error', { paths: [...testingOnly, poolsOfPostgres] }],
     },

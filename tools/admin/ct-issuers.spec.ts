@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ctDataSource } from '@certwright/ct-persistence';
+import { ctDataSource } from '@certwright/ct-schema';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

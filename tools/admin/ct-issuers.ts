@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { IssuerProfiles, readCcadb } from '@certwright/ct-persistence';
+import { IssuerProfiles, readCcadb } from '@certwright/issuer-profiles';
 import { Command, InvalidArgumentError } from 'commander';
 import type { WithDatabase } from './with-database';
 

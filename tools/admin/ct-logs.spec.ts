@@ -1,4 +1,5 @@
-import { CtLogs, ctDataSource } from '@certwright/ct-persistence';
+import { CtLogs } from '../../apps/ct-ingest/src/logs/ct-logs';
+import { ctDataSource } from '@certwright/ct-schema';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';

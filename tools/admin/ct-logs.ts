@@ -1,13 +1,12 @@
+import { CtLogEntity, type CtLogEvidenceEntity } from '@certwright/ct-schema';
+import { evidenceOf } from '../../apps/ct-ingest/src/logs/log-evidence';
 import {
-  CtLogEntity,
-  type CtLogEvidenceEntity,
-  evidenceOf,
   type LeftAlone,
   LogLeftAlone,
   restartLog,
   resumeLog,
   wakeLog,
-} from '@certwright/ct-persistence';
+} from '../../apps/ct-ingest/src/logs/start-again';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';

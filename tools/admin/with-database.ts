@@ -1,4 +1,4 @@
-import { ctDataSource } from '@certwright/ct-persistence';
+import { ctDataSource } from '@certwright/ct-schema';
 import { coreDataSource } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { startedPlatform } from './started-platform';

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { ctDataSource } from '@certwright/ct-persistence';
+import { ctDataSource } from '@certwright/ct-schema';
 import { coreDataSource } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { bodyPackings } from '@certwright/ct-persistence';
+import { bodyPackings } from '@certwright/ct-index';
 import { logStates } from '@certwright/ct';
 import {
   defineSettings,

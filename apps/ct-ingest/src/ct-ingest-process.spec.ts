@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CompactTree, queryKeys } from '@certwright/ct';
-import { pageOfKeys, readingAlone, type StoredIssuance } from '@certwright/ct-persistence';
+import { pageOfKeys, readingAlone, type StoredIssuance } from '@certwright/ct-index';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { FakeLog } from './testing/fake-log';
 import { forgeMany, forgePair } from './testing/forged-entries';

@@ -1,5 +1,5 @@
 import { lagS } from '@certwright/ct';
-import type { CtLogEntity } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
 import type { FollowEvents } from './following/follow-events';

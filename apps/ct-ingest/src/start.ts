@@ -1,4 +1,6 @@
-import { ctDataSource, CtLogs, ensurePartitions } from '@certwright/ct-persistence';
+import { ctDataSource } from '@certwright/ct-schema';
+import { CtLogs } from './logs/ct-logs';
+import { ensurePartitions } from '@certwright/ct-index';
 import { AddressGuard } from '@certwright/outbound';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { DataSource } from 'typeorm';

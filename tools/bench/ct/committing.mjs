@@ -32,7 +32,7 @@ export async function committing(issuances = usualIssuances) {
 }
 
 async function measure(world, issuances) {
-  const ids = new world.persistence.IssuerIds();
+  const ids = new world.ctIndex.IssuerIds();
   const seconds = { binary: 0, text: 0, stored: 0, known: 0, merged: 0 };
   const cpuS = { binary: 0, text: 0, stored: 0, known: 0, merged: 0 };
   const perChunk = perCommit * commitsPerChunk;

@@ -9,19 +9,22 @@ import { startPostgres } from '../../embedded/postgres.mjs';
 const statementTimeoutMs = 600_000;
 
 /**
- * @returns {Promise<{ ct: any, persistence: any, database: import('typeorm').DataSource, url: string, serverPid: number,
+ * @returns {Promise<{ ct: any, ctIndex: any, database: import('typeorm').DataSource, url: string, serverPid: number,
  *   createDatabase(name: string): Promise<string>, close(): Promise<void> }>}
  */
 export async function indexDatabase() {
   const built = 'dist/tools/bench-ct';
-  await bundle({ ct: 'libs/ct/src/index.ts', persistence: 'libs/ct-persistence/src/index.ts' }, built);
+  const libs = { ct: 'ct', schema: 'ct-schema', index: 'ct-index' };
+  const entries = Object.entries(libs).map(([name, lib]) => [name, `libs/${lib}/src/index.ts`]);
+  await bundle(Object.fromEntries(entries), built);
   const require = createRequire(path.join(workspaceRoot, built, 'ct.js'));
   require('reflect-metadata');
-  const [ct, persistence] = [require('./ct.js'), require('./persistence.js')];
+  const ct = require('./ct.js');
+  const ctIndex = { ...require('./schema.js'), ...require('./index.js') };
   const folder = mkdtempSync(path.join(os.tmpdir(), 'certwright-bench-ct-'));
   const signal = new AbortController().signal;
   const server = await startPostgres({ workspaceRoot, folder, signal });
-  const database = persistence.ctDataSource({
+  const database = ctIndex.ctDataSource({
     ...{ url: server.url(), applicationName: 'bench' },
     ...{ poolSize: 4, statementTimeoutMs },
   });
@@ -33,7 +36,7 @@ export async function indexDatabase() {
   try {
     await database.initialize();
     await database.runMigrations({ transaction: 'each' });
-    await persistence.ensurePartitions(database, new Date());
+    await ctIndex.ensurePartitions(database, new Date());
   } catch (error) {
     await close();
     throw error;
@@ -44,32 +47,32 @@ export async function indexDatabase() {
     return server.url(name);
   };
   return {
-    ...{ ct, persistence, database, createDatabase },
+    ...{ ct, ctIndex, database, createDatabase },
     ...{ url: server.url(), serverPid: server.child.pid, close },
   };
 }
 
 /** Stores issuances as ct-ingest does. @returns how many were new */
-export async function store({ persistence, database }, ids, issuances) {
+export async function store({ ctIndex, database }, ids, issuances) {
   const crls = issuances.map(() => null);
   const stored = await database.transaction(
-    async (tx) => await persistence.storeIssuances(tx, ids, issuances, crls),
+    async (tx) => await ctIndex.storeIssuances(tx, ids, issuances, crls),
   );
   return stored.discovered;
 }
 
 /** Merges as long as there is something to merge. @returns {Promise<{ merges: number, postings: number }>} */
-export async function mergeAll({ persistence, database }) {
+export async function mergeAll({ ctIndex, database }) {
   const sum = { merges: 0, postings: 0 };
   for (;;) {
     const merged =
-      (await persistence.mergeRuns(database, 'small', new Date())) ??
-      (await persistence.mergeRuns(database, 'large', new Date()));
+      (await ctIndex.mergeRuns(database, 'small', new Date())) ??
+      (await ctIndex.mergeRuns(database, 'large', new Date()));
     if (merged === null) break;
     sum.merges += 1;
     sum.postings += merged.postings;
   }
-  await persistence.clearMerged(database);
+  await ctIndex.clearMerged(database);
   return sum;
 }
 

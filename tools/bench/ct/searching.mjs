@@ -42,7 +42,7 @@ export async function searching(issuances = usualIssuances) {
     await revokeSome(world);
     await world.database.query('ANALYZE');
     const client = await connection(world);
-    const reader = world.persistence.readingAlone({ query: prepared(client) });
+    const reader = world.ctIndex.readingAlone({ query: prepared(client) });
     const measured = await measure(world, reader, issuances);
     await client.end();
     return section(loaded, measured);
@@ -52,8 +52,8 @@ export async function searching(issuances = usualIssuances) {
 }
 
 /** As those of ct-search are. */
-async function connection({ url, persistence }) {
-  const client = new pg.Client({ connectionString: url, options: persistence.pageSession });
+async function connection({ url, ctIndex }) {
+  const client = new pg.Client({ connectionString: url, options: ctIndex.pageSession });
   await client.connect();
   return client;
 }
@@ -68,8 +68,8 @@ function prepared(client) {
 
 async function load(world, issuances) {
   const begun = performance.now();
-  const { ct, persistence, database } = world;
-  const ids = new persistence.IssuerIds();
+  const { ct, ctIndex, database } = world;
+  const ids = new ctIndex.IssuerIds();
   for (let from = 0; from < issuances; from += perCommit) {
     const batch = Array.from({ length: Math.min(perCommit, issuances - from) }, (_, at) => {
       const nth = from + at;
@@ -92,7 +92,7 @@ async function load(world, issuances) {
 }
 
 /** Medians, side by side: each round asks for everything once. */
-async function measure({ ct, persistence }, reader, issuances) {
+async function measure({ ct, ctIndex }, reader, issuances) {
   const floor = [];
   const cases = Object.keys(modes).flatMap((mode) =>
     Object.keys(depths).flatMap((depth) =>
@@ -112,7 +112,7 @@ async function measure({ ct, persistence }, reader, issuances) {
     floor.push(await timed(async () => await reader.query('SELECT 1', [])));
     for (const { keys, after, limit, timesUs } of cases) {
       const page = { after, limit };
-      timesUs.push(await timed(async () => await persistence.pageOfKeys(reader, keys, page)));
+      timesUs.push(await timed(async () => await ctIndex.pageOfKeys(reader, keys, page)));
     }
   }
   return { floorUs: median(floor), cases: cases.map((each) => ({ ...each, us: median(each.timesUs) })) };

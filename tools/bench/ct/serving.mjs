@@ -40,7 +40,7 @@ export async function serving(issuances = usualIssuances) {
 }
 
 async function load(world, issuances) {
-  const ids = new world.persistence.IssuerIds();
+  const ids = new world.ctIndex.IssuerIds();
   const domains = [];
   for (let from = 0; from < issuances; from += perCommit) {
     const batch = Array.from({ length: Math.min(perCommit, issuances - from) }, (_, at) => {

@@ -1,5 +1,6 @@
 import { type CompactTree, type Issued, readEntry, tbsSha256 } from '@certwright/ct';
-import type { IngestedBatch, NewIssuance, NewIssuer, OddEntry } from '@certwright/ct-persistence';
+import type { IngestedBatch, OddEntry } from '../logs/ct-logs';
+import type { NewIssuance, NewIssuer } from '@certwright/ct-index';
 import type { FetchedEntry } from '../log-api/log-api';
 import type { IndexedScope } from '../reading/indexed-scope';
 import { type FetchIssuer, type Issuers, octetsOf } from '../reading/issuers';

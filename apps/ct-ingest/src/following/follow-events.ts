@@ -1,4 +1,5 @@
-import type { CtLogEntity, Stored } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
+import type { Stored } from '@certwright/ct-index';
 import type { LogMisbehaves, LogUnproven } from '../log-api/log-faults';
 import type { EntryOutcome } from './batch';
 

@@ -1,5 +1,5 @@
 import { CompactTree } from '@certwright/ct';
-import { issuanceBodies, pageOfAll, unpackBody } from '@certwright/ct-persistence';
+import { issuanceBodies, pageOfAll, unpackBody } from '@certwright/ct-index';
 import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair, issuerDer, issuerSpkiSha256, sha256 } from '../testing/forged-entries';
 import { IngestFixture } from '../testing/ingest-fixture';

@@ -1,12 +1,7 @@
 import { CompactTree, verifyConsistency } from '@certwright/ct';
-import {
-  type CtLogEntity,
-  type CtLogs,
-  type LeasedLog,
-  type LogEvidence,
-  type LogLease,
-  LogLeaseLost,
-} from '@certwright/ct-persistence';
+import { type CtLogEntity } from '@certwright/ct-schema';
+import { type CtLogs, type LeasedLog, type LogLease, LogLeaseLost } from '../logs/ct-logs';
+import { type LogEvidence } from '../logs/log-evidence';
 import { isDatabaseUnreachable } from '@certwright/errors';
 import { releaseAfterOutage } from '@certwright/service';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';

@@ -1,4 +1,4 @@
-import type { CtLogs } from '@certwright/ct-persistence';
+import type { CtLogs } from '../logs/ct-logs';
 import { repeat } from '@certwright/service';
 import type { FollowLog } from './follow-log';
 

@@ -1,4 +1,4 @@
-import { type CtLogs, type LogLease, LogLeaseLost } from '@certwright/ct-persistence';
+import { type CtLogs, type LogLease, LogLeaseLost } from '../logs/ct-logs';
 
 /** A lease that is lengthened while its log is followed. */
 export interface HeldLease {

@@ -1,5 +1,6 @@
 import { type CompactTree, judgeConsistency, type TreeState } from '@certwright/ct';
-import type { CtLogEntity, CtLogs, IngestedBatch, LogLease } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
+import type { CtLogs, IngestedBatch, LogLease } from '../logs/ct-logs';
 import { entryPages } from '../log-api/entry-pages';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { type Evidence, LogMisbehaves, LogRefuses, LogUnavailable, LogUnproven } from '../log-api/log-faults';

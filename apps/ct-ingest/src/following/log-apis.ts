@@ -1,5 +1,5 @@
 import { KnownChains, readLogKey } from '@certwright/ct';
-import type { CtLogEntity } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
 import type { AddressGuard } from '@certwright/outbound';
 import type { LogApi } from '../log-api/log-api';
 import { LogUnavailable } from '../log-api/log-faults';

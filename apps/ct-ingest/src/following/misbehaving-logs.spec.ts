@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { leafHash } from '@certwright/ct';
-import { evidenceOf, pageOfAll, removeUnverified, restartLog, resumeLog } from '@certwright/ct-persistence';
+import { evidenceOf } from '../logs/log-evidence';
+import { pageOfAll } from '@certwright/ct-index';
+import { removeUnverified } from '../logs/unverified';
+import { restartLog, resumeLog } from '../logs/start-again';
 import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair } from '../testing/forged-entries';
 import { served } from '../testing/forged-tree';

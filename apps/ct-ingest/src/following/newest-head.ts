@@ -1,4 +1,5 @@
-import type { CtLogEntity, CtLogs, LeasedLog } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
+import type { CtLogs, LeasedLog } from '../logs/ct-logs';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { LogMisbehaves, LogUnavailable } from '../log-api/log-faults';
 import { judgeHead, proveContinued } from './judge-head';

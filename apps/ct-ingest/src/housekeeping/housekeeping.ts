@@ -1,9 +1,6 @@
-import {
-  dropExpired,
-  endSilentClients,
-  ensurePartitions,
-  removeUnverified,
-} from '@certwright/ct-persistence';
+import { dropExpired, ensurePartitions } from '@certwright/ct-index';
+import { endSilentClients } from '../logs/silent-clients';
+import { removeUnverified } from '../logs/unverified';
 import type { DataSource } from 'typeorm';
 
 const ensureRestMs = 5 * 60_000;

@@ -1,4 +1,4 @@
-import type { Merged } from '@certwright/ct-persistence';
+import type { Merged } from '@certwright/ct-index';
 import { eventually } from '@certwright/testing';
 import { FakeLog } from '../testing/fake-log';
 import { forgeMany } from '../testing/forged-entries';

@@ -1,4 +1,4 @@
-import { clearMerged, type Merged, type MergeLane, mergeRuns } from '@certwright/ct-persistence';
+import { clearMerged, type Merged, type MergeLane, mergeRuns } from '@certwright/ct-index';
 import type { DataSource } from 'typeorm';
 
 /** How long to rest once nothing is left to be merged, ms: a run comes with each commit, and large ones rarely. */

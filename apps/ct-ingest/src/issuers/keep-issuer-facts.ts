@@ -1,4 +1,4 @@
-import { IssuerProfiles, knownOrganizationsAsOf } from '@certwright/ct-persistence';
+import { IssuerProfiles, knownOrganizationsAsOf } from '@certwright/issuer-profiles';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { DataSource } from 'typeorm';
 

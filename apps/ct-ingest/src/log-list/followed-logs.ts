@@ -1,5 +1,5 @@
 import { checkpointOrigin, type ListedLog as LogOfList, type LogList, logStates } from '@certwright/ct';
-import type { ListedLog } from '@certwright/ct-persistence';
+import type { ListedLog } from '../logs/ct-logs';
 import { nameKey } from './per-log';
 
 /** RFC 6962 logs whose list tells no maximum merge delay: all of them have a day. Static logs have a minute. */

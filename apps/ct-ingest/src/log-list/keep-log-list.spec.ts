@@ -1,5 +1,6 @@
 import { type LogList, readLogList } from '@certwright/ct';
-import { type CtLogEntity, CtLogs, ctDataSource } from '@certwright/ct-persistence';
+import { type CtLogEntity, ctDataSource } from '@certwright/ct-schema';
+import { CtLogs } from '../logs/ct-logs';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { sha256 } from '../testing/forged-entries';

@@ -1,5 +1,5 @@
 import type { LogList } from '@certwright/ct';
-import type { CtLogs } from '@certwright/ct-persistence';
+import type { CtLogs } from '../logs/ct-logs';
 import { followedLogs, type WantedLogs } from './followed-logs';
 
 export interface ListEvents {

@@ -1,4 +1,4 @@
-import type { NewIssuance } from '@certwright/ct-persistence';
+import type { NewIssuance } from '@certwright/ct-index';
 
 /** Packs the bodies of issuances that are about to be stored. */
 export interface BodyPacker {

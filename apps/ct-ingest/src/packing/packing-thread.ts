@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { bodyDeflation } from '@certwright/ct-persistence';
+import { bodyDeflation } from '@certwright/ct-index';
 import { packingText, type Pieces } from './thread-text';
 
 /** One that is worked on, and one that waits, so that the thread does not wait for this process, which may be busy reading. */

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { type NewIssuance, packBody, unpackBody } from '@certwright/ct-persistence';
+import { type NewIssuance, packBody, unpackBody } from '@certwright/ct-index';
 import { forgePair, issuerDer } from '../testing/forged-entries';
 import { PackingThreads } from './packing-threads';
 

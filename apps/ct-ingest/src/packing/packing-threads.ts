@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type NewIssuance, packBody } from '@certwright/ct-persistence';
+import { type NewIssuance, packBody } from '@certwright/ct-index';
 import type { BodyPacker } from './body-packer';
 import { type Job, PackingThread } from './packing-thread';
 

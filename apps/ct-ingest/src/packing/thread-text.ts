@@ -1,4 +1,4 @@
-import type { bodyDeflation } from '@certwright/ct-persistence';
+import type { bodyDeflation } from '@certwright/ct-index';
 
 /** Pieces one after another. Both buffers change hands with the message. */
 export interface Pieces {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { chainCertificates, chainFingerprints, type Issued, type LogEntry, readIssued } from '@certwright/ct';
-import type { NewIssuer } from '@certwright/ct-persistence';
+import type { NewIssuer } from '@certwright/ct-index';
 
 /** Certificates of a chain that only their digests name; null: nobody has it. */
 export type FetchIssuer = (fingerprint: Buffer) => Promise<Buffer | null>;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { indexKeys, type Issued, type LogEntry } from '@certwright/ct';
-import { type NewIssuance, type NewIssuer, noEnd, packBody } from '@certwright/ct-persistence';
+import { type NewIssuance, type NewIssuer, noEnd, packBody } from '@certwright/ct-index';
 
 const nothing = Buffer.alloc(0);
 

@@ -1,4 +1,5 @@
-import type { Applied, CrlCounts, DueCrl, StaleCrl } from '@certwright/ct-persistence';
+import type { Applied } from './store/apply-crl';
+import type { CrlCounts, DueCrl, StaleCrl } from './store/ct-crls';
 
 /** What is to be told of revocation lists. */
 export interface CrlEvents {

@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { coverageIn, CrlHosts, CrlIds, CtCrls } from '@certwright/ct-persistence';
+import { coverageIn, CrlIds } from '@certwright/ct-index';
+import { CrlHosts } from './store/crl-hosts';
+import { CtCrls } from './store/ct-crls';
 import { AddressGuard } from '@certwright/outbound';
 import { MemoryBudget } from '../memory/memory-budget';
 import { IngestFixture } from '../testing/ingest-fixture';

@@ -1,13 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as others, setTimeout as delay } from 'node:timers/promises';
 import { type Crl, readCrl, RevokedCertificates } from '@certwright/ct';
-import {
-  type CrlHosts,
-  type CtCrls,
-  type DueCrl,
-  type HostLease,
-  HostLeaseLost,
-} from '@certwright/ct-persistence';
+import { type CrlHosts } from './store/crl-hosts';
+import { type CtCrls, type DueCrl } from './store/ct-crls';
+import { type HostLease, HostLeaseLost } from './store/host-lease';
 import type { MemoryBudget } from '../memory/memory-budget';
 import type { CrlEvents } from './crl-events';
 import {

@@ -1,4 +1,5 @@
-import { CrlHosts, CtCrls } from '@certwright/ct-persistence';
+import { CrlHosts } from './store/crl-hosts';
+import { CtCrls } from './store/ct-crls';
 import type { AddressGuard } from '@certwright/outbound';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { DataSource } from 'typeorm';

@@ -1,4 +1,5 @@
-import { type CrlHosts, type HostLease, HostLeaseLost } from '@certwright/ct-persistence';
+import { type CrlHosts } from './store/crl-hosts';
+import { type HostLease, HostLeaseLost } from './store/host-lease';
 
 /** A lease that is lengthened while its host is asked. */
 export interface HeldHost {

@@ -1,4 +1,4 @@
-import type { CrlCounts } from '@certwright/ct-persistence';
+import type { CrlCounts } from './store/ct-crls';
 import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
 import type { CrlEvents, CrlWatchEvents } from './crl-events';

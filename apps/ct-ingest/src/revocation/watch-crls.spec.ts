@@ -1,4 +1,4 @@
-import type { CrlCounts, StaleCrl } from '@certwright/ct-persistence';
+import type { CrlCounts, StaleCrl } from './store/ct-crls';
 import { WatchCrls } from './watch-crls';
 
 const crl = (id: number): StaleCrl => ({ id, url: `http://a/${id}.crl`, nextUpdate: null, lastError: null });

@@ -1,4 +1,4 @@
-import type { CtCrls, StaleCrl } from '@certwright/ct-persistence';
+import type { CtCrls, StaleCrl } from './store/ct-crls';
 import type { CrlWatchEvents } from './crl-events';
 
 const restMs = 60_000;

@@ -1,4 +1,4 @@
-import type { CtLogEntity } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
 
 /** Looks at a log's head that are remembered: one each 15 s, for longer than it takes until there is an alarm. */
 const maxHeads = 100;

@@ -1,4 +1,4 @@
-import { CtLogEntity } from '@certwright/ct-persistence';
+import { CtLogEntity } from '@certwright/ct-schema';
 import { WatchLogs } from './watch-logs';
 
 const startMs = Date.parse('2026-06-01T00:00:00Z');

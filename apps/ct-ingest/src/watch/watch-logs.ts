@@ -1,5 +1,6 @@
 import { isLagging } from '@certwright/ct';
-import type { CtLogEntity, CtLogs } from '@certwright/ct-persistence';
+import type { CtLogEntity } from '@certwright/ct-schema';
+import type { CtLogs } from '../logs/ct-logs';
 import { Lateness } from './lateness';
 
 const restMs = 15_000;

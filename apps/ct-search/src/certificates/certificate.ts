@@ -1,5 +1,5 @@
 import { type PublicKey, readIssued, readPublicKey } from '@certwright/ct';
-import { type IssuanceBody, unpackBody } from '@certwright/ct-persistence';
+import { type IssuanceBody, unpackBody } from '@certwright/ct-index';
 
 /** What was logged of an issuance: its certificate where that is known, else its precertificate. */
 export interface Certificate {

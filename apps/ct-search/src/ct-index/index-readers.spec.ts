@@ -1,4 +1,4 @@
-import { SettledHomes } from '@certwright/ct-persistence';
+import { SettledHomes } from '@certwright/ct-index';
 import { createLogger } from '@certwright/service';
 import { eventually, severableLink, type TestDatabase, testDatabase } from '@certwright/testing';
 import { IndexReader, IndexReaders } from './index-readers';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-persistence';
+import { type Lookup, type PageReader, pageSession, SettledHomes } from '@certwright/ct-index';
 import { DatabasePool } from '@certwright/postgres';
 import type { Logger } from '@certwright/service';
 import type { QueryConfig } from 'pg';

@@ -1,4 +1,4 @@
-import type { Lookup } from '@certwright/ct-persistence';
+import type { Lookup } from '@certwright/ct-index';
 import { LookupBatches } from './lookup-batches';
 
 /** Each row of the answer is what the statement was given. */

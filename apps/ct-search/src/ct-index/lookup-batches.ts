@@ -1,4 +1,4 @@
-import type { Lookup } from '@certwright/ct-persistence';
+import type { Lookup } from '@certwright/ct-index';
 import { databaseProblem, timeUp } from './database-problem';
 
 /** @param timeoutMs looked at again once there is a connection; 0 and less: it is too late */

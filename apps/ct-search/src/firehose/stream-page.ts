@@ -1,4 +1,4 @@
-import { type IssuancePage, pageOfAll, positionBefore } from '@certwright/ct-persistence';
+import { type IssuancePage, pageOfAll, positionBefore } from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
 import type { IndexReader } from '../ct-index/index-readers';
 

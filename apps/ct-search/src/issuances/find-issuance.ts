@@ -1,9 +1,4 @@
-import {
-  issuanceAt,
-  issuanceBodies,
-  type IssuanceBody,
-  type StoredIssuance,
-} from '@certwright/ct-persistence';
+import { issuanceAt, issuanceBodies, type IssuanceBody, type StoredIssuance } from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
 import type { IndexReader } from '../ct-index/index-readers';
 import { readId } from '../wire/cursor';

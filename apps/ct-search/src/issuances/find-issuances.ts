@@ -1,5 +1,5 @@
 import { matchesQuery, type NameQuery, queryKeys } from '@certwright/ct';
-import { type IssuancePage, pageOfKeys, type StoredIssuance } from '@certwright/ct-persistence';
+import { type IssuancePage, pageOfKeys, type StoredIssuance } from '@certwright/ct-index';
 import type { IndexReader } from '../ct-index/index-readers';
 
 /** Issuances on a page of a search. */

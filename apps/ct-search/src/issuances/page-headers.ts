@@ -1,4 +1,4 @@
-import type { StoredIssuance } from '@certwright/ct-persistence';
+import type { StoredIssuance } from '@certwright/ct-index';
 
 /** How long whoever has seen all is asked to wait before asking again, seconds. */
 const restS = 300;

@@ -4,7 +4,7 @@ import {
   type IssuanceBody,
   revocationFacts,
   type StoredIssuance,
-} from '@certwright/ct-persistence';
+} from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
 import { certificateOf } from '../certificates/certificate';
 import type { IndexReader } from '../ct-index/index-readers';

@@ -5,7 +5,7 @@ import {
   organizationType,
   readDistinguishedName,
 } from '@certwright/ct';
-import type { IssuerView } from '@certwright/ct-persistence';
+import type { IssuerView } from '@certwright/issuer-profiles';
 
 /** An issuer, with what its name says read once. */
 export interface Issuer extends IssuerView {

@@ -1,4 +1,4 @@
-import { issuerViews } from '@certwright/ct-persistence';
+import { issuerViews } from '@certwright/issuer-profiles';
 import type { IndexReader } from '../ct-index/index-readers';
 import { type Issuer, issuerOf } from './issuer';
 

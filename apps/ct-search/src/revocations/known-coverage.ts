@@ -1,4 +1,4 @@
-import { coverageIn, type NamedList } from '@certwright/ct-persistence';
+import { coverageIn, type NamedList } from '@certwright/ct-index';
 import type { IndexReader } from '../ct-index/index-readers';
 
 /** How long what is known of a list is used again, ms: lists are fetched every few hours. Revocations are read with each page. */

@@ -1,5 +1,6 @@
 import { isLagging, lagS } from '@certwright/ct';
-import type { LogReport, StreamEnd } from '@certwright/ct-persistence';
+import type { LogReport } from '@certwright/ct-schema';
+import type { StreamEnd } from '@certwright/ct-index';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
 /** Characters of what went wrong that are shown. */

@@ -1,4 +1,5 @@
-import { logReports, streamEnd } from '@certwright/ct-persistence';
+import { logReports } from '@certwright/ct-schema';
+import { streamEnd } from '@certwright/ct-index';
 import { Public } from '@certwright/service';
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { indexKeys, readIssued, tbsSha256 } from '@certwright/ct';
-import { type NewIssuance, type NewIssuer, packBody } from '@certwright/ct-persistence';
+import { type NewIssuance, type NewIssuer, packBody } from '@certwright/ct-index';
 import { type CertificateWish, forgeCertificate, nameOf, spki } from './forged-certificate';
 
 const day = 86_400_000;

@@ -1,13 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { request } from 'node:http';
-import {
-  CrlIds,
-  crlsOf,
-  ctDataSource,
-  ensurePartitions,
-  IssuerIds,
-  storeIssuances,
-} from '@certwright/ct-persistence';
+import { CrlIds, crlsOf, ensurePartitions, IssuerIds, storeIssuances } from '@certwright/ct-index';
+import { ctDataSource } from '@certwright/ct-schema';
 import {
   apiKeySha256,
   createLogger,

@@ -1,5 +1,5 @@
 import type { PublicKey } from '@certwright/ct';
-import type { RevocationFacts, StoredIssuance } from '@certwright/ct-persistence';
+import type { RevocationFacts, StoredIssuance } from '@certwright/ct-index';
 import { type Certificate, publicKeyOf, spkiDerOf } from '../certificates/certificate';
 import type { Issuer } from '../issuers/issuer';
 import type { IssuanceExpansion } from './expansion';

@@ -1,0 +1,297 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type { NewIssuance } from '@certwright/ct-index';
+import { crlsOf, IssuerIds, type Stored, storeIssuances } from '@certwright/ct-index';
+import { CrlIds } from '@certwright/ct-index';
+import { CtLogEntity, type CtLogKind } from '@certwright/ct-schema';
+import { CtLogEvidenceEntity } from '@certwright/ct-schema';
+import { dropEvidence, insertEvidence, type LogEvidence, unprovenHead, withoutTable } from './log-evidence';
+import { leftOver } from '@certwright/ct-schema';
+import { UnverifiedMarks } from './unverified';
+
+/** A log as a list names it. */
+export interface ListedLog {
+  /** SHA-256 over `keyDer`. */
+  readonly logId: Buffer;
+  readonly description: string;
+  readonly operator: string;
+  readonly kind: CtLogKind;
+  readonly url: string;
+  /** First line of its checkpoints (static-ct-api); absent for RFC 6962. */
+  readonly origin?: string | null;
+  readonly keyDer: Buffer;
+  readonly mmdS: number;
+  readonly intervalStart: Date | null;
+  readonly intervalEnd: Date | null;
+  readonly listState: string;
+  readonly enabled: boolean;
+}
+
+/** The right to write what was read of a log, for a while. */
+export interface LogLease {
+  readonly log: number;
+  readonly token: string;
+}
+
+export interface LeasedLog {
+  readonly lease: LogLease;
+  readonly log: CtLogEntity;
+}
+
+/** Somebody else follows the log by now: nothing was written. */
+export class LogLeaseLost extends Error {
+  constructor(readonly lease: LogLease) {
+    super(`the lease ${lease.token} of log ${lease.log} is over`);
+  }
+}
+
+/** An entry that could not be read. */
+export interface OddEntry {
+  readonly index: bigint;
+  readonly fault: string;
+  /** The leaf, or its beginning. */
+  readonly leaf: Uint8Array;
+  /** Octets of the whole leaf; absent: all of them are in `leaf`. */
+  readonly leafBytes?: number;
+}
+
+/** Entries [from, to) of a log, read. */
+export interface IngestedBatch {
+  readonly from: bigint;
+  readonly to: bigint;
+  /** Each `tbsSha256` once. */
+  readonly issuances: readonly NewIssuance[];
+  readonly odd: readonly OddEntry[];
+  /** Compact range over [0, to). */
+  readonly treeState: Uint8Array;
+  /** Timestamp of the last entry; absent: it could not be read. */
+  readonly entryAt?: Date | null;
+  /** The tree at `to` hashes to a signed root. */
+  readonly verified: boolean;
+}
+
+export interface SignedHead {
+  readonly size: bigint;
+  readonly root: Uint8Array;
+  readonly at: Date;
+  /** As fetched. */
+  readonly signed: Uint8Array;
+}
+
+/** Why a log is stopped: `ct_log.stopped_reason` begins with it. */
+export type StopKind = 'rollback' | 'fork' | 'root';
+
+type Queries = Pick<EntityManager, 'query'>;
+
+/** Of an odd entry so much is kept, octets. */
+const keptOfOddEntry = 65_536;
+
+/** Entries per second: each second counts e^(1/60) times as much as the one before it. */
+const decayedRate = `CASE WHEN ingested_at IS NULL THEN 0 ELSE (
+  SELECT entries_per_second * left_over + ($4::bigint - $3::bigint) / s * (1 - left_over)
+  FROM greatest(0.001, extract(epoch FROM clock_timestamp() - ingested_at)::double precision) AS s, ${leftOver('s')} AS left_over) END`;
+
+const held = `id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`;
+
+/** Which logs are followed, by whom, and how far. */
+export class CtLogs {
+  private readonly issuerIds = new IssuerIds();
+  private readonly crlIds = new CrlIds();
+  private readonly marks = new UnverifiedMarks();
+
+  constructor(private readonly database: DataSource) {}
+
+  async all(): Promise<CtLogEntity[]> {
+    return await this.database.getRepository(CtLogEntity).find({ order: { id: 'ASC' } });
+  }
+
+  /** What a list says now; how far a log was followed stays. One that no list names any more is not followed. */
+  async keep(logs: readonly ListedLog[]): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      for (const log of logs) {
+        await tx.query(
+          `INSERT INTO ct_log (log_id, description, operator, kind, url, key_der, mmd_s, interval_start, interval_end,
+             list_state, enabled, origin)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+           ON CONFLICT (log_id) DO UPDATE SET description = excluded.description, operator = excluded.operator,
+             kind = excluded.kind, url = excluded.url, mmd_s = excluded.mmd_s, interval_start = excluded.interval_start,
+             interval_end = excluded.interval_end, list_state = excluded.list_state, enabled = excluded.enabled, origin = excluded.origin`,
+          [
+            log.logId,
+            log.description,
+            log.operator,
+            log.kind,
+            log.url,
+            log.keyDer,
+            log.mmdS,
+            log.intervalStart,
+            log.intervalEnd,
+            log.listState,
+            log.enabled,
+            log.origin ?? null,
+          ],
+        );
+      }
+      await tx.query(`UPDATE ct_log SET enabled = false WHERE enabled AND NOT log_id = ANY ($1::bytea[])`, [
+        logs.map(({ logId }) => logId),
+      ]);
+    });
+  }
+
+  /** The log that is due longest and in nobody's hands; null: none is. */
+  async lease(leaseMs: number): Promise<LeasedLog | null> {
+    const [rows] = await this.database.query<[{ id: number; lease_token: string }[], number]>(
+      `UPDATE ct_log SET lease_token = lease_token + 1, leased_until = clock_timestamp() + $1::int * interval '1 millisecond'
+       WHERE id = (
+         SELECT id FROM ct_log
+         WHERE enabled AND stopped_at IS NULL AND due_at <= clock_timestamp()
+           AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, lease_token`,
+      [leaseMs],
+    );
+    const [row] = rows;
+    if (row === undefined) return null;
+    const log = await this.database.getRepository(CtLogEntity).findOneByOrFail({ id: row.id });
+    return { lease: { log: row.id, token: row.lease_token }, log };
+  }
+
+  /** @throws LogLeaseLost */
+  async lengthen(lease: LogLease, leaseMs: number): Promise<void> {
+    await this.write(lease, `leased_until = clock_timestamp() + $3::int * interval '1 millisecond'`, [
+      leaseMs,
+    ]);
+  }
+
+  /**
+   * One transaction: the position of the log moves together with the rows, so each entry is ingested exactly once whatever
+   * is repeated.
+   *
+   * @throws LogLeaseLost also when the log stands elsewhere than at `from`
+   */
+  async ingest(lease: LogLease, batch: IngestedBatch): Promise<Stored> {
+    await this.issuerIds.ensure(
+      this.database.manager,
+      batch.issuances.map(({ issuer }) => issuer),
+    );
+    const crls = await crlsOf(this.database.manager, this.crlIds, this.issuerIds, batch.issuances);
+    return await this.database.transaction(async (tx) => {
+      const before = batch.verified ? null : await this.marks.placeOf(tx, lease.log);
+      const [, moved] = await tx.query<[unknown, number]>(
+        `UPDATE ct_log SET position = $4, tree_state = $5, entries_odd = entries_odd + $6, ingested_at = clock_timestamp(),
+           verified_size = CASE WHEN $7::boolean THEN $4::bigint ELSE verified_size END, failures = 0, last_error = NULL,
+           entry_at = coalesce($8::timestamptz, entry_at), entries_per_second = ${decayedRate}
+         WHERE ${held} AND position = $3`,
+        [
+          lease.log,
+          lease.token,
+          batch.from,
+          batch.to,
+          Buffer.from(batch.treeState),
+          batch.odd.length,
+          batch.verified,
+          batch.entryAt ?? null,
+        ],
+      );
+      if (moved === 0) throw new LogLeaseLost(lease);
+      await insertOdd(tx, lease.log, batch.odd);
+      return await storeIssuances(tx, this.issuerIds, batch.issuances, crls, async (places) => {
+        if (batch.verified) await this.marks.settle(tx, lease.log, places);
+        else if (before !== null) await this.marks.mark(tx, before, places);
+      });
+    });
+  }
+
+  /** A head that was verified, and proved to continue the one before. @throws LogLeaseLost */
+  async saveHead(lease: LogLease, { size, root, at, signed }: SignedHead): Promise<void> {
+    await this.write(lease, `head_size = $3, head_root = $4, head_at = $5, head_signed = $6`, [
+      size,
+      Buffer.from(root),
+      at,
+      Buffer.from(signed),
+    ]);
+  }
+
+  /**
+   * Where a log begins that is not followed from its first entry: what lies before is part of a tree that was signed.
+   *
+   * @param treeState compact range over [0, index)
+   * @throws LogLeaseLost
+   */
+  async beginAt(lease: LogLease, index: bigint, treeState: Uint8Array): Promise<void> {
+    await this.write(lease, `start_index = $3, position = $3, verified_size = $3, tree_state = $4`, [
+      index,
+      Buffer.from(treeState),
+    ]);
+  }
+
+  /** Gives the log back. @param error what went wrong, if anything did @throws LogLeaseLost */
+  async release(lease: LogLease, restMs: number, error: string | null = null): Promise<void> {
+    await this.write(
+      lease,
+      `leased_until = NULL, due_at = clock_timestamp() + $3::int * interval '1 millisecond',
+       last_error = $4, failures = CASE WHEN $4::text IS NULL THEN 0 ELSE failures + 1 END`,
+      [restMs, error],
+    );
+  }
+
+  /** Nobody follows the log until an operator resumes it. The evidence is stored with that. @throws LogLeaseLost */
+  async stop(lease: LogLease, kind: StopKind, problem: string, evidence: LogEvidence): Promise<void> {
+    const stop = async (database: Queries) =>
+      await this.write(
+        lease,
+        `leased_until = NULL, stopped_at = clock_timestamp(), stopped_reason = $3`,
+        [`${kind}: ${problem}`],
+        database,
+      );
+    const stopWithEvidence = this.database.transaction(async (tx) => {
+      await stop(tx);
+      await insertEvidence(tx, lease, kind, problem, evidence);
+      return true;
+    });
+    if (!(await withoutTable(stopWithEvidence, false))) await stop(this.database);
+  }
+
+  /** Stores a head that the log has not proved to be consistent with the others. @returns false: it is known already */
+  async keepUnproven({ log, token }: LogLease, problem: string, evidence: LogEvidence): Promise<boolean> {
+    const insert = insertEvidence(this.database.manager, { log, token }, 'unproven', problem, evidence);
+    return await withoutTable(insert, false);
+  }
+
+  /** One that is to be proved now; no other process tries it within a minute. */
+  async unproven({ log }: LogLease, maxSize: bigint): Promise<CtLogEvidenceEntity | null> {
+    return await unprovenHead(this.database, log, maxSize);
+  }
+
+  async proved({ id }: Pick<CtLogEvidenceEntity, 'id'>): Promise<void> {
+    await dropEvidence(this.database, id);
+  }
+
+  private async write(
+    lease: LogLease,
+    change: string,
+    values: readonly unknown[],
+    database: Queries = this.database,
+  ): Promise<void> {
+    const [, written] = await database.query<[unknown, number]>(`UPDATE ct_log SET ${change} WHERE ${held}`, [
+      lease.log,
+      lease.token,
+      ...values,
+    ]);
+    if (written === 0) throw new LogLeaseLost(lease);
+  }
+}
+
+async function insertOdd(tx: EntityManager, log: number, odd: readonly OddEntry[]): Promise<void> {
+  if (odd.length === 0) return;
+  await tx.query(
+    `INSERT INTO ct_odd_entry (log, entry_index, fault, leaf, leaf_bytes)
+     SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::int[])`,
+    [
+      log,
+      odd.map(({ index }) => index),
+      odd.map(({ fault }) => fault),
+      odd.map(({ leaf }) => Buffer.from(leaf.subarray(0, keptOfOddEntry))),
+      odd.map(({ leaf, leafBytes }) => leafBytes ?? leaf.length),
+    ],
+  );
+}

@@ -1,0 +1,102 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { isUndefinedTable } from '@certwright/ct-schema';
+import { CtLogEvidenceEntity, type EvidenceKind } from '@certwright/ct-schema';
+import type { LogLease, SignedHead } from './ct-logs';
+
+/** What a log has signed, and what it contradicts. */
+export interface LogEvidence {
+  readonly head: SignedHead;
+  /** The head that was kept then, as fetched; null: none was. */
+  readonly keptSigned: Uint8Array | null;
+  /** Of the entries that the log served; null: heads alone contradict each other. */
+  readonly computed: { readonly size: bigint; readonly root: Uint8Array } | null;
+  /** As the log answered it; null: there was none. */
+  readonly proof: readonly Uint8Array[] | null;
+}
+
+/** Rows of one log: a log must not fill the database with heads that it never proves. */
+const maxPerLog = 100;
+
+/** Before the log is asked again to prove a head. */
+const triedAgainAfterS = 60;
+
+/** Each head once for each kind. */
+export async function insertEvidence(
+  database: Pick<EntityManager, 'query'>,
+  { log }: LogLease,
+  kind: EvidenceKind,
+  problem: string,
+  { head, keptSigned, computed, proof }: LogEvidence,
+): Promise<boolean> {
+  const rows = await database.query<unknown[]>(
+    `INSERT INTO ct_log_evidence (log, kind, problem, url, head_size, head_root, head_at, head_signed, kept_signed, computed_size,
+       computed_root, proof)
+     SELECT id, $2::text, $3, url, $4::bigint, $5::bytea, $6::timestamptz, $7::bytea, $8::bytea, $9::bigint, $10::bytea, $11::bytea[]
+     FROM ct_log WHERE id = $1
+       AND NOT EXISTS (
+         SELECT FROM ct_log_evidence AS known
+         WHERE known.log = ct_log.id AND known.kind = $2 AND head_size = $4 AND head_root = $5)
+       AND ($2 <> 'unproven' OR (SELECT count(*) FROM ct_log_evidence AS known WHERE known.log = ct_log.id) < $12::int)
+     RETURNING id`,
+    [
+      log,
+      kind,
+      problem,
+      head.size,
+      Buffer.from(head.root),
+      head.at,
+      Buffer.from(head.signed),
+      keptSigned === null ? null : Buffer.from(keptSigned),
+      computed?.size ?? null,
+      computed === null ? null : Buffer.from(computed.root),
+      proof?.map((hash) => Buffer.from(hash)) ?? null,
+      maxPerLog,
+    ],
+  );
+  return rows.length > 0;
+}
+
+/** All of one log, or of every log, oldest first. */
+export async function evidenceOf(
+  database: DataSource,
+  log?: number,
+): Promise<readonly CtLogEvidenceEntity[]> {
+  const where = log === undefined ? {} : { log };
+  const rows = database.getRepository(CtLogEvidenceEntity).find({ where, order: { id: 'ASC' } });
+  return await withoutTable(rows, []);
+}
+
+/** The unproven head of a log, up to this size, that was tried longest ago; null: none, or all were tried a moment ago. */
+export async function unprovenHead(
+  database: DataSource,
+  log: number,
+  maxSize: bigint,
+): Promise<CtLogEvidenceEntity | null> {
+  const rows = database.query<[{ id: string }[], number]>(
+    `UPDATE ct_log_evidence SET tried_at = clock_timestamp() WHERE id = (
+       SELECT id FROM ct_log_evidence
+       WHERE log = $1 AND kind = 'unproven' AND head_size <= $2
+         AND tried_at < clock_timestamp() - interval '${triedAgainAfterS} seconds'
+       ORDER BY tried_at LIMIT 1) RETURNING id`,
+    [log, maxSize],
+  );
+  const [[row]] = await withoutTable(rows, [[], 0]);
+  return row === undefined
+    ? null
+    : await database.getRepository(CtLogEvidenceEntity).findOneBy({ id: row.id });
+}
+
+/** The head was proved after all. */
+export async function dropEvidence(database: DataSource, id: string): Promise<void> {
+  await database.query(`DELETE FROM ct_log_evidence WHERE id = $1 AND kind = 'unproven'`, [id]);
+}
+
+/** While the newest migration is not there, there is no evidence. */
+export async function withoutTable<T>(work: Promise<T>, none: T): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isUndefinedTable(error)) return none;
+    throw error;
+  }
+}

@@ -1,0 +1,132 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import type { StoredPlaces } from '@certwright/ct-index';
+
+type Queries = Pick<EntityManager, 'query'>;
+
+/** Where a log stands. */
+export interface LogPlace {
+  readonly log: number;
+  /** Next entry that is ingested. */
+  readonly position: bigint;
+  /** Compact range over [0, position). */
+  readonly treeState: Uint8Array;
+}
+
+/**
+ * Marks of what was ingested of logs that refuse proofs, until it is verified: one row a batch, with where the log stood before, so that
+ * it can go back. What another log has, too, is vouched for, and stays.
+ */
+export class UnverifiedMarks {
+  private isThere = false;
+
+  /** Where the log stands, for `mark`; null: the newest migration is not there. */
+  async placeOf(tx: Queries, log: number): Promise<LogPlace | null> {
+    if (!(await this.areThere(tx))) return null;
+    const [row] = await tx.query<{ position: string; tree: Buffer }[]>(
+      `SELECT position, tree_state AS tree FROM ct_log WHERE id = $1 FOR UPDATE`,
+      [log],
+    );
+    return row === undefined ? null : { log, position: BigInt(row.position), treeState: row.tree };
+  }
+
+  /** In the transaction that ingests a batch without a proof. @param before where the log stood */
+  async mark(
+    tx: Queries,
+    { log, position, treeState }: LogPlace,
+    { from, to, known }: StoredPlaces,
+  ): Promise<void> {
+    await tx.query(
+      `INSERT INTO ct_unverified (log, from_entry, tree_state, from_position, to_position) VALUES ($1, $2, $3, $4, $5)`,
+      [log, position, Buffer.from(treeState), from, to],
+    );
+    await vouch(tx, log, known);
+  }
+
+  /** In the transaction that ingests a batch with a proof, which proves all before it, too. */
+  async settle(tx: Queries, log: number, { known }: StoredPlaces): Promise<void> {
+    if (!(await this.areThere(tx))) return;
+    await tx.query(
+      `WITH settled AS (DELETE FROM ct_unverified WHERE log = $1 RETURNING from_position, to_position)
+       DELETE FROM ct_vouched USING settled WHERE position >= from_position AND position < to_position`,
+      [log],
+    );
+    await vouch(tx, log, known);
+  }
+
+  private async areThere(tx: Queries): Promise<boolean> {
+    if (this.isThere) return true;
+    const [{ there }] = await tx.query<[{ there: boolean }]>(
+      `SELECT to_regclass('ct_unverified') IS NOT NULL AS there`,
+    );
+    return (this.isThere = there);
+  }
+}
+
+/** This log has issuances that are known from logs that have not proved them. */
+async function vouch(tx: Queries, log: number, known: readonly number[]): Promise<void> {
+  if (known.length === 0) return;
+  await tx.query(
+    `INSERT INTO ct_vouched (position)
+     SELECT DISTINCT known.position FROM ct_unverified JOIN unnest($2::bigint[]) AS known (position)
+       ON known.position >= from_position AND known.position < to_position
+     WHERE log <> $1 ON CONFLICT DO NOTHING`,
+    [log, known],
+  );
+}
+
+/**
+ * Removes what only stopped logs have, and have not proved, and puts each of them back to where it was verified. Batch by batch from the
+ * newest, each in one transaction: it may end anywhere. Positions are never used again, so every cursor stays right; postings of what is
+ * gone lead to nothing, and go with their partition.
+ *
+ * @param log this one, stopped or not; absent: all that are stopped
+ * @returns issuances removed
+ */
+export async function removeUnverified(database: DataSource, log?: number): Promise<number> {
+  const [{ there }] = await database.query<[{ there: boolean }]>(
+    `SELECT to_regclass('ct_unverified') IS NOT NULL AS there`,
+  );
+  if (!there) return 0;
+  let sum = 0;
+  for (;;) {
+    const removed = await database.transaction(async (tx) => await removeNewest(tx, log ?? null));
+    if (removed === null) return sum;
+    sum += removed;
+  }
+}
+
+/** @returns null: there is nothing to remove */
+async function removeNewest(tx: EntityManager, log: number | null): Promise<number | null> {
+  // The log before the sequencer, as whoever ingests locks them.
+  const [batch] = await tx.query<{ log: number; entry: string; tree: Buffer; from: string; to: string }[]>(
+    `SELECT log, from_entry AS entry, batch.tree_state AS tree, from_position AS from, to_position AS to
+     FROM ct_unverified AS batch JOIN ct_log ON ct_log.id = log
+     WHERE (log = $1::int OR ($1::int IS NULL AND stopped_at IS NOT NULL))
+       AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+     ORDER BY log, from_entry DESC LIMIT 1 FOR UPDATE OF ct_log`,
+    [log],
+  );
+  if (batch === undefined) return null;
+  await tx.query(`SELECT FROM ct_sequence FOR UPDATE`);
+  const [{ removed }] = await tx.query<[{ removed: number }]>(
+    `WITH gone AS (
+       DELETE FROM ct_issuance WHERE position >= $1 AND position < $2
+         AND NOT EXISTS (SELECT FROM ct_vouched WHERE ct_vouched.position = ct_issuance.position)
+       RETURNING position, tbs_sha256, not_after),
+     forgotten AS (
+       DELETE FROM ct_known USING gone
+       WHERE tbs = encode(substring(tbs_sha256 from 1 for 16), 'hex')::uuid AND ct_known.not_after = gone.not_after
+         AND ct_known.position = gone.position)
+     SELECT count(*)::int AS removed FROM gone`,
+    [batch.from, batch.to],
+  );
+  await tx.query(`DELETE FROM ct_vouched WHERE position >= $1 AND position < $2`, [batch.from, batch.to]);
+  await tx.query(`DELETE FROM ct_unverified WHERE log = $1 AND from_entry = $2`, [batch.log, batch.entry]);
+  await tx.query(`DELETE FROM ct_odd_entry WHERE log = $1 AND entry_index >= $2`, [batch.log, batch.entry]);
+  await tx.query(
+    `UPDATE ct_log SET position = $2, tree_state = $3,
+       entries_odd = (SELECT count(*) FROM ct_odd_entry WHERE log = $1) WHERE id = $1`,
+    [batch.log, batch.entry, batch.tree],
+  );
+  return removed;
+}

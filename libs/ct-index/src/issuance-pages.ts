@@ -1,0 +1,81 @@
+import type { Revocation } from './revocations/revocation-facts';
+import { type IssuancePage, issuancesAt, issuancesBehind } from './issuances-at';
+import type { PageReader } from './page-reader';
+import { endOfRuns, findPositions, type Reach } from './runs/find-positions';
+
+export interface StoredIssuance {
+  readonly position: string;
+  readonly tbsSha256: Buffer;
+  readonly certSha256: Buffer;
+  readonly precertificate: boolean;
+  readonly spkiSha256: Buffer;
+  readonly issuer: number;
+  /** The revocation list that the certificate names; null: none. */
+  readonly crl: number | null;
+  readonly serial: Buffer;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly discoveredAt: Date;
+  readonly dnsNames: readonly string[];
+  /** Null: on no list that is fresh. */
+  readonly revocation: Revocation | null;
+}
+
+export interface PageRequest {
+  /** Position of the last one of the page before; `0`: from the first. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+/**
+ * The next unexpired issuances under any of the keys, in the order of discovery. Every key costs one descent for each run of
+ * postings behind the cursor, however many certificates stand under it, and the rows of the page. What shares six octets of
+ * its key is among them: names are to be checked again.
+ *
+ * @param keys at most a few: one per mode of the search
+ */
+export async function pageOfKeys(
+  reader: PageReader,
+  keys: readonly Buffer[],
+  { after, limit }: PageRequest,
+): Promise<IssuancePage> {
+  const now = new Date();
+  const end = await endOfRuns(reader, keys);
+  const page: StoredIssuance[] = [];
+  let from = Number(after);
+  let reach: Reach = { where: 'near', looked: 0 };
+  while (page.length < limit && from < end - 1) {
+    const positions: number[] = [];
+    const partitions = new Set<number>();
+    const wanted = limit - page.length;
+    while (positions.length < wanted && from < end - 1) {
+      const rest = wanted - positions.length;
+      const found = await findPositions(reader, keys, { after: from, limit: rest, now, end }, reach);
+      positions.push(...found.positions);
+      for (const each of found.partitions) partitions.add(each);
+      from = found.upTo;
+      reach = { where: found.goesOn ? 'onward' : 'anywhere', looked: reach.looked + 1 };
+    }
+    if (positions.length === 0) break;
+    const { issuances, isCut } = await issuancesAt(reader, positions, partitions);
+    // Some of them may have expired today.
+    for (const each of issuances) if (each.notAfter >= now) page.push(each);
+    if (isCut && page.length > 0) return { issuances: page, isCut };
+    if (isCut) from = Number(issuances.at(-1)?.position);
+  }
+  return { issuances: page, isCut: false };
+}
+
+/** The next issuances, whatever their names, expired ones too, in the order of discovery. */
+export async function pageOfAll(
+  reader: Pick<PageReader, 'query'>,
+  { after, limit }: PageRequest,
+): Promise<IssuancePage> {
+  return await issuancesBehind(reader, after, limit);
+}
+
+/** Also one that has expired, while it is kept. */
+export async function issuanceAt(reader: PageReader, position: string): Promise<StoredIssuance | null> {
+  const { issuances } = await issuancesAt(reader, [Number(position)], new Set());
+  return issuances[0] ?? null;
+}

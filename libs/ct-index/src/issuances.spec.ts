@@ -1,0 +1,298 @@
+import { randomBytes } from 'node:crypto';
+import type { EntityManager } from 'typeorm';
+import { anIssuance, CtDatabaseFixture, keyOf, keysOf } from '@certwright/ct-testing';
+import { issuanceBodies } from './issuance-bodies';
+import { issuanceAt, pageOfAll, pageOfKeys, type StoredIssuance } from './issuance-pages';
+import { readingAlone } from './page-reader';
+import { dropExpired, ensurePartitions } from './partitions';
+import { CrlIds } from './revocations/crl-ids';
+import { crlsOf, IssuerIds, storeIssuances } from './store-issuances';
+import { type NewIssuance, noEnd } from './new-issuance';
+import type { MergeLane } from './runs/choose-merge';
+import { clearMerged, mergeRuns } from './runs/merge-runs';
+
+jest.setTimeout(60_000);
+
+let ct: CtDatabaseFixture;
+let ids: IssuerIds;
+beforeAll(async () => (ct = await CtDatabaseFixture.open()));
+afterAll(async () => await ct.close());
+beforeEach(async () => {
+  await ct.database.query('TRUNCATE ct_issuance, ct_known, ct_run, ct_block');
+  await ct.database.query('UPDATE ct_sequence SET next = 1');
+  ids = new IssuerIds();
+});
+
+const store = async (issuances: readonly NewIssuance[], withIds = ids) => {
+  await withIds.ensure(
+    ct.database.manager,
+    issuances.map(({ issuer }) => issuer),
+  );
+  const crls = await crlsOf(ct.database.manager, new CrlIds(), withIds, issuances);
+  return await ct.database.transaction(async (tx) => await storeIssuances(tx, withIds, issuances, crls));
+};
+const first = { after: '0', limit: 100 };
+const named = async (name: string, page: Partial<typeof first> = {}) =>
+  (await pageOfKeys(readingAlone(ct.database.manager), [keyOf(name)], { ...first, ...page })).issuances;
+
+const bodiesOf = async (page: readonly (StoredIssuance | undefined)[]) => {
+  const positions = page.flatMap((each) => (each === undefined ? [] : [each.position]));
+  return (await issuanceBodies(ct.database.manager, positions, 1e9)).map(({ body }) => body);
+};
+
+describe('an issuance', () => {
+  it('is found under its keys, with everything that was read', async () => {
+    const issuance = anIssuance('a.example.com', {
+      nameKeys: keysOf('a.example.com', 'example.com'),
+    });
+    expect(await store([issuance])).toEqual({ discovered: 1, completed: 0 });
+    for (const name of ['a.example.com', 'example.com']) {
+      const [found] = await named(name);
+      const { tbsSha256, certSha256, spkiSha256, precertificate, serial, notBefore, notAfter, dnsNames } =
+        issuance;
+      expect(found).toMatchObject({
+        ...{ precertificate, serial, notBefore, notAfter, dnsNames, revocation: null },
+        tbsSha256: Buffer.from(tbsSha256, 'hex'),
+        certSha256: Buffer.from(certSha256, 'hex'),
+        spkiSha256: Buffer.from(spkiSha256, 'hex'),
+      });
+    }
+    expect(await named('b.example.com')).toEqual([]);
+  });
+
+  it.each([
+    [
+      'no names, no serial, a year that was and one that never comes',
+      {
+        ...{ dnsNames: [], serial: Buffer.alloc(0), body: Buffer.alloc(0) },
+        ...{ notBefore: new Date('0001-01-01T00:00:00Z'), notAfter: noEnd },
+      },
+    ],
+    [
+      'hundreds of long names and a body of many pages',
+      {
+        ...{
+          dnsNames: Array.from({ length: 300 }, (_, nth) => `${nth}.büro\u{1f980}"\\,{}.${'x'.repeat(200)}`),
+        },
+        ...{
+          serial: Buffer.alloc(200, 255),
+          body: randomBytes(40_000),
+          notBefore: new Date('1969-12-31T23:59:59Z'),
+        },
+      },
+    ],
+  ])('is kept as it is: %s', async (_, odd) => {
+    const odds = Array.from({ length: 3 }, () => anIssuance('odd', odd));
+    await store([...odds, anIssuance('even')]);
+    const page = await named('odd');
+    expect(page).toMatchObject(
+      odds.map(({ dnsNames, serial, notBefore, notAfter, tbsSha256 }) => ({
+        ...{ dnsNames, serial, notBefore, notAfter, tbsSha256: Buffer.from(tbsSha256, 'hex') },
+      })),
+    );
+    expect(await bodiesOf(page)).toEqual(odds.map(({ body }) => body));
+    // Some known, some not, and where the known ones were nothing is left over.
+    const [first, ...others] = odds;
+    const again = [...others, anIssuance('odd', odd), ...(first === undefined ? [] : [first])];
+    expect(await store(again)).toEqual({ discovered: 1, completed: 0 });
+    expect((await named('odd')).map(({ position }) => position)).toEqual(['1', '2', '3', '5']);
+  });
+
+  it('that is seen again is not stored again, whoever sees it', async () => {
+    const issuance = anIssuance('example.com');
+    await store([issuance]);
+    expect(await store([issuance], new IssuerIds())).toEqual({ discovered: 0, completed: 0 });
+    expect(await named('example.com')).toHaveLength(1);
+  });
+
+  it('known by its precertificate gets its certificate, and keeps its position', async () => {
+    const precertificate = anIssuance('example.com');
+    await store([precertificate, anIssuance('example.com')]);
+    const [before] = await named('example.com');
+    const ofItsOwn = { precertificate: false, certSha256: '09'.repeat(32), body: Buffer.from('its body') };
+    expect(await store([{ ...precertificate, ...ofItsOwn }])).toEqual({ discovered: 0, completed: 1 });
+    const [after, ...others] = await named('example.com');
+    expect(after).toEqual({ ...before, precertificate: false, certSha256: Buffer.alloc(32, 9) });
+    expect(await bodiesOf([after, ...others])).toContainEqual(ofItsOwn.body);
+    // The precertificate takes nothing away again.
+    expect(await store([precertificate])).toEqual({ discovered: 0, completed: 0 });
+    expect(await issuanceAt(readingAlone(ct.database.manager), String(before?.position))).toEqual(after);
+  });
+
+  it('that has expired is on no page of a name', async () => {
+    await store([anIssuance('example.com', { notAfter: new Date(Date.now() - 1_000) })]);
+    expect(await named('example.com')).toEqual([]);
+    expect((await pageOfAll(ct.database.manager, first)).issuances).toHaveLength(1);
+  });
+});
+
+describe('pages', () => {
+  it('go on behind the last position, over the borders of partitions, and merge several keys without duplicates', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const both = keysOf('one', 'other');
+      await store(
+        Array.from({ length: 60 }, (_, at) =>
+          anIssuance('one', { nameKeys: at % 3 === 0 ? both : both.slice(at % 2, (at % 2) + 1) }),
+        ),
+      );
+    }
+    const seen: string[] = [];
+    for (;;) {
+      const { issuances: page } = await pageOfKeys(
+        readingAlone(ct.database.manager),
+        [keyOf('one'), keyOf('other')],
+        {
+          after: seen.at(-1) ?? '0',
+          limit: 70,
+        },
+      );
+      if (page.length === 0) break;
+      seen.push(...page.map(({ position }) => position));
+    }
+    expect(seen).toHaveLength(300);
+    expect(seen).toEqual([...seen].sort((one, other) => Number(one) - Number(other)));
+    expect(new Set(seen).size).toBe(300);
+  });
+});
+
+it('a page with too many names is cut, behind one issuance at least', async () => {
+  const dnsNames = Array.from({ length: 12_000 }, () => `${randomBytes(30).toString('hex')}.example.com`);
+  await store([1, 2, 3].map(() => anIssuance('long', { dnsNames })));
+  const read = [
+    async (after: string) =>
+      await pageOfKeys(readingAlone(ct.database.manager), [keyOf('long')], { ...first, after }),
+    async (after: string) => await pageOfAll(ct.database.manager, { ...first, after }),
+  ];
+  for (const page of read) {
+    const pages = [await page('0'), await page('2'), await page('3')];
+    expect(pages.map(({ issuances, isCut }) => [issuances.map(({ position }) => position), isCut])).toEqual([
+      [['1', '2'], true],
+      [['3'], false],
+      [[], false],
+    ]);
+    expect(pages[0]?.issuances[0]?.dnsNames).toEqual(dnsNames);
+  }
+});
+
+it('so is one with names that take a hundredth of their length to store', async () => {
+  const tail = 'x'.repeat(60);
+  const dnsNames = Array.from({ length: 30_000 }, (_, nth) => `${nth}.${tail}.${tail}.${tail}.com`);
+  await store([1, 2].map(() => anIssuance('long', { dnsNames })));
+  const [{ stored }] = await ct.database.query(
+    'SELECT max(pg_column_size(dns_names)) AS stored FROM ct_issuance',
+  );
+  expect(stored).toBeLessThan(400_000);
+  const { issuances, isCut } = await pageOfKeys(readingAlone(ct.database.manager), [keyOf('long')], first);
+  expect([issuances.map(({ position }) => position), isCut]).toEqual([['1'], true]);
+  expect(issuances[0]?.dnsNames).toEqual(dnsNames);
+});
+
+describe('eight writers beside four pollers, and two mergers that never rest', () => {
+  it('each poller sees each issuance exactly once', async () => {
+    const perWriter = 10;
+    const perBatch = 20;
+    const wanted = 8 * perWriter * perBatch;
+    const names = ['one', 'other'];
+    const poll = async (_: unknown, nth: number) => {
+      const reader = readingAlone(ct.database.manager, nth % 2 === 1);
+      const seen: string[] = [];
+      while (seen.length < wanted) {
+        const after = seen.at(-1) ?? '0';
+        const page = await pageOfKeys(reader, names.map(keyOf), { ...first, after });
+        seen.push(...page.issuances.map(({ position }) => position));
+      }
+      return seen;
+    };
+    const write = async () => {
+      const own = new IssuerIds();
+      for (let batch = 0; batch < perWriter; batch += 1)
+        await store(
+          Array.from({ length: perBatch }, (_, nth) =>
+            anIssuance('example.com', { nameKeys: keysOf(names[nth % 2] ?? '') }),
+          ),
+          own,
+        );
+    };
+    let merges = 0;
+    let isWriting = true;
+    const merge = async (lane: MergeLane) => {
+      while (isWriting) {
+        if ((await mergeRuns(ct.database, lane, new Date())) !== null) merges += 1;
+        await clearMerged(ct.database);
+      }
+    };
+    const merging = Promise.all([merge('small'), merge('large')]);
+    const pollers = Array.from({ length: 4 }, poll);
+    await Promise.all(Array.from({ length: 8 }, write));
+    for (const seen of await Promise.all(pollers)) {
+      expect(new Set(seen).size).toBe(wanted);
+      expect(seen).toHaveLength(wanted);
+    }
+    isWriting = false;
+    await merging;
+    expect(merges).toBeGreaterThan(5);
+  });
+});
+
+it('keys that are looked up one by one are told nothing behind what another one does not know yet', async () => {
+  await store([anIssuance('one'), anIssuance('other')]);
+  let statements = 0;
+  const between = async () => {
+    statements += 1;
+    if (statements === 3) await store([anIssuance('one'), anIssuance('other')]);
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const query = async (sql: string, values?: unknown[]) => {
+    const asked = last.then(async () => {
+      await between();
+      return await ct.database.query<unknown>(sql, values);
+    });
+    last = asked;
+    return await asked;
+  };
+  const reader = readingAlone({ query } as EntityManager, true);
+  // The end, then one, then what is new, then the other.
+  const { issuances } = await pageOfKeys(reader, [keyOf('one'), keyOf('other')], first);
+  expect(issuances.map(({ position }) => position)).toEqual(['1', '2']);
+  const next = await pageOfKeys(reader, [keyOf('one'), keyOf('other')], { ...first, after: '2' });
+  expect(next.issuances.map(({ position }) => position)).toEqual(['3', '4']);
+});
+
+describe('partitions', () => {
+  it('are made before they are needed, once, by any number of processes', async () => {
+    await Promise.all(
+      Array.from({ length: 4 }, async () => await ensurePartitions(ct.database, new Date(), 4_000, 100)),
+    );
+    const rows: { n: number }[] = await ct.database.query(
+      `SELECT count(*)::int AS n FROM pg_class WHERE relname ~ '^ct_issuance_p\\d+$' AND relkind = 'r'`,
+    );
+    expect(rows).toEqual([{ n: 41 }]);
+  });
+
+  it('leave as a whole once every certificate in them has expired', async () => {
+    const soon = new Date(Date.now() + 60_000);
+    await store(Array.from({ length: 99 }, () => anIssuance('old', { notAfter: soon })));
+    await store(Array.from({ length: 120 }, () => anIssuance('new')));
+    const later = new Date(soon.getTime() + 1_000);
+    while ((await mergeRuns(ct.database, 'large', new Date())) !== null);
+    const keys = ['old', 'new'].map(keyOf);
+    const page = { ...first, limit: 300 };
+    // One has met it before, one meets it while it leaves.
+    const before = readingAlone(ct.database.manager);
+    expect((await pageOfKeys(before, keys, page)).issuances).toHaveLength(219);
+    expect(before.settled.behind(0)).toBe(100);
+    let dropped: readonly string[] = [];
+    const query = async (sql: string, values?: unknown[]) => {
+      const answer = await ct.database.query<unknown>(sql, values);
+      if (sql.includes('ct_block_p100')) dropped = await dropExpired(ct.database, later);
+      return answer;
+    };
+    const meanwhile = readingAlone({ query } as EntityManager);
+    expect((await pageOfKeys(meanwhile, keys, page)).issuances).toHaveLength(120);
+    expect(dropped).toEqual(['ct_issuance_p100', 'ct_block_p100']);
+    expect((await pageOfKeys(before, keys, page)).issuances).toHaveLength(120);
+    expect(before.settled.behind(0)).not.toBe(100);
+    expect(await dropExpired(ct.database, later)).toEqual([]);
+    expect(await named('new', { limit: 200 })).toHaveLength(120);
+  });
+});

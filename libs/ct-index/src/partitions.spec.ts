@@ -1,0 +1,75 @@
+import { eventually } from '@certwright/testing';
+import type { QueryRunner } from 'typeorm';
+import { anIssuance, CtDatabaseFixture } from '@certwright/ct-testing';
+import { dropExpired, ensurePartitions } from './partitions';
+import { mergeIn, mergeRuns } from './runs/merge-runs';
+import { IssuerIds, storeIssuances } from './store-issuances';
+
+jest.setTimeout(60_000);
+
+const positionsPerPartition = 20;
+const dayMs = 86_400_000;
+const expired = new Date(Date.now() - 3 * dayMs);
+
+let ct: CtDatabaseFixture;
+const ids = new IssuerIds();
+beforeAll(async () => {
+  ct = await CtDatabaseFixture.open(positionsPerPartition, 60);
+  await ids.ensure(ct.database.manager, [anIssuance('example.com').issuer]);
+});
+afterAll(async () => await ct.close());
+
+const tables = async (): Promise<number> => {
+  const [{ count }] = await ct.database.query<[{ count: number }]>(
+    `SELECT count(*)::int AS count FROM pg_inherits WHERE inhparent IN ('ct_block'::regclass, 'ct_issuance'::regclass)`,
+  );
+  return count;
+};
+
+const store = async (runner: QueryRunner, notAfter: Date) =>
+  await storeIssuances(runner.manager, ids, [anIssuance('example.com', { notAfter })], [null]);
+
+async function transaction<T>(work: (runner: QueryRunner) => Promise<T>): Promise<T> {
+  const runner = ct.database.createQueryRunner();
+  await runner.startTransaction();
+  try {
+    return await work(runner);
+  } finally {
+    await runner.commitTransaction();
+    await runner.release();
+  }
+}
+
+it('partitions are made while a merge of minutes is under way, and dropped after it', async () => {
+  for (let nth = 0; nth < 25; nth += 1) await transaction(async (runner) => await store(runner, expired));
+  const before = await tables();
+  // A clock that is a week behind: all is kept.
+  const weekAgo = new Date(Date.now() - 7 * dayMs);
+  await transaction(async (merging) => {
+    expect(await mergeIn(merging.manager, 'large', weekAgo)).toMatchObject({
+      runs: 19,
+    });
+    await ensurePartitions(ct.database, new Date(), 80, positionsPerPartition);
+    expect(await tables()).toBe(before + 4);
+    expect(await dropExpired(ct.database, new Date())).toEqual([]);
+  });
+  expect(await dropExpired(ct.database, new Date())).toEqual(['ct_issuance_p20', 'ct_block_p20']);
+  expect(await ct.database.query('SELECT FROM ct_run WHERE partition = 20')).toEqual([]);
+  expect(await mergeRuns(ct.database, 'large', new Date())).toBeNull();
+});
+
+it('a partition is dropped behind a writer that has come to issuances and not to blocks, and neither fails', async () => {
+  for (let nth = 0; nth < 20; nth += 1) await transaction(async (runner) => await store(runner, expired));
+  const dropped = await transaction(async (writing) => {
+    await writing.query('LOCK TABLE ct_issuance IN ROW EXCLUSIVE MODE');
+    const dropping = dropExpired(ct.database, new Date());
+    await eventually(async () =>
+      expect(
+        await ct.database.query(`SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'`),
+      ).toHaveLength(1),
+    );
+    await writing.query('LOCK TABLE ct_block IN ROW EXCLUSIVE MODE');
+    return { dropping };
+  });
+  expect(await dropped.dropping).toEqual(['ct_issuance_p40', 'ct_block_p40']);
+});

@@ -1,0 +1,168 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { takeLane } from './runs/merge-runs';
+import { blockTable } from '@certwright/ct-schema';
+
+/** Issuances of one partition. Every page looks into each partition behind its cursor, so they are few and large. */
+export const defaultPositionsPerPartition = 20_000_000;
+
+/** One lock for whoever makes or drops partitions, over all processes. */
+const partitionLock = 7_308_604_101;
+
+/** How long a table's readers may have to wait for a partition that is made or dropped. */
+const tableLockTimeoutMs = 3_000;
+
+/** Months for which `ct_known` gets a partition of its own, counted from the present one; others share one. */
+const knownMonths = { before: 1, after: 40 };
+
+/** Of issuances known already, by the month in which they expire. */
+export function knownTable(notAfter: Date): string {
+  return `ct_known_${monthName(notAfter)}`;
+}
+
+/** Of issuances, by the end of their positions. */
+export function issuanceTable(end: number): string {
+  return `ct_issuance_p${end}`;
+}
+
+/** Of those that expire in no month that has a table. */
+export const otherKnown = 'ct_known_other';
+
+/**
+ * Makes the partitions that the next positions and the coming months need. Called at start and every few minutes: well
+ * before the last one is full.
+ *
+ * @param ahead positions for which there must be room
+ */
+export async function ensurePartitions(
+  database: DataSource,
+  now: Date,
+  ahead = defaultPositionsPerPartition,
+  each = defaultPositionsPerPartition,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await lockPartitions(tx);
+    const [{ next, made }] = await tx.query<[{ next: string; made: string }]>(
+      `SELECT next, (
+         SELECT coalesce(max((regexp_match(relname, '^ct_issuance_p(\\d+)$'))[1]::bigint), 0)
+         FROM pg_class WHERE relkind = 'r' AND relname ~ '^ct_issuance_p\\d+$') AS made
+       FROM ct_sequence`,
+    );
+    // The number in a partition's name is its end, exclusive.
+    for (let from = Number(made); from < Number(next) + ahead; from += each) {
+      const end = from + each;
+      await attachNew(tx, 'ct_issuance', issuanceTable(end), `FROM (${from}) TO (${end})`);
+      await attachNew(tx, 'ct_block', blockTable(end), `IN (${end})`);
+      await tx.query(`INSERT INTO ct_partition (end_position) VALUES ($1)`, [end]);
+    }
+    for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1) {
+      const [name, from, to] = month(now, offset);
+      await tx.query(
+        `CREATE TABLE IF NOT EXISTS ct_known_${name} PARTITION OF ct_known FOR VALUES FROM ('${from}') TO ('${to}')`,
+      );
+    }
+  });
+}
+
+/** Nobody waits for that, where a table made as a partition waits for all readers and writers, and for merges of minutes. */
+async function attachNew(tx: EntityManager, parent: string, name: string, values: string): Promise<void> {
+  await tx.query(`CREATE TABLE ${name} (LIKE ${parent} INCLUDING ALL)`);
+  await tx.query(`ALTER TABLE ${parent} ATTACH PARTITION ${name} FOR VALUES ${values}`);
+}
+
+/**
+ * Drops what nobody can ask for any more: whole partitions, never row by row. Partitions of positions whose last
+ * certificate has expired, and months of known issuances that are over. What is dead stays so: it is looked for without
+ * a lock, which each drop holds for a moment.
+ *
+ * @returns names of the tables that are gone
+ */
+export async function dropExpired(database: DataSource, now: Date): Promise<readonly string[]> {
+  const [{ next }] = await database.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
+  const partitions = await tablesLike(database, '^ct_issuance_p\\d+$');
+  const gone: string[] = [];
+  for (const name of partitions) {
+    const end = Number(name.slice('ct_issuance_p'.length));
+    // One that still grows stays.
+    if (end > Number(next)) continue;
+    if (await isAlive(database, name, now)) continue;
+    gone.push(...(await drop(database, [name, blockTable(end)], end)));
+  }
+  const months = await tablesLike(database, '^ct_known_\\d{6}$');
+  const first = `ct_known_${month(now, -1)[0]}`;
+  gone.push(
+    ...(await drop(
+      database,
+      months.filter((name) => name < first),
+    )),
+  );
+  return gone;
+}
+
+/** Whether a partition has a certificate that has not expired. Mostly the first one; at the end of its life all are looked at. */
+async function isAlive(database: DataSource, name: string, now: Date): Promise<boolean> {
+  return await database.transaction(async (tx) => {
+    await tx.query(`SET LOCAL statement_timeout = 0`);
+    const alive = await tx.query<unknown[]>(`SELECT FROM ${name} WHERE not_after >= $1 LIMIT 1`, [now]);
+    return alive.length > 0;
+  });
+}
+
+async function tablesLike(database: DataSource, pattern: string): Promise<string[]> {
+  const tables = await database.query<{ name: string }[]>(
+    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ $1 ORDER BY relname`,
+    [pattern],
+  );
+  return tables.map(({ name }) => name);
+}
+
+/** Together, unless another process has done so already. @param tables in the order in which writers come to them */
+async function drop(
+  database: DataSource,
+  tables: readonly string[],
+  partition: number | null = null,
+): Promise<readonly string[]> {
+  if (tables.length === 0) return [];
+  return await database.transaction(async (tx) => {
+    await lockPartitions(tx);
+    // A merge may have begun before the partition was full, or take minutes: it is dropped another time.
+    if (partition !== null)
+      for (const lane of ['small', 'large'] as const) if (!(await takeLane(tx, lane))) return [];
+    const there = await tx.query<{ name: string }[]>(
+      `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::text[])
+       ORDER BY array_position($1::text[], relname::text)`,
+      [tables],
+    );
+    for (const { name } of there) await tx.query(`DROP TABLE ${name}`);
+    if (partition !== null) await dropRuns(tx, partition);
+    return there.map(({ name }) => name);
+  });
+}
+
+/** Blocks that were not brought together yet when all their postings had expired already are few. */
+async function dropRuns(tx: EntityManager, partition: number): Promise<void> {
+  await tx.query(`DELETE FROM ct_block_young WHERE run IN (SELECT id FROM ct_run WHERE partition = $1)`, [
+    partition,
+  ]);
+  await tx.query(`DELETE FROM ct_run WHERE partition = $1`, [partition]);
+  await tx.query(`DELETE FROM ct_partition WHERE end_position = $1`, [partition]);
+}
+
+/**
+ * Whoever makes or drops a partition waits for all readers and writers of the whole table, and all that come later wait behind it:
+ * not for long. The round is repeated.
+ */
+async function lockPartitions(tx: EntityManager): Promise<void> {
+  await tx.query(`SELECT pg_advisory_xact_lock($1)`, [partitionLock]);
+  await tx.query(`SET LOCAL lock_timeout = '${tableLockTimeoutMs}ms'`);
+}
+
+/** @returns `YYYYMM`, its first instant and that of the next month */
+function month(now: Date, offset: number): readonly [string, string, string] {
+  const first = (more: number) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset + more, 1));
+  return [monthName(first(0)), first(0).toISOString(), first(1).toISOString()];
+}
+
+function monthName(date: Date): string {
+  return String(date.getUTCFullYear() * 100 + date.getUTCMonth() + 1);
+}

@@ -1,0 +1,90 @@
+import type { EntityManager } from 'typeorm';
+import type { StoredIssuance } from '../issuance-pages';
+
+/** What lists say of a certificate that is on one of them; of several what is said of the earliest time. */
+export interface Revocation {
+  readonly revokedAt: Date;
+  /** RFC 5280, section 5.3.1. */
+  readonly reason: number;
+  /** When the issuer last stood by the list that says so. */
+  readonly checkedAt: Date;
+}
+
+export interface RevocationFacts {
+  readonly status: 'revoked' | 'good' | 'unknown';
+  readonly revokedAt: Date | null;
+  /** RFC 5280, section 5.3.1. */
+  readonly reason: number | null;
+  /** When the issuer last stood by the list that says so. */
+  readonly checkedAt: Date | null;
+}
+
+/** The list that certificates of an issuer name; with no `crl` all that the issuer has disclosed, together. */
+export type NamedList = Pick<StoredIssuance, 'issuer' | 'crl'>;
+
+/**
+ * When the issuer last stood by each of some lists, in their order: the named one, or else those that it has disclosed; null
+ * where neither is valid, fresh and complete, so that nothing is known of a certificate that is not on it.
+ */
+export type Coverage = (lists: readonly NamedList[]) => Promise<readonly (Date | null)[]>;
+
+const unknown: RevocationFacts = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
+
+/**
+ * Of a whole page, in its order. Unknown when the certificate is expired, when its serial number could not be read, when no list
+ * covers it, and while the list that does was requested before the certificate was discovered: the list may be older than it.
+ */
+export async function revocationFacts(
+  issuances: readonly StoredIssuance[],
+  coverage: Coverage,
+): Promise<readonly RevocationFacts[]> {
+  const nowMs = Date.now();
+  const isUnknown = ({ serial, notAfter }: StoredIssuance) =>
+    serial.length === 0 || notAfter.getTime() <= nowMs;
+  const lists = new Map<string, NamedList>();
+  for (const each of issuances)
+    if (each.revocation === null && !isUnknown(each)) lists.set(listOf(each), each);
+  const checkedAt = lists.size === 0 ? [] : await coverage([...lists.values()]);
+  const covered = new Map(Array.from(lists.keys(), (list, nth) => [list, goodAt(checkedAt[nth])]));
+  return issuances.map((each) => {
+    if (isUnknown(each)) return unknown;
+    if (each.revocation !== null) return { status: 'revoked', ...each.revocation };
+    const facts = covered.get(listOf(each)) ?? unknown;
+    return facts.checkedAt !== null && facts.checkedAt > each.discoveredAt ? facts : unknown;
+  });
+}
+
+function goodAt(checkedAt: Date | null | undefined): RevocationFacts {
+  return checkedAt ? { status: 'good', revokedAt: null, reason: null, checkedAt } : unknown;
+}
+
+function listOf({ issuer, crl }: NamedList): string {
+  return `${issuer} ${crl}`;
+}
+
+/** As it is now: one statement. */
+export function coverageIn(reader: Pick<EntityManager, 'query'>): Coverage {
+  return async (lists) => {
+    const rows = await reader.query<{ checkedAt: Date | null }[]>(statement, [
+      lists.map(({ crl }) => crl),
+      lists.map(({ issuer }) => issuer),
+    ]);
+    return rows.map(({ checkedAt }) => checkedAt);
+  };
+}
+
+/** Each part is LATERAL with a LIMIT or an aggregate, so that there is no other plan, whatever the tables held when it was made. */
+const statement = `
+  SELECT coalesce(named.checked_at, disclosed.checked_at) AS "checkedAt"
+  FROM unnest($1::int[], $2::int[]) WITH ORDINALITY AS given (crl, issuer, nth)
+  LEFT JOIN LATERAL (
+    SELECT checked_at FROM ct_crl
+    WHERE id = given.crl AND issuer = given.issuer AND covers AND fresh_until > now() LIMIT 1) AS named ON true
+  LEFT JOIN LATERAL (
+    SELECT greatest(max(checked_at) FILTER (WHERE role = 'full' AND valid),
+      CASE WHEN bool_and(valid) FILTER (WHERE role = 'partition')
+        THEN min(checked_at) FILTER (WHERE role = 'partition') END) AS checked_at
+    FROM (
+      SELECT role, checked_at, covers AND coalesce(fresh_until > now(), false) AS valid FROM ct_crl
+      WHERE ct_crl.issuer = given.issuer AND role IS NOT NULL AND named.checked_at IS NULL) AS crl) AS disclosed ON true
+  ORDER BY nth`;

@@ -1,0 +1,93 @@
+import type { EntityManager } from 'typeorm';
+import type { Lookup } from '../page-reader';
+import { anywhereStatement, nearStatement, onwardStatement, type RowStatement } from './postings-statements';
+import { shardOf } from '@certwright/posting-index';
+import type { Home } from '@certwright/ct-schema';
+
+/** What is looked for. */
+export interface KeyBehind {
+  readonly after: number;
+  /** Number of the key. */
+  readonly key: number;
+  /** That are of use. */
+  readonly mostBlocks: number;
+}
+
+export interface FoundBlock {
+  /** Where its run ends, exclusive. */
+  readonly runEnd: number;
+  /** Of positions, by its end. */
+  readonly partition: number;
+  readonly postings: Buffer;
+}
+
+/** Blocks that may have a key. */
+export interface BlocksOfKey {
+  /** Nothing was looked at from here on; Infinity: there is nothing more. */
+  readonly notFrom: number;
+  /** Where what was not looked at is, if it is in another place than was asked. */
+  readonly home: Home;
+  /** Those of the same run in the order of their postings. */
+  readonly blocks: readonly FoundBlock[];
+}
+
+export type PostingsLookup = Lookup<KeyBehind, BlocksOfKey>;
+
+/** Runs of the home, as far as they are the first ones behind the cursor. */
+export const postingsNear = byHome(nearStatement);
+
+/** The first run behind the cursor, if it is of the home. */
+export const postingsOnward = byHome(onwardStatement);
+
+/** All runs. */
+export const postingsAnywhere = lookupBy(anywhereStatement);
+
+/** A home has one lookup. */
+function byHome(statement: (home: Home) => RowStatement): (home: Home) => PostingsLookup {
+  const lookups = new Map<Home, PostingsLookup>();
+  return (home) => {
+    const known = lookups.get(home) ?? lookupBy(statement(home));
+    lookups.set(home, known);
+    return known;
+  };
+}
+
+type Answers = readonly { readonly packed: string }[];
+
+function lookupBy({ one, many }: RowStatement): PostingsLookup {
+  const ask = async (reader: Pick<EntityManager, 'query'>, rows: readonly (readonly number[])[]) => {
+    const [first] = rows;
+    if (first === undefined) return [];
+    if (rows.length === 1) return await reader.query<Answers>(one, [...first]);
+    const columns = first.map((_, column) => rows.map((row) => row[column]));
+    return await reader.query<Answers>(many, columns);
+  };
+  return {
+    async of(reader, questions) {
+      const rows = questions.map(({ after, key, mostBlocks }) => [after, shardOf(key), key, mostBlocks]);
+      const answers = await ask(reader, rows);
+      return answers.map(({ packed }) => readBlocks(Buffer.from(packed, 'base64')));
+    },
+  };
+}
+
+/** In front of the blocks: home, from where on nothing was looked at. */
+const headOctets = 16;
+/** In front of each: where its run and its partition end, how many octets. */
+const blockHeadOctets = 20;
+
+function readBlocks(packed: Buffer): BlocksOfKey {
+  const blocks: FoundBlock[] = [];
+  for (let at = headOctets; at < packed.length;) {
+    const begin = at + blockHeadOctets;
+    const [runEnd, partition] = [bigintAt(packed, at), bigintAt(packed, at + 8)];
+    at = begin + packed.readInt32BE(begin - 4);
+    blocks.push({ runEnd, partition, postings: packed.subarray(begin, at) });
+  }
+  return { home: bigintAt(packed, 0), notFrom: bigintAt(packed, 8) || Infinity, blocks };
+}
+
+/** Of 53 bits. */
+function bigintAt(octets: Buffer, at: number): number {
+  return octets.readInt32BE(at) * 2 ** 32 + octets.readUInt32BE(at + 4);
+}

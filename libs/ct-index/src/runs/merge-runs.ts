@@ -1,0 +1,147 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { chooseMerge, type Merge, type MergeLane } from './choose-merge';
+import { ExpiryCounts } from './expiry-counts';
+import { MergedPostings } from './merged-postings';
+import { firstLivingDay } from '@certwright/posting-index';
+import { fetchBlocks, RunSource } from './run-source';
+import { blockTable, insertBlocks, insertRun, nextRunId, type Run, young } from '@certwright/ct-schema';
+import { RunWriter } from '@certwright/posting-index';
+
+/** One merger for each lane, over all processes: numbers of advisory locks. */
+const laneLocks = {
+  small: 7_308_604_102,
+  large: 7_308_604_103,
+} as const satisfies Record<MergeLane, number>;
+
+/** For clocks that go wrong: what a merge leaves out is not found again. */
+const marginDays = 1;
+
+export interface Merged {
+  readonly runs: number;
+  /** That are in the new run. */
+  readonly postings: number;
+  /** Blocks whose space is free again once it has been cleared. */
+  readonly deadBlocks: number;
+}
+
+/**
+ * Brings runs together in one transaction: a reader sees those from before or the new one. May be called by any number of
+ * processes at any time; the work is one process's.
+ *
+ * @param stopping ends a merge, which may take minutes: nothing has been changed then
+ * @returns null: there is nothing to do, somebody else is at it, or it was ended
+ */
+export async function mergeRuns(
+  database: DataSource,
+  lane: MergeLane,
+  now: Date,
+  stopping?: AbortSignal,
+): Promise<Merged | null> {
+  try {
+    return await database.transaction(async (tx) => await mergeIn(tx, lane, now, stopping));
+  } catch (error) {
+    if (stopping?.aborted === true && error === stopping.reason) return null;
+    throw error;
+  }
+}
+
+/** The same in the caller's transaction. @throws the reason of `stopping` */
+export async function mergeIn(
+  tx: EntityManager,
+  lane: MergeLane,
+  now: Date,
+  stopping?: AbortSignal,
+): Promise<Merged | null> {
+  if (!(await takeLane(tx, lane))) return null;
+  const [{ next }] = await tx.query<[{ next: string }]>(`SELECT next FROM ct_sequence`);
+  const today = firstLivingDay(now) - marginDays;
+  const merge = chooseMerge(await allRuns(tx), lane, {
+    next: Number(next),
+    today,
+  });
+  if (merge === null) return null;
+  return await replace(tx, merge, today, stopping);
+}
+
+/** Until the transaction ends. @returns false: somebody merges there */
+export async function takeLane(tx: EntityManager, lane: MergeLane): Promise<boolean> {
+  const [{ mine }] = await tx.query<[{ mine: boolean }]>(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [
+    laneLocks[lane],
+  ]);
+  return mine;
+}
+
+/** Dead blocks take space until they are cleared away: cheap, since a block is hundreds of postings. */
+export async function clearMerged(database: Pick<EntityManager, 'query'>): Promise<void> {
+  await database.query(`VACUUM (SKIP_LOCKED, TRUNCATE false) ${blockTable(young)}, ct_run`);
+}
+
+async function allRuns(tx: EntityManager): Promise<Run[]> {
+  const rows: Record<keyof Run, string>[] = await tx.query(
+    `SELECT id, level, home, partition, from_position AS "from", to_position AS "to", postings,
+       half_expired_day AS "halfExpiredDay" FROM ct_run ORDER BY to_position`,
+  );
+  return rows.map((row) => ({
+    id: Number(row.id),
+    level: Number(row.level),
+    home: Number(row.home),
+    partition: Number(row.partition),
+    from: Number(row.from),
+    to: Number(row.to),
+    postings: Number(row.postings),
+    halfExpiredDay: row.halfExpiredDay === null ? null : Number(row.halfExpiredDay),
+  }));
+}
+
+/** Blocks that are written at once, 1 MB. */
+const blocksAtATime = 1_024;
+
+async function replace(
+  tx: EntityManager,
+  { sources, level, home }: Merge,
+  today: number,
+  stopping: AbortSignal | undefined,
+): Promise<Merged | null> {
+  const [first, last] = [sources[0], sources.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const { from, partition } = first;
+  const run = { id: await nextRunId(tx), level, home, partition };
+  const writer = new RunWriter(from);
+  const expiry = new ExpiryCounts();
+  const open = sources.map((source, nth) => new RunSource(source, nth));
+  const merged = new MergedPostings(open);
+  while (!merged.isDone) {
+    await fetchBlocks(tx, open);
+    stopping?.throwIfAborted();
+    merged.run((key, position, day) => {
+      if (day < today) return;
+      writer.add(key, position, day);
+      expiry.add(day);
+    });
+    if (writer.waiting >= blocksAtATime) await insertBlocks(tx, run, writer.take());
+  }
+  await insertBlocks(tx, run, writer.end());
+  const deadBlocks = await remove(tx, sources);
+  const { postings } = writer;
+  const halfExpiredDay = expiry.halfExpiredDay();
+  if (postings > 0) await insertRun(tx, { ...run, from, to: last.to, postings, halfExpiredDay }, run.id);
+  return { runs: sources.length, postings, deadBlocks };
+}
+
+/** @returns how many blocks @throws when another one has replaced them, which the lock rules out */
+async function remove(tx: EntityManager, sources: readonly Run[]): Promise<number> {
+  const ids = sources.map(({ id }) => id);
+  const [, removed] = await tx.query<[unknown, number]>(`DELETE FROM ct_run WHERE id = ANY ($1::int[])`, [
+    ids,
+  ]);
+  if (removed !== ids.length) throw new Error('runs have been replaced while they were merged');
+  let blocks = 0;
+  for (const home of new Set(sources.map((source) => source.home))) {
+    const [, dead] = await tx.query<[unknown, number]>(
+      `DELETE FROM ${blockTable(home)} WHERE run = ANY ($1::int[])`,
+      [ids],
+    );
+    blocks += dead;
+  }
+  return blocks;
+}

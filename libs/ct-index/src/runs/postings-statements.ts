@@ -1,0 +1,75 @@
+import { blockTable, type Home } from '@certwright/ct-schema';
+
+/** What is looked for: rows, or one row, whose shard a distributed database then knows when it plans. */
+const asked = {
+  many: `unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::integer[]) WITH ORDINALITY
+    AS asked (after, shard, key, most_blocks, nth)`,
+  one: `(SELECT $1::bigint AS after, $2::smallint AS shard, $3::bigint AS key, $4::integer AS most_blocks, 1 AS nth) AS asked`,
+};
+
+/**
+ * A statement for one row of parameters, and for many, whose parameters are arrays. It is short, as most of what it costs is to
+ * begin: each table or index that it could need takes its time, whether it is looked at or not.
+ */
+export type RowStatement = Readonly<Record<keyof typeof asked, string>>;
+
+/** @param found with `home`, `not_from`, `blocks`; `found-blocks.ts` reads it: as text, since the driver reads octets slowly */
+function rowStatement(found: string): RowStatement {
+  const text = (rows: string) => `
+    SELECT encode(int8send(coalesce(home, 0)) || int8send(coalesce(not_from, 0)) || coalesce(blocks, ''), 'base64') AS packed
+    FROM ${rows} CROSS JOIN LATERAL (${found}) AS found ORDER BY nth`;
+  return { one: text(asked.one), many: text(asked.many) };
+}
+
+/** Whether the filter of a block lets the key through; posting-block.ts. */
+const mayHave = `get_bit(postings, 16 + asked.key % (8 * (get_byte(postings, 0) * 256 + get_byte(postings, 1)))) = 1`;
+
+/** @param order of those of one run */
+const blocks = (order = '') => `
+  string_agg(int8send(to_position) || int8send(partition) || int4send(octet_length(postings)) || postings, ''::bytea ${order}) AS blocks`;
+
+/** Runs behind the cursor, in their order. */
+const runsBehind = `
+  SELECT id, home, partition, from_position, to_position FROM ct_run WHERE to_position > asked.after + 1 ORDER BY to_position`;
+
+/** Of a run: the block that the position behind the cursor would be in. */
+const blockAt = (table: string, isThere: string) => `
+  SELECT postings FROM ${table}
+  WHERE ${isThere} AND run = behind.id AND shard = asked.shard AND (first_key, first_position) <= (asked.key, asked.after + 1)
+  ORDER BY first_key DESC, first_position DESC LIMIT 1`;
+
+/** One descent in each run behind the cursor, until there are enough blocks; runs of other homes are passed over, but told. */
+export function nearStatement(home: Home): RowStatement {
+  return rowStatement(`
+    SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
+      least(min(from_position) FILTER (WHERE home <> ${home}), CASE WHEN count(*) = most_blocks THEN max(to_position) END) AS not_from,
+      ${blocks()}
+    FROM (
+      SELECT home, partition, from_position, to_position, postings
+      FROM (${runsBehind}) AS behind LEFT JOIN LATERAL (${blockAt(blockTable(home), `behind.home = ${home}`)}) AS block ON true
+      WHERE home <> ${home} OR ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
+}
+
+/** The same in runs of all homes. */
+export const anywhereStatement = rowStatement(`
+  SELECT 0 AS home, CASE WHEN count(*) = most_blocks THEN max(to_position) END AS not_from, ${blocks()}
+  FROM (
+    SELECT partition, to_position, postings
+    FROM (${runsBehind}) AS behind CROSS JOIN LATERAL (${blockAt('ct_block', 'ct_block.home = behind.home')}) AS block
+    WHERE ${mayHave} ORDER BY to_position LIMIT most_blocks) AS block`);
+
+/** In the first run behind the cursor: the block there, and those that follow with the same key. */
+export function onwardStatement(home: Home): RowStatement {
+  const table = blockTable(home);
+  return rowStatement(`
+    SELECT min(nullif(home, 0)) FILTER (WHERE home <> ${home}) AS home,
+      CASE WHEN min(home) = ${home} THEN min(to_position) ELSE min(from_position) END AS not_from,
+      ${blocks('ORDER BY follows')}
+    FROM (${runsBehind} LIMIT 1) AS behind LEFT JOIN LATERAL (
+      SELECT 0 AS follows, postings FROM (${blockAt(table, `behind.home = ${home}`)}) AS block
+      UNION ALL
+      (SELECT first_position AS follows, postings FROM ${table}
+       WHERE behind.home = ${home} AND run = behind.id AND shard = asked.shard AND first_key = asked.key
+         AND first_position > asked.after + 1
+       ORDER BY first_position LIMIT most_blocks)) AS block ON true`);
+}

@@ -1,0 +1,81 @@
+import type { EntityManager } from 'typeorm';
+import { BlockReader } from '@certwright/posting-index';
+import { blockTable, type Run } from '@certwright/ct-schema';
+
+/** Blocks of one run, read in order, some ahead. */
+export class RunSource {
+  reader: BlockReader | null = null;
+  /** Nothing is left to be fetched. */
+  isFetched = false;
+  /** Place of the last block that was fetched. */
+  readonly place = { shard: -1, key: -1, position: -1 };
+  private readonly blocks: Buffer[] = [];
+
+  constructor(
+    readonly run: Run,
+    readonly nth: number,
+  ) {}
+
+  /** Blocks must be fetched before the reader goes on. */
+  get isEmpty(): boolean {
+    return this.blocks.length === 0;
+  }
+
+  fetched(block: Buffer): void {
+    this.blocks.push(block);
+  }
+
+  /** Goes on to the next posting. @returns whether there is one at hand */
+  next(): boolean {
+    if (this.reader?.next() === true) return true;
+    const block = this.blocks.shift();
+    this.reader = block === undefined ? null : new BlockReader(block);
+    return this.reader?.next() === true;
+  }
+}
+
+/** Blocks of all sources together that are fetched at once. */
+const blocksAtATime = 2_048;
+const mostOfOne = 128;
+
+/** Fetches for all that have nothing left. */
+export async function fetchBlocks(tx: EntityManager, sources: readonly RunSource[]): Promise<void> {
+  const wanting = sources.filter((source) => source.isEmpty && !source.isFetched);
+  const limit = Math.max(1, Math.min(mostOfOne, Math.floor(blocksAtATime / sources.length)));
+  for (const [home, those] of Map.groupBy(wanting, ({ run }) => run.home)) {
+    const rows: FetchedBlock[] = await tx.query(
+      `SELECT nth::int, block.shard, block.first_key AS key, block.first_position AS position, block.postings
+       FROM unnest($1::int[], $2::smallint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY
+         AS place (run, shard, key, position, nth)
+       CROSS JOIN LATERAL (
+         SELECT shard, first_key, first_position, postings FROM ${blockTable(home)}
+         WHERE run = place.run AND (shard, first_key, first_position) > (place.shard, place.key, place.position)
+         ORDER BY shard, first_key, first_position LIMIT $5) AS block
+       ORDER BY nth, block.shard, block.first_key, block.first_position`,
+      [
+        those.map(({ run }) => run.id),
+        those.map(({ place }) => place.shard),
+        those.map(({ place }) => place.key),
+        those.map(({ place }) => place.position),
+        limit,
+      ],
+    );
+    const counts = those.map(() => 0);
+    for (const { nth, shard, key, position, postings } of rows) {
+      const source = those[nth - 1];
+      if (source === undefined) continue;
+      source.fetched(postings);
+      Object.assign(source.place, { shard, key: Number(key), position: Number(position) });
+      counts[nth - 1] = (counts[nth - 1] ?? 0) + 1;
+    }
+    those.forEach((source, at) => (source.isFetched = (counts[at] ?? 0) < limit));
+  }
+}
+
+interface FetchedBlock {
+  readonly nth: number;
+  readonly shard: number;
+  readonly key: string;
+  readonly position: string;
+  readonly postings: Buffer;
+}

@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { EntityManager } from 'typeorm';
+import type { CrlIds } from './revocations/crl-ids';
+import { BinaryRows } from '@certwright/ct-schema';
+import { binaryArray } from '@certwright/ct-schema';
+import { copyIn } from '@certwright/ct-schema';
+import { knownPositions, knownQuestions, knownRows, knownTarget } from './known-issuances';
+import type { NewIssuance, NewIssuer } from './new-issuance';
+import { mergeIn } from './runs/merge-runs';
+import { SortedPostings } from './runs/sorted-postings';
+import { storePostings } from './runs/store-postings';
+
+export interface Stored {
+  /** Issuances that nobody had seen before. */
+  readonly discovered: number;
+  /** Those of which only the precertificate had been known. */
+  readonly completed: number;
+}
+
+/** Where issuances of a batch stand. */
+export interface StoredPlaces {
+  /** Positions of those that were discovered, [from, to). */
+  readonly from: number;
+  readonly to: number;
+  /** Positions of the others. */
+  readonly known: readonly number[];
+}
+
+/** The ids of issuers in this process: few, and they never change. */
+export class IssuerIds {
+  private readonly ids = new Map<string, number>();
+
+  /** Before a transaction is begun: a row that two writers make at the same time makes one of them wait. */
+  async ensure(database: Pick<EntityManager, 'query'>, issuers: readonly NewIssuer[]): Promise<void> {
+    const unknown = new Map(
+      issuers.filter((issuer) => !this.ids.has(keyOf(issuer))).map((issuer) => [keyOf(issuer), issuer]),
+    );
+    for (const [key, issuer] of unknown) {
+      const [row] = await database.query<[{ id: number }]>(
+        `INSERT INTO ct_issuer (spki_sha256, name_sha256, name_der, spki_der, certificate_der)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (spki_sha256, name_sha256) DO UPDATE SET
+           spki_der = coalesce(ct_issuer.spki_der, excluded.spki_der),
+           certificate_der = coalesce(ct_issuer.certificate_der, excluded.certificate_der)
+         RETURNING id`,
+        [issuer.spkiSha256, sha256(issuer.nameDer), issuer.nameDer, issuer.spkiDer, issuer.certificateDer],
+      );
+      this.ids.set(key, row.id);
+    }
+  }
+
+  of(issuer: NewIssuer): number {
+    const id = this.ids.get(keyOf(issuer));
+    if (id === undefined) throw new Error('issuers are made known before their issuances are stored');
+    return id;
+  }
+}
+
+/**
+ * The lists that issuances name, made known before their transaction.
+ *
+ * @param ids which know the issuers already
+ */
+export async function crlsOf(
+  database: Pick<EntityManager, 'query'>,
+  crls: CrlIds,
+  ids: IssuerIds,
+  issuances: readonly NewIssuance[],
+): Promise<readonly (number | null)[]> {
+  return await crls.ensure(
+    database,
+    issuances.map(({ crlUrl: url, issuer, notAfter }) =>
+      url === null ? null : { issuer: ids.of(issuer), url, notAfter },
+    ),
+  );
+}
+
+/**
+ * Inserts what is new, in the caller's transaction, and completes what was known as a precertificate alone. The sequencer
+ * is held from here to the end of the transaction: a reader that has seen a position has been able to see all before it, and
+ * nobody else makes the same issuance known.
+ *
+ * @param issuances each `tbsSha256` once
+ * @param crls of each issuance, as `crlsOf` tells them
+ * @param placed called before the end, with where they stand
+ */
+export async function storeIssuances(
+  tx: EntityManager,
+  ids: IssuerIds,
+  issuances: readonly NewIssuance[],
+  crls: readonly (number | null)[],
+  placed: (places: StoredPlaces) => Promise<void> = async () => await Promise.resolve(),
+): Promise<Stored> {
+  if (issuances.length === 0) {
+    await placed({ from: 0, to: 0, known: [] });
+    return { discovered: 0, completed: 0 };
+  }
+  const prepared = await prepare(ids, issuances, crls);
+  const turn = await takeSequencer(
+    tx,
+    prepared.questions.map(({ table }) => table),
+  );
+  const known = await knownPositions(tx, prepared.questions, turn.knownTables);
+  const positions = new Float64Array(issuances.length);
+  let to = turn.next;
+  for (let nth = 0; nth < issuances.length; nth += 1) if (!known.has(nth)) positions[nth] = to++;
+  if (to > turn.next) {
+    prepared.known.place(positions);
+    await copyIn(tx, knownTarget, prepared.known);
+    prepared.issuances.place(positions, turn.now);
+    await copyIn(tx, issuanceTarget, prepared.issuances);
+    await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
+    await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
+    if (turn.unmerged >= mostUnmerged) await mergeInstead(tx);
+  }
+  await placed({ from: turn.next, to, known: [...known.values()] });
+  return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
+}
+
+/**
+ * As much as can be done before others have to wait. In between, whoever holds the sequencer in this process is let go on: its
+ * answers would wait for all of this.
+ */
+async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: readonly (number | null)[]) {
+  const postings = await SortedPostings.of(issuances);
+  await setImmediate();
+  const questions = knownQuestions(issuances);
+  const known = knownRows(issuances);
+  await setImmediate();
+  return { postings, questions, known, issuances: issuanceRows(ids, issuances, crls) };
+}
+
+/** So many runs of single commits wait for the merger only where there is none that works. */
+const mostUnmerged = 64;
+
+/** Pages would become slower with each commit. What goes wrong is the merger's to tell, and keeps nothing from being stored. */
+async function mergeInstead(tx: EntityManager): Promise<void> {
+  await tx.query('SAVEPOINT before_merge');
+  try {
+    await mergeIn(tx, 'small', new Date());
+  } catch {
+    await tx.query('ROLLBACK TO SAVEPOINT before_merge');
+  }
+}
+
+interface Turn {
+  /** Position of the next issuance. */
+  readonly next: number;
+  /** Of all partitions that end behind it, in order. */
+  readonly partitionEnds: readonly number[];
+  /** Those of the ones asked for that there are. */
+  readonly knownTables: ReadonlySet<string>;
+  /** By the clock of the database: later than that of every position before. */
+  readonly now: Date;
+  /** Runs of single commits. */
+  readonly unmerged: number;
+}
+
+async function takeSequencer(tx: EntityManager, knownTables: readonly string[]): Promise<Turn> {
+  const [{ next, now, unmerged, ends, tables }] = await tx.query<
+    [{ next: string; now: Date; unmerged: number; ends: readonly string[]; tables: readonly string[] }]
+  >(
+    `SELECT next, clock_timestamp() AS now,
+       (SELECT count(*)::int FROM ct_run WHERE level = 0) AS unmerged,
+       ARRAY(SELECT end_position FROM ct_partition WHERE end_position > next ORDER BY end_position) AS ends,
+       ARRAY(SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relname = ANY ($1::name[])) AS tables
+     FROM ct_sequence FOR UPDATE`,
+    [knownTables],
+  );
+  return { next: Number(next), now, unmerged, partitionEnds: ends.map(Number), knownTables: new Set(tables) };
+}
+
+const issuanceTarget = `ct_issuance (position, discovered_at, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl,
+  serial, not_before, not_after, dns_names, body)`;
+
+const anyTime = new Date(0);
+
+/** Octets of most rows beside the body. */
+const besideBody = 400;
+
+/** Rows whose positions are placed later, and with them the time of the discovery. */
+function issuanceRows(
+  ids: IssuerIds,
+  issuances: readonly NewIssuance[],
+  crls: readonly (number | null)[],
+): BinaryRows {
+  const bodies = issuances.reduce((sum, { body }) => sum + body.length, 0);
+  const rows = new BinaryRows(13, bodies + issuances.length * besideBody);
+  issuances.forEach((issuance, nth) => {
+    rows.row();
+    rows.bigint(0);
+    rows.timestamp(anyTime);
+    rows.hex(issuance.tbsSha256);
+    rows.hex(issuance.certSha256);
+    rows.boolean(issuance.precertificate);
+    rows.hex(issuance.spkiSha256);
+    rows.integer(ids.of(issuance.issuer));
+    rows.integer(crls[nth] ?? null);
+    rows.bytes(issuance.serial);
+    rows.timestamp(issuance.notBefore);
+    rows.timestamp(issuance.notAfter);
+    rows.texts(issuance.dnsNames);
+    rows.bytes(issuance.body);
+  });
+  return rows;
+}
+
+/**
+ * A certificate that comes after its precertificate: the row, and never its position.
+ *
+ * @param known positions of issuances that are not new, by their places
+ */
+async function complete(
+  tx: EntityManager,
+  issuances: readonly NewIssuance[],
+  known: ReadonlyMap<number, number>,
+): Promise<number> {
+  const placed = [...known].flatMap(([nth, position]) => {
+    const issuance = issuances[nth];
+    return issuance === undefined || issuance.precertificate ? [] : [{ issuance, position }];
+  });
+  if (placed.length === 0) return 0;
+  const [, completed] = await tx.query<[unknown, number]>(
+    `UPDATE ct_issuance SET cert_sha256 = given.cert, body = given.body, precertificate = false
+     FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS given (position, cert, body)
+     WHERE ct_issuance.position = given.position AND precertificate`,
+    [
+      binaryArray('int8', placed, (values, { position }) => values.bigint(position)),
+      binaryArray('bytea', placed, (values, { issuance }) => values.hex(issuance.certSha256)),
+      binaryArray('bytea', placed, (values, { issuance }) => values.bytes(issuance.body)),
+    ],
+  );
+  return completed;
+}
+
+function keyOf({ spkiSha256, nameDer }: NewIssuer): string {
+  return spkiSha256.toString('latin1') + nameDer.toString('latin1');
+}
+
+function sha256(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}

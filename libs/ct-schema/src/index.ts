@@ -1,0 +1,18 @@
+export { BinaryRows } from './copy/binary-rows';
+export { binaryArray } from './copy/binary-values';
+export { copyIn } from './copy/copy-in';
+export { ctDataSource } from './ct-data-source';
+export { CtLogEvidenceEntity, type EvidenceKind } from './logs/ct-log-evidence.entity';
+export { CtLogEntity, type CtLogKind } from './logs/ct-log.entity';
+export { type LogReport, leftOver, logReports } from './logs/log-reports';
+export { CtPostings1795651300000 } from './migrations/1795651300000-ct-postings';
+export {
+  type Home,
+  type Run,
+  blockTable,
+  insertBlocks,
+  insertRun,
+  isUndefinedTable,
+  nextRunId,
+  young,
+} from './runs/run-tables';

@@ -1,0 +1,80 @@
+import { databaseErrorCode } from '@certwright/errors';
+import type { EntityManager } from 'typeorm';
+import { BinaryRows } from '../copy/binary-rows';
+import { copyIn } from '../copy/copy-in';
+import type { ShardBlock } from '@certwright/posting-index';
+
+/**
+ * Where the blocks of a run are: `young`, in one table whose space is used again and again; or the table of the partition of
+ * positions that it covers as a whole, by the end of that partition.
+ */
+export type Home = number;
+export const young: Home = 0;
+
+/** Table of the blocks of a home, which is used without asking for its parent: nobody waits there who makes partitions. */
+export function blockTable(home: Home): string {
+  return home === young ? 'ct_block_young' : `ct_block_p${home}`;
+}
+
+/** Of a partition that has left. */
+export function isUndefinedTable(error: unknown): boolean {
+  return databaseErrorCode(error) === '42P01';
+}
+
+export interface NewRun {
+  readonly level: number;
+  readonly home: Home;
+  /** End of the partition of positions, which a run never goes beyond. */
+  readonly partition: number;
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+export interface Run extends NewRun {
+  readonly id: number;
+  readonly postings: number;
+  /** A day by whose end half of its postings have expired, since 1970; null: not counted. */
+  readonly halfExpiredDay: number | null;
+}
+
+/** For blocks that are written before their run. */
+export async function nextRunId(tx: EntityManager): Promise<number> {
+  const [{ id }] = await tx.query<[{ id: number }]>(
+    `SELECT nextval(pg_get_serial_sequence('ct_run', 'id'))::integer AS id`,
+  );
+  return id;
+}
+
+/** @param run without an id it gets the next one @returns its id */
+export async function insertRun(tx: EntityManager, run: Omit<Run, 'id'>, given?: number): Promise<number> {
+  const [{ id }] = await tx.query<[{ id: number }]>(
+    `INSERT INTO ct_run (id, level, home, partition, from_position, to_position, postings, half_expired_day)
+     VALUES (coalesce($1, nextval(pg_get_serial_sequence('ct_run', 'id'))), $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
+    [given, run.level, run.home, run.partition, run.from, run.to, run.postings, run.halfExpiredDay],
+  );
+  return id;
+}
+
+/** Octets of most blocks and of what stands beside them. */
+const usualBlock = 1_024;
+
+export async function insertBlocks(
+  tx: EntityManager,
+  { id, home }: Pick<Run, 'id' | 'home'>,
+  blocks: readonly ShardBlock[],
+): Promise<void> {
+  if (blocks.length === 0) return;
+  const rows = new BinaryRows(6, blocks.length * usualBlock);
+  for (const { shard, firstKey, firstPosition, octets } of blocks) {
+    rows.row();
+    rows.bigint(home);
+    rows.bigint(firstKey);
+    rows.bigint(firstPosition);
+    rows.integer(id);
+    rows.smallint(shard);
+    rows.bytes(octets);
+  }
+  const columns = '(home, first_key, first_position, run, shard, postings)';
+  await copyIn(tx, `${blockTable(home)} ${columns}`, rows);
+}

@@ -1,0 +1,2 @@
+export { type CheckedIssuance, factsAbout } from './checked-issuances';
+export { CtDatabaseFixture, anIssuance, keyOf, keysOf } from './ct-database';

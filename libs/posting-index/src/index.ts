@@ -1,0 +1,13 @@
+export { BlockReader } from './block-reader';
+export { BlockWriter } from './block-writer';
+export { type PostingBlock, blockOctets } from './posting-block';
+export {
+  type TakePosting,
+  expiryDay,
+  firstLivingDay,
+  keyNumber,
+  keyNumbers,
+  keySpace,
+  shardOf,
+} from './posting';
+export { RunWriter, type ShardBlock } from './run-writer';
