@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { packBody, unpackBody } from './body';
 
-const pem = readFileSync(path.join(__dirname, '../../../ct/src/testing/data/test-embedded-cert.pem'), 'utf8');
+const pem = readFileSync(path.join(__dirname, '../../ct/src/testing/data/test-embedded-cert.pem'), 'utf8');
 const certificate = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
 
 it.each(['none', 'deflate'] as const)('a body comes out as it went in: %s', (packing) => {
