@@ -13,12 +13,14 @@ import { CertsConfig } from './config';
 import { configTemplates } from './config-templates/parts';
 import { docs } from './docs/parts';
 import { installationTest } from './installation-test/parts';
+import { instanceActions } from './instance-actions/parts';
 import { instances } from './instances/parts';
 import { invoices } from './invoices/parts';
 
 const parts = [
   certObjects,
   instances,
+  instanceActions,
   installationTest,
   configTemplates,
   account,

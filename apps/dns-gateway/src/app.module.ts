@@ -17,7 +17,7 @@ import type { ZoneMemory } from './integrations/zone-memory';
 import type { RecordRules } from './policy/record-rules';
 import type { ProviderPorts } from './providers/dns-provider';
 import { type Logger, MemoryTokenBuckets } from '@certwright/service';
-import { GatewayController } from './wire/gateway.controller';
+import { GatewayController } from './integrations/gateway.controller';
 
 /** What the gateway is made of; all of it lives as long as the process. */
 export interface GatewayParts {

@@ -53,7 +53,7 @@ import { SendDelivery } from './webhooks/send-delivery.use-case';
 import { UpdateWebhook } from './webhooks/update-webhook.use-case';
 import { WebhooksController } from './webhooks/webhooks.controller';
 import { Addresses } from './wire/addresses';
-import { OrderSurroundings } from './wire/order-json';
+import { OrderSurroundings } from './orders/order-json';
 
 const orders = [
   OrdersRepository,

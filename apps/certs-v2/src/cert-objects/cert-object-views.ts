@@ -2,7 +2,7 @@ import type { Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { InstanceViews } from '../instances/instance-views';
-import { certObjectJson, missingCertObjectJson, wantsStatus } from '../wire/cert-object-json';
+import { certObjectJson, missingCertObjectJson, wantsStatus } from './cert-object-json';
 import type { Expansion } from '../wire/expansion';
 import { ApprovalStatuses, ReadyApprovals } from './approval-statuses';
 import { type PlacedWay, placedWaysOf } from './approval-ways';

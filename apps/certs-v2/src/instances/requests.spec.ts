@@ -1,6 +1,6 @@
 import { Arguments } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
-import { readBuyRequest } from './buy-request';
+import { readBuyRequest } from '../instance-actions/buy-request';
 import { readInstanceReference } from './instance-reference';
 import { readPoll, retryAfterS } from './poll';
 

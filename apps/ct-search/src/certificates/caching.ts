@@ -1,4 +1,4 @@
-import type { Certificate } from './certificate';
+import type { Certificate } from '../issuances/certificate';
 
 /** A certificate stays what it is; a precertificate gives way to its certificate, which comes within hours mostly. */
 const keptS = { certificate: 86_400, precertificate: 300 } as const;

@@ -6,7 +6,7 @@ import { IndexReaders } from '../ct-index/index-readers';
 import { bodyOf } from '../issuances/find-issuance';
 import { sendBytes } from '../wire/answer';
 import { cachingHeaders, isKnown } from './caching';
-import { type Certificate, certificateOf } from './certificate';
+import { type Certificate, certificateOf } from '../issuances/certificate';
 import { pemOf } from './pem';
 
 /** RFC 2585, section 4.1; RFC 8555, section 9.1. */

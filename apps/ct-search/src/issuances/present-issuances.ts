@@ -6,13 +6,13 @@ import {
   type StoredIssuance,
 } from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
-import { certificateOf } from '../certificates/certificate';
+import { certificateOf } from './certificate';
 import type { IndexReader } from '../ct-index/index-readers';
 import type { KnownIssuers } from '../issuers/known-issuers';
 import type { Issuer } from '../issuers/issuer';
 import type { KnownCoverage } from '../revocations/known-coverage';
 import type { IssuanceExpansion } from '../wire/expansion';
-import { issuanceJson, needsCertificate, needsIssuer } from '../wire/issuance-json';
+import { issuanceJson, needsCertificate, needsIssuer } from './issuance-json';
 
 /**
  * Characters and octets that one page takes to be made, about. A hundred certificates are half a megabyte; what logs hold may be

@@ -3,7 +3,7 @@ import { type GatewayDescription, type ProviderDescription } from '@certwright/g
 import { Problem } from '@certwright/errors';
 import { Public } from '@certwright/service';
 import type { DnsProvider } from '../providers/dns-provider';
-import { isAccount } from '../wire/messages-reader';
+import { isAccount } from '../integrations/messages-reader';
 import { Describing } from './describing';
 
 /** What a customer needs for an integration. Nothing in it is secret. */

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gatewayEndpoints } from '@certwright/gateway-contract';
-import { readAddRecord, readGetZones, readMakeIntegration, readRemoveRecord } from '../wire/messages-reader';
+import {
+  readAddRecord,
+  readGetZones,
+  readMakeIntegration,
+  readRemoveRecord,
+} from '../integrations/messages-reader';
 import { openApiDocument } from './openapi-document';
 import { type Schema, schemas } from './schemas';
 

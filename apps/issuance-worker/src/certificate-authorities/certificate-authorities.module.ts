@@ -3,11 +3,13 @@ import { AcmeOrders } from './acme/acme-orders';
 import { CaIssuers } from './built-in/ca-issuers';
 import { CaSignings } from './built-in/ca-signings';
 import { RevocationLists } from './built-in/revocation-lists';
+import { RenewalInfos } from './renewal-info/renewal-infos';
 import { CaAccounts } from './ca-accounts';
 import { CertificateAuthorities } from './certificate-authorities';
-import { CaLimitBuckets } from './limits/ca-limit-buckets';
+import { CaLimitBuckets } from '../ca-limits/ca-limit-buckets';
 
 const providers = [
+  RenewalInfos,
   AcmeOrders,
   CaIssuers,
   CaSignings,

@@ -1,9 +1,9 @@
 import { AcmeOrders } from './acme/acme-orders';
 import { CaAccounts } from './ca-accounts';
-import { CaLimitBuckets } from './limits/ca-limit-buckets';
+import { CaLimitBuckets } from '../ca-limits/ca-limit-buckets';
 import { CertificateAuthorities } from './certificate-authorities';
 import { Challenges } from '@certwright/approvals';
-import { RenewalInfos } from '../renewals/renewal-infos';
+import { RenewalInfos } from './renewal-info/renewal-infos';
 import { WaitingIssuances } from '@certwright/ordering';
 import type { RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -11,7 +11,7 @@ import { type ChallengeSurroundings, openChallenges } from '../challenges/open-c
 import { defaultRepeats } from '../acme';
 import type { Config } from '../config';
 import { preflight } from '../preflight/preflight';
-import { askRenewalInfos } from '../renewals/ask-renewal-infos';
+import { askRenewalInfos } from './renewal-info/ask-renewal-infos';
 import { AcmeAccounts } from './acme/acme-accounts';
 import { AcmeAuthority } from './acme/acme-authority';
 import { AcmeServers } from './acme/acme-servers';

@@ -1,4 +1,4 @@
-import type { HostedChallengeRecords } from './hosted-challenge-records';
+import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { HostedRecords } from './hosted-records';
 
 /** How long what nobody looks for may stand, ms. */

@@ -1,6 +1,6 @@
 import { GatewayFault } from '@certwright/gateway-client';
 import { Challenges } from '@certwright/approvals';
-import { HostedChallengeRecords } from './hosted-challenge-records';
+import { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import { LeasedIntegrations } from '@certwright/dns-integrations';
 import { Transactions } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';

@@ -1,5 +1,5 @@
 import type { Challenges } from '@certwright/approvals';
-import type { HostedChallengeRecords } from './hosted-challenge-records';
+import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { ChallengePublisher, NotYet, PublishedChallenge } from './challenge-publisher';
 import { ofType } from './challenge-publisher';
 import type { HostedRecords, HostingEvents } from './hosted-records';

@@ -1,5 +1,9 @@
 import { type Gateway, GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
-import { type HostedChallengeRecords, type HostedRecord, type RecordKey } from './hosted-challenge-records';
+import {
+  type HostedChallengeRecords,
+  type HostedRecord,
+  type RecordKey,
+} from '../integrations/hosted-challenge-records';
 import {
   type IntegrationLease,
   IntegrationLeaseLost,

@@ -1,5 +1,5 @@
 import { Challenges } from '@certwright/approvals';
-import { HostedChallengeRecords } from './hosted-challenge-records';
+import { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import { LeasedIntegrations } from '@certwright/dns-integrations';
 import type { GatewayClient } from '@certwright/gateway-client';
 import { ChallengeValues, connectRedis } from '@certwright/redis';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ApprovalsModule } from '@certwright/approvals';
 import { DnsIntegrationsModule } from '@certwright/dns-integrations';
-import { HostedChallengeRecords } from '../challenges/hosted-challenge-records';
+import { HostedChallengeRecords } from './hosted-challenge-records';
 import { LeasedRecords } from './leased-records';
 
 const providers = [HostedChallengeRecords, LeasedRecords];

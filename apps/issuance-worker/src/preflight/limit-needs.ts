@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { baseName, registeredDomain } from '@certwright/dns-names';
-import type { CaLimitNeed } from '../certificate-authorities/limits/ca-limit-buckets';
+import type { CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
 
 /** What one new order takes of the CA's limits. @param dnsNames wildcards with `*.` */

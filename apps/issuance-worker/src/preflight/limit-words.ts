@@ -1,5 +1,5 @@
 import type { CaLimit, CaLimits } from '@certwright/core-schema';
-import type { CaLimitKind, CaLimitTaken } from '../certificate-authorities/limits/ca-limit-buckets';
+import type { CaLimitKind, CaLimitTaken } from '../ca-limits/ca-limit-buckets';
 
 const units = [
   { name: 'day', seconds: 86_400 },

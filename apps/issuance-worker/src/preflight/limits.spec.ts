@@ -1,4 +1,4 @@
-import { CaLimitBuckets } from '../certificate-authorities/limits/ca-limit-buckets';
+import { CaLimitBuckets } from '../ca-limits/ca-limit-buckets';
 import { type CaLimits, coreDataSource, Transactions } from '@certwright/core-schema';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';

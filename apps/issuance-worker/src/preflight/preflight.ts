@@ -1,4 +1,4 @@
-import type { CaLimitBuckets, CaLimitNeed } from '../certificate-authorities/limits/ca-limit-buckets';
+import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
 import type { LookUp } from '../dns-lookup/answer';
 import { caaOfNames } from './caa-of-names';

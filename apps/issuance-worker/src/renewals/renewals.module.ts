@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { DeliveryModule } from '@certwright/delivery';
 import { OrderingModule } from '@certwright/ordering';
-import { RenewalInfos } from './renewal-infos';
 import { Renewals } from './renewals.repository';
 import { UnpaidRenewals } from './unpaid-renewals';
 
-const providers = [RenewalInfos, Renewals, UnpaidRenewals];
+const providers = [Renewals, UnpaidRenewals];
 
 /** Replacements of certificates before they expire. */
 @Module({ imports: [DeliveryModule, OrderingModule], providers, exports: providers })

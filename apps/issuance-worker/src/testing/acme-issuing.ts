@@ -7,7 +7,7 @@ import type { NameApproval } from '@certwright/issuance';
 import { AcmeOrders } from '../certificate-authorities/acme/acme-orders';
 import { Attachments, LeasedIssuances, WaitingIssuances } from '@certwright/ordering';
 import { CaAccounts } from '../certificate-authorities/ca-accounts';
-import { CaLimitBuckets } from '../certificate-authorities/limits/ca-limit-buckets';
+import { CaLimitBuckets } from '../ca-limits/ca-limit-buckets';
 import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
 import { Challenges } from '@certwright/approvals';
 import { Transactions } from '@certwright/core-schema';

@@ -2,7 +2,7 @@ import { Public } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { describesDownload } from '../wire/openapi/public-operations';
+import { describesDownload } from '../publications/public-operations';
 import { DownloadCurrentCertificate } from './download-current-certificate.use-case';
 
 @Controller('download')

@@ -1,5 +1,5 @@
 import { type FieldFault, Problem } from '@certwright/errors';
-import { fieldFault } from '../wire/order-members';
+import { fieldFault } from './order-members';
 import type { OrderFault } from './order-rules';
 
 /** @throws Problem `bad_request` with one sub-error per fault */

@@ -4,7 +4,7 @@ import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
 import { Issuances } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
-import type { AskedMailbox, IssuanceFacts } from '../wire/issuance-json';
+import type { AskedMailbox, IssuanceFacts } from './issuance-json';
 import type { StoredOrder } from './order';
 
 /** Reads what the member `issuance` is made of, in a number of queries that does not grow with the orders. */

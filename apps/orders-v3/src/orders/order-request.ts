@@ -3,7 +3,7 @@ import type { FieldFault } from '@certwright/errors';
 import type { KeyType } from '@certwright/issuance';
 import { type Csr, decodeCsrField, readCsr } from '@certwright/pki';
 import { isObject, readObject, unknownMembers } from '../wire/object-members';
-import { orderMembers, readOnlyOrderMembers } from '../wire/order-members';
+import { orderMembers, readOnlyOrderMembers } from './order-members';
 import type { Order, OrderCsr } from './order';
 import { orderNameFault } from './order-name';
 import type { OrderFault, OrderReading } from './order-rules';

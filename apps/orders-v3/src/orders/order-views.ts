@@ -2,7 +2,7 @@ import { Certificates } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import type { OrderExpansion } from '../wire/expansion';
-import { orderJson, OrderSurroundings } from '../wire/order-json';
+import { orderJson, OrderSurroundings } from './order-json';
 import { IssuanceFactsReader } from './issuance-facts';
 import type { StoredOrder } from './order';
 

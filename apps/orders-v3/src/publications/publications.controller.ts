@@ -2,7 +2,7 @@ import { Public } from '@certwright/service';
 import { Controller, Get, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { describesPublication } from '../wire/openapi/public-operations';
+import { describesPublication } from './public-operations';
 import { RetrievePublication } from './retrieve-publication.use-case';
 
 @Controller('ca')

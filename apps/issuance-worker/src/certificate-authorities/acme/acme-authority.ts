@@ -1,7 +1,7 @@
 import type { IssuanceErrorCode } from '@certwright/issuance';
 import { acmeReference } from './acme-orders';
 import { type AcmeOrderEntity, type CertificateAuthorityEntity, type Lease } from '@certwright/core-schema';
-import { type CaLimitBuckets } from '../limits/ca-limit-buckets';
+import { type CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { AcmeFault, isPassing, isProblem } from '../../acme';
 import { authorizationNeeds } from '../../preflight/limit-needs';
 import type { PreflightQuestion, PreflightVerdict } from '../../preflight/preflight';

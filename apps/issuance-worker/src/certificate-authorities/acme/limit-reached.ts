@@ -1,5 +1,5 @@
 import { baseName } from '@certwright/dns-names';
-import type { CaLimitNeed } from '../limits/ca-limit-buckets';
+import type { CaLimitNeed } from '../../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
 import { authorizationNeeds, limitNeeds } from '../../preflight/limit-needs';
 

@@ -1,7 +1,7 @@
 import type { IssuanceError, IssuanceErrorCode } from '@certwright/issuance';
 import type { AcmeOrderEntity } from '@certwright/core-schema';
 import type { AcmeOrders } from './acme-orders';
-import type { CaLimitBuckets } from '../limits/ca-limit-buckets';
+import type { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { type AcmeFault, isProblem } from '../../acme';
 import { limitNeeds } from '../../preflight/limit-needs';
 import type { CertificateRequest, Collected, Refusal } from '../certificate-authority';

@@ -1,12 +1,12 @@
 import { isWildcard } from '@certwright/dns-names';
 import type { ApprovalMethod } from '@certwright/issuance';
 import { encodePem } from '@certwright/pki';
-import type { ReadyApprovals } from '../cert-objects/approval-statuses';
-import type { PlacedWay } from '../cert-objects/approval-ways';
-import { defaultSanOf, type StoredCertObject } from '../cert-objects/cert-object';
-import type { AccountSubject } from '../cert-objects/cert-object-facts';
-import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from './approval-json';
-import type { Expansion } from './expansion';
+import type { ReadyApprovals } from './approval-statuses';
+import type { PlacedWay } from './approval-ways';
+import { defaultSanOf, type StoredCertObject } from './cert-object';
+import type { AccountSubject } from './cert-object-facts';
+import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from '../wire/approval-json';
+import type { Expansion } from '../wire/expansion';
 
 export interface CertObjectFacts extends ApprovalFacts {
   readonly subject: AccountSubject;

@@ -5,7 +5,7 @@ import { Arguments } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 import { readImportRequest } from './import-request';
 import { judgeImport } from './imported-certificate';
-import { type CertificateWish, forgedRoot, inDays } from './testing/forged-authority';
+import { type CertificateWish, forgedRoot, inDays } from '../instances/testing/forged-authority';
 import { trustedRoots } from './trusted-roots';
 
 const root = forgedRoot('Root');

@@ -9,7 +9,7 @@ import { Expansion } from '../wire/expansion';
 import { Write } from '../wire/write';
 import { ImportInstance } from './import-instance.use-case';
 import { type InstancesQuery, ListInstances } from './list-instances.use-case';
-import { type InstanceQuery, RetrieveInstance } from './retrieve-instance.use-case';
+import { type InstanceQuery, RetrieveInstance } from '../instances/retrieve-instance.use-case';
 
 @Controller('api/v2/certs/:cn/instances')
 @RequirePermission('Order and Manage Certificates')

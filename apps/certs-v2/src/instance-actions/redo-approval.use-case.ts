@@ -5,8 +5,8 @@ import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import type { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
-import { noSuchCert } from './instance-reference';
-import { InstanceViews } from './instance-views';
+import { noSuchCert } from '../instances/instance-reference';
+import { InstanceViews } from '../instances/instance-views';
 import { openingFacts } from './opening-facts';
 
 @Injectable()

@@ -1,4 +1,4 @@
-import { caAccount } from '../../testing/ca-accounts';
+import { caAccount } from '../testing/ca-accounts';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import type { Transactions } from '@certwright/core-schema';
 import { CaLimitBuckets, type CaLimitNeed } from './ca-limit-buckets';

@@ -1,5 +1,5 @@
 import { RunningApi, type Tenant } from '../testing/running-api';
-import { activatePending, createObject, csrFor, otherKeys, pathOf } from './testing/bought';
+import { activatePending, createObject, csrFor, otherKeys, pathOf } from '../instances/testing/bought';
 import { openIssuance } from '../testing/forged-instances';
 
 jest.setTimeout(60_000);

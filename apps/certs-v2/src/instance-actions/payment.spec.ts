@@ -7,7 +7,7 @@ import {
   issuancesOf,
   otherKeys,
   pathOf,
-} from './testing/bought';
+} from '../instances/testing/bought';
 
 jest.setTimeout(60_000);
 

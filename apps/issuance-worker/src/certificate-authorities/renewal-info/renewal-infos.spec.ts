@@ -1,5 +1,5 @@
 import { attachOpen, validity } from '@certwright/core-testing';
-import { caAccount } from '../testing/ca-accounts';
+import { caAccount } from '../../testing/ca-accounts';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { RenewalInfos } from './renewal-infos';
 

@@ -1,6 +1,6 @@
 import type { FieldFault } from '@certwright/errors';
-import type { Order } from '../orders/order';
-import type { OrderFault } from '../orders/order-rules';
+import type { Order } from './order';
+import type { OrderFault } from './order-rules';
 
 /** What the members of an order are called on the wire. */
 export const orderMembers = {

@@ -8,8 +8,8 @@ import {
   issuancesOf,
   otherKeys,
   pathOf,
-} from './testing/bought';
-import { type Fault, withFault } from './testing/faulty-connection';
+} from '../instances/testing/bought';
+import { type Fault, withFault } from '../instances/testing/faulty-connection';
 
 jest.setTimeout(120_000);
 

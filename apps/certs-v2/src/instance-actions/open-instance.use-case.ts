@@ -5,7 +5,7 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import type { Arguments } from '../wire/arguments';
 import type { Expansion } from '../wire/expansion';
 import { readBuyRequest } from './buy-request';
-import { InstanceViews } from './instance-views';
+import { InstanceViews } from '../instances/instance-views';
 import { Openings, type Purchase } from './openings';
 
 @Injectable()

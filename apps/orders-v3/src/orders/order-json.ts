@@ -1,8 +1,8 @@
 import type { StoredCertificate } from '@certwright/ordering';
-import type { StoredOrder } from '../orders/order';
-import type { Addresses } from './addresses';
-import { certificateJson } from './certificate-json';
-import type { OrderExpansion } from './expansion';
+import type { StoredOrder } from './order';
+import type { Addresses } from '../wire/addresses';
+import { certificateJson } from '../wire/certificate-json';
+import type { OrderExpansion } from '../wire/expansion';
 import { type ApprovalPlaces, issuanceJson, type IssuanceFacts } from './issuance-json';
 
 /** What the expanded members are made of. */

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import type { Arguments } from '../wire/arguments';
-import { noSuchCert } from './instance-reference';
+import { noSuchCert } from '../instances/instance-reference';
 import { InstanceRevocation, type RevocationCount } from './instance-revocation';
 import { openingFacts } from './opening-facts';
 

@@ -1,13 +1,13 @@
-import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import { CertificateAuthorities } from '../certificate-authorities';
 import { RenewalInfos } from './renewal-infos';
 import { Transactions } from '@certwright/core-schema';
-import { but, LyingServer } from '../acme/testing/lying-server';
-import { installedPebbles } from '../acme/testing/pebble';
-import { AcmeIssuing } from '../testing/acme-issuing';
-import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
+import { but, LyingServer } from '../../acme/testing/lying-server';
+import { installedPebbles } from '../../acme/testing/pebble';
+import { AcmeIssuing } from '../../testing/acme-issuing';
+import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 import { askRenewalInfos } from './ask-renewal-infos';
-import { renewOnce } from './renewals';
-import { renewalsOver } from './testing/stored-renewals';
+import { renewOnce } from '../../renewals/renewals';
+import { renewalsOver } from '../../renewals/testing/stored-renewals';
 
 const dnsNames = ['renewed.example.com'];
 const csr = opensslCsr(dnsNames);

@@ -4,10 +4,10 @@ import {
   type IntegrationOwner,
   providerNames,
 } from '@certwright/gateway-contract';
-import type { AddRequest } from '../integrations/add-record';
+import type { AddRequest } from './add-record';
 import type { AskedRecord } from '../policy/record-policy';
-import { readAnyCredentials } from './credentials-reader';
-import { ObjectReader } from './object-reader';
+import { readAnyCredentials } from '../wire/credentials-reader';
+import { ObjectReader } from '../wire/object-reader';
 
 type RequestOf<E extends keyof GatewayMessages> = GatewayMessages[E]['request'];
 

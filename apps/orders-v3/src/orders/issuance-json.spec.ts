@@ -1,5 +1,5 @@
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
-import type { StoredOrder } from '../orders/order';
+import type { StoredOrder } from './order';
 import { type IssuanceFacts, issuanceJson } from './issuance-json';
 
 const now = new Date('2026-11-20T12:00:00Z');

@@ -1,10 +1,10 @@
 import type { PublicKey } from '@certwright/ct';
 import type { RevocationFacts, StoredIssuance } from '@certwright/ct-index';
-import { type Certificate, publicKeyOf, spkiDerOf } from '../certificates/certificate';
+import { type Certificate, publicKeyOf, spkiDerOf } from './certificate';
 import type { Issuer } from '../issuers/issuer';
-import type { IssuanceExpansion } from './expansion';
-import { issuerJson } from './issuer-json';
-import { timestamp, timestampOrNull } from './timestamp';
+import type { IssuanceExpansion } from '../wire/expansion';
+import { issuerJson } from '../wire/issuer-json';
+import { timestamp, timestampOrNull } from '../wire/timestamp';
 
 /** What is known of an issuance. */
 export interface IssuanceFacts {

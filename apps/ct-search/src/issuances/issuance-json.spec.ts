@@ -1,5 +1,5 @@
 import { anIssuance } from '../testing/forged-issuance';
-import { issuanceExpansion } from './expansion';
+import { issuanceExpansion } from '../wire/expansion';
 import { issuanceJson } from './issuance-json';
 
 it('tells the digest of the certificate that it shows, also where that came after the issuance was read', () => {

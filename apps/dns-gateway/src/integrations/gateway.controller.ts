@@ -2,11 +2,11 @@ import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { GatewayMessages } from '@certwright/gateway-contract';
 import { Public } from '@certwright/service';
 import type { FastifyRequest } from 'fastify';
-import { AddRecord } from '../integrations/add-record';
-import { GetZones } from '../integrations/get-zones';
-import { MakeIntegration } from '../integrations/make-integration';
-import { RemoveRecord } from '../integrations/remove-record';
-import { RequestBounds } from '../integrations/request-bounds';
+import { AddRecord } from './add-record';
+import { GetZones } from './get-zones';
+import { MakeIntegration } from './make-integration';
+import { RemoveRecord } from './remove-record';
+import { RequestBounds } from './request-bounds';
 import { readAddRecord, readGetZones, readMakeIntegration, readRemoveRecord } from './messages-reader';
 
 type AnswerOf<E extends keyof GatewayMessages> = Promise<GatewayMessages[E]['answer']>;

@@ -1,7 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { RunningApi, type Tenant } from '../testing/running-api';
-import { activatePending, chargesOf, createObject, csrFor, otherKeys, pathOf } from './testing/bought';
-import { type ForgedAuthority, forgedRoot, inDays } from './testing/forged-authority';
+import {
+  activatePending,
+  chargesOf,
+  createObject,
+  csrFor,
+  otherKeys,
+  pathOf,
+} from '../instances/testing/bought';
+import { type ForgedAuthority, forgedRoot, inDays } from '../instances/testing/forged-authority';
 
 jest.setTimeout(60_000);
 

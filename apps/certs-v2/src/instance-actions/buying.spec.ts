@@ -8,7 +8,7 @@ import {
   keys,
   otherKeys,
   pathOf,
-} from './testing/bought';
+} from '../instances/testing/bought';
 import { pubkeyHash } from '../testing/certificate-request';
 
 jest.setTimeout(60_000);

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { publications } from '../../publications/publications';
-import { ErrorSchema } from './error-schema';
+import { publications } from './publications';
+import { ErrorSchema } from '../wire/openapi/error-schema';
 
 const text = { schema: { type: 'string' } };
 const binary = { schema: { type: 'string', format: 'binary' } };

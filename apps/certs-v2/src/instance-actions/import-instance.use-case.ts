@@ -10,8 +10,8 @@ import { Refusal } from '../wire/reasons';
 import { readImportRequest } from './import-request';
 import { judgeImport } from './imported-certificate';
 import { ImportedCertificates } from './imported-certificates.repository';
-import { noSuchCert } from './instance-reference';
-import { InstanceViews } from './instance-views';
+import { noSuchCert } from '../instances/instance-reference';
+import { InstanceViews } from '../instances/instance-views';
 import { trustedRoots } from './trusted-roots';
 
 @Injectable()

@@ -1,11 +1,11 @@
 import { nextWindowLook, renewalJitter, renewalTime, renewalTimeIn } from '@certwright/issuance';
-import type { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import type { CertificateAuthorities } from '../certificate-authorities';
 import type { CertificateAuthorityEntity } from '@certwright/core-schema';
 import type { DueRenewalInfo, RenewalInfos } from './renewal-infos';
-import { AcmeFault, type RenewalInfo } from '../acme';
-import { sideBySide } from '../approvals/side-by-side';
-import type { AcmeServers } from '../certificate-authorities/acme/acme-servers';
-import { isDown } from '../certificate-authorities/health/authority-health';
+import { AcmeFault, type RenewalInfo } from '../../acme/index';
+import { sideBySide } from '../../approvals/side-by-side';
+import type { AcmeServers } from '../acme/acme-servers';
+import { isDown } from '../health/authority-health';
 
 export interface RenewalInfoPorts {
   readonly infos: Pick<RenewalInfos, 'take' | 'answered' | 'failed' | 'postponed' | 'forget'>;

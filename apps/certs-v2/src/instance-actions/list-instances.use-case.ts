@@ -5,9 +5,9 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { badParam } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
 import { nextPageLink, readLimit, readOnce } from '../wire/page';
-import { isInstanceId, noSuchCert } from './instance-reference';
-import { InstanceViews, needsOf } from './instance-views';
-import { InstancesRepository } from './instances.repository';
+import { isInstanceId, noSuchCert } from '../instances/instance-reference';
+import { InstanceViews, needsOf } from '../instances/instance-views';
+import { InstancesRepository } from '../instances/instances.repository';
 
 /** As it stands in the URL. */
 export interface InstancesQuery {

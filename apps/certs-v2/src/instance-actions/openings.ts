@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { Refusal } from '../wire/reasons';
-import { noSuchCert } from './instance-reference';
+import { noSuchCert } from '../instances/instance-reference';
 import { openingFacts, type OpeningFacts } from './opening-facts';
 
 /** What an instance is opened for. */

@@ -2,8 +2,8 @@ import { baseName, standingRecords } from '@certwright/dns-names';
 import { type NameApproval, nextAttemptAt, phaseOf, recordStanding } from '@certwright/issuance';
 import type { DelegationLabels } from '@certwright/approvals';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
-import type { StoredOrder } from '../orders/order';
-import { timestamp } from './timestamp';
+import type { StoredOrder } from './order';
+import { timestamp } from '../wire/timestamp';
 
 export interface IssuanceFacts {
   /** The newest issuance of the order, open or not. */
