@@ -1,5 +1,11 @@
 import { databaseOutage } from '@certwright/errors';
-import { ApiKeys, claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/persistence';
+import {
+  ApiKeys,
+  BlockedKeys,
+  claimDeployment,
+  withinDatabaseTime,
+  WriteConnections,
+} from '@certwright/persistence';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -53,6 +59,9 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  if (config.CERTWRIGHT_MODE === 'production' && !(await app.get(BlockedKeys).isListLoaded())) {
+    log.warn({ docs: 'docs/operating.md#blocked-keys' }, 'no list of blocked keys loaded');
+  }
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'orders-v3', keys, log });
   running.opened('disabled keys', () => news.close());

@@ -1,3 +1,4 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { get } from 'node:http';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
@@ -249,6 +250,21 @@ describe('POST /certs/{CN}', () => {
       approval_method: 'dns',
     });
     expect(json).toMatchObject({ reason: 'bad_csr', param: 'csr' });
+  });
+
+  it('refuses a key whose private half is published, and says where', async () => {
+    // The private key of RFC 6979, appendix A.2.5.
+    const pkcs8 =
+      'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgya+p2EW6dRZrXCFXZ7HWk05Qw9s26JsSe4piKxIPZyGh' +
+      'RANCAARg/tS6JVqdMclh63TGNW1owEm4kjth+mzmaWIuYPKftnkD/hAIuLyZpBrp6VYovGTy8bIMLX6fUXejwpTURiKZ';
+    const privateKey = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
+    const known = { privateKey, publicKey: createPublicKey(privateKey) };
+    const { json } = await tenant.post(path('example.com'), {
+      csr: certificateRequest(known, { CN: 'example.com' }),
+      approval_method: 'dns',
+    });
+    const message = expect.stringContaining('publicly known (RFC 6979)') as string;
+    expect(json).toMatchObject({ reason: 'bad_csr', param: 'csr', message });
   });
 
   it('refuses a type that is not offered', async () => {

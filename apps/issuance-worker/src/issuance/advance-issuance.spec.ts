@@ -176,6 +176,24 @@ describe('a key that was blocked since the order came', () => {
   });
 });
 
+describe('a key that a newer release knows to be published', () => {
+  it('gets no certificate, and the order says why', async () => {
+    const names = ['published.example.com'];
+    const opened = await openIssuance(repositories, names, opensslCsr(names));
+    const ofRfc6979 = '5a7a78cca4a0f420d9bc62bb669c3c2759e39f723d3ae10dcbe0f0815a07ecd4';
+    await database.query(`UPDATE terms SET spki_sha256 = decode($1, 'hex') WHERE plan_id = $2`, [
+      ofRfc6979,
+      opened.planId,
+    ]);
+    await worker(database).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toEqual([]);
+    expect(await issuanceState(opened)).toMatchObject({
+      state: 'failed',
+      last_error: { code: 'key_compromised' },
+    });
+  });
+});
+
 describe('a CA that returns what nobody asked for', () => {
   it('leads to no certificate and a final failure', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);

@@ -306,6 +306,14 @@ describe('keyCompromise', () => {
     expect(await new BlockedKeys(core.database).has(randomBytes(32), otherAccount)).toBe(false);
   });
 
+  it('is not a list of blocked keys that an operator has loaded', async () => {
+    const blockedKeys = new BlockedKeys(core.database);
+    await revoke(await valid(), 1, 'operator');
+    expect(await blockedKeys.isListLoaded()).toBe(false);
+    await blockedKeys.add([randomBytes(32)], 'a list');
+    expect(await blockedKeys.isListLoaded()).toBe(true);
+  });
+
   it('can be said later of a certificate that was revoked for another reason; the date stays', async () => {
     const certificate = await valid();
     await revoke(certificate, 4);

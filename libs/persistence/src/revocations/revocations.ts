@@ -10,6 +10,7 @@ import {
 } from '@certwright/issuance';
 import { advanceIssuance, revokeCertificate } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
+import { revokedKeyReason } from '../blocked-keys/blocked-keys';
 import { reselectCurrent } from '../certificates/certificates';
 import { openReplacements } from '../issuances/replacements';
 import { addToOutbox } from '../outbox/outbox';
@@ -103,11 +104,7 @@ export class Revocations {
     const added = await tx.query<unknown[]>(
       `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3)
        ON CONFLICT DO NOTHING RETURNING 1 AS added`,
-      [
-        spki_sha256,
-        requestedBy === 'operator' ? 0 : account_id,
-        `keyCompromise said of certificate ${certificateId}`,
-      ],
+      [spki_sha256, requestedBy === 'operator' ? 0 : account_id, `${revokedKeyReason}${certificateId}`],
     );
     if (added.length === 0) return;
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
