@@ -150,7 +150,11 @@ describe('buy', () => {
   it('is refused for a key that a newer release knows to be published', async () => {
     await createObject(tenant, cn);
     const ofRfc6979 = '5a7a78cca4a0f420d9bc62bb669c3c2759e39f723d3ae10dcbe0f0815a07ecd4';
-    await api.database.query(`UPDATE terms SET spki_sha256 = decode($1, 'hex')`, [ofRfc6979]);
+    // Terms are immutable, and a CSR with such a key is refused.
+    await api.database.query(
+      `BEGIN; SET LOCAL session_replication_role = replica;
+       UPDATE terms SET spki_sha256 = '\\x${ofRfc6979}'; COMMIT`,
+    );
     const { status, json } = await buy();
     expect([status, json.reason, json.param]).toEqual([400, 'bad_csr', 'csr']);
   });
