@@ -132,7 +132,7 @@ describe('is refused:', () => {
   });
 
   it('two Authorization headers', async () => {
-    const headers = { authorization: ['Bearer a', 'Bearer b'] };
+    const headers = ['Host', '127.0.0.1', 'Authorization', 'Bearer a', 'Authorization', 'Bearer b'];
     expect(shown(await gateway.ask({ path: '/description?account=42', headers }))).toEqual({
       status: 400,
       code: 'bad_request',

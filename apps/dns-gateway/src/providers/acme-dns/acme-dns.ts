@@ -81,7 +81,6 @@ function session(
     provider: title,
     baseUrl: keptMember(kept, 'endpoint'),
     authorizer: fixed({ headers, secrets: [password, headers['x-api-user'], keptMember(kept, 'subdomain')] }),
-    wordsOf: (json) => json.optional('error')?.string() ?? null,
     call,
     now,
     rest,
