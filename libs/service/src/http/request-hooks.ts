@@ -6,6 +6,7 @@ import { methodsThatRead } from '../authentication/authenticator';
 import { AllowedMethods } from './allowed-methods';
 import { securityHeaders } from './answer';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
+import { refusePastedKeys } from './pasted-keys';
 import { logWhenAnswered } from './request-log';
 import { faultInRequestTarget } from './request-target';
 
@@ -51,6 +52,11 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
       });
     });
   }
+
+  instance.addHook('preValidation', (request, _reply, done) => {
+    refusePastedKeys(request.body);
+    done();
+  });
 
   if (options.beginWrite !== undefined) refuseTooManyWrites(instance, options.beginWrite);
 
