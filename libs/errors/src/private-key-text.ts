@@ -37,9 +37,16 @@ export function containsPrivateKey(text: string): boolean {
 export function holdsPrivateKey(text: string): boolean {
   if (text.length < shortestKey) return false;
   if (headers.some((header) => header.test(text)) || isPrivateJwk(text)) return true;
-  for (const [, start = ''] of text.matchAll(keyStarts)) if (isPrivateBase64(start)) return true;
+  let left = maxStarts;
+  for (const [, start = ''] of text.matchAll(keyStarts)) {
+    if (isPrivateBase64(start)) return true;
+    if (--left === 0) break;
+  }
   return false;
 }
+
+/** Places that are decoded at most, about 10 µs each: whoever hides a key behind more of them does not paste by mistake. */
+const maxStarts = 1_000;
 
 /** Characters; the beginning of one that was cut off may be shorter, and gives nothing away. */
 const shortestKey = 24;

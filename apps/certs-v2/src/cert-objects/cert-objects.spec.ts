@@ -484,3 +484,27 @@ describe('GET /certs', () => {
     },
   );
 });
+
+describe('the number of objects per account', () => {
+  it('is limited: further ones are refused, those that exist can be changed, other accounts are not affected', async () => {
+    const limited = await RunningApi.start({ MAX_CERT_OBJECTS: '2' });
+    try {
+      const [account, other] = [await limited.tenant(), await limited.tenant()];
+      const create = async (of: Tenant, cn: string) =>
+        await of.post(`/api/v2/certs/${cn}`, {
+          csr: certificateRequest(keyPair('p256'), { CN: cn }),
+          approval_method: 'dns',
+        });
+      for (const cn of ['a.example.com', 'b.example.com'])
+        expect((await create(account, cn)).status).toBe(200);
+      const refused = await create(account, 'c.example.com');
+      expect(refused).toMatchObject({ status: 409, json: { reason: 'too_many_certs' } });
+      const { status } = await account.get('/api/v2/certs/c.example.com');
+      expect(status).toBe(404);
+      expect((await create(account, 'a.example.com')).status).toBe(200);
+      expect((await create(other, 'c.example.com')).status).toBe(200);
+    } finally {
+      await limited.stop();
+    }
+  });
+});
