@@ -109,6 +109,7 @@ export const certsSettings = defineSettings({
     meaning:
       'Certificate objects per account; further ones are refused. The list of all of them is one response, and clients ' +
       'cannot delete any. Concurrent requests may exceed it by a few',
+    unit: 'certificate objects',
     min: 1,
     max: 10_000_000,
     default: 100_000,
