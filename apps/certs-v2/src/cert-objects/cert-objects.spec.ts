@@ -499,7 +499,7 @@ describe('the number of objects per account', () => {
         expect((await create(account, cn)).status).toBe(200);
       const refused = await create(account, 'c.example.com');
       expect(refused).toMatchObject({ status: 409, json: { reason: 'too_many_certs' } });
-      expect((await account.get('/api/v2/certs')).json).toHaveLength(2);
+      expect((await account.get('/api/v2/certs')).json.data).toHaveLength(2);
       expect((await create(account, 'a.example.com')).status).toBe(200);
       expect((await create(other, 'c.example.com')).status).toBe(200);
     } finally {
