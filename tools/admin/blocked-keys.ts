@@ -4,27 +4,20 @@ import { BlockedKeys } from '@certwright/ordering';
 import { Command } from 'commander';
 import type { WithDatabase } from './with-database';
 
-/** Rows of one statement: lists of known weak keys have hundreds of thousands. */
-const batch = 10_000;
-
 export function blockedKeyCommands(withDatabase: WithDatabase): Command {
   const blocked = new Command('blocked-keys').description('public keys that must never be certified');
   blocked
     .command('load <file>')
     .description(
-      'add keys from a file ("-": standard input): a line each of 64 hex digits, the SHA-256 over the DER ' +
-        'SubjectPublicKeyInfo ("#" begins a comment), or PEM blocks of keys or certificates',
+      'add keys from a file ("-": standard input): a line each that begins with 64 hex digits, the SHA-256 over the DER ' +
+        'SubjectPublicKeyInfo ("#" begins a comment), or PEM blocks of keys (public or private) or certificates',
     )
     .requiredOption('--reason <text>', 'why, for those who ask later')
     .action(async (file: string, { reason }: { reason: string }) => {
       const text = file === '-' ? await standardInput() : await readFile(file, 'utf8');
       const digests = text.includes('-----BEGIN ') ? digestsOfPem(text) : digestsOfLines(text);
       await withDatabase(async (database) => {
-        const blockedKeys = new BlockedKeys(database);
-        let added = 0;
-        for (let start = 0; start < digests.length; start += batch) {
-          added += await blockedKeys.add(digests.slice(start, start + batch), reason);
-        }
+        const added = await new BlockedKeys(database).add(digests, reason);
         console.log(`${digests.length} read, ${added} new`);
       });
     });
@@ -33,20 +26,42 @@ export function blockedKeyCommands(withDatabase: WithDatabase): Command {
 
 function digestsOfLines(text: string): Buffer[] {
   return text.split('\n').flatMap((line, index) => {
-    const [digest = ''] = line.split('#', 1);
-    if (digest.trim() === '') return [];
-    if (!/^[0-9a-f]{64}$/i.test(digest.trim())) throw new Error(`Line ${index + 1} is not 64 hex digits.`);
-    return [Buffer.from(digest.trim(), 'hex')];
+    const [entry = ''] = line.split('#', 1);
+    const [digest = ''] = entry.trim().split(/\s/, 1);
+    if (digest === '') return [];
+    if (!/^[0-9a-f]{64}$/i.test(digest)) throw new Error(`Line ${index + 1} ${whatIsWrong(digest)}`);
+    return [Buffer.from(digest, 'hex')];
   });
 }
 
+function whatIsWrong(digest: string): string {
+  return /^[0-9a-f]{20}$/i.test(digest)
+    ? 'has the format of openssl-blacklist, SHA-1 over the modulus; load the keys themselves, as PEM.'
+    : 'does not begin with 64 hex digits; nothing was loaded.';
+}
+
 function digestsOfPem(text: string): Buffer[] {
-  const blocks = text.match(/-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g) ?? [];
-  if (blocks.length === 0) throw new Error('No complete PEM block found.');
-  return blocks.map((block) => {
-    const spki = createPublicKey(block).export({ type: 'spki', format: 'der' });
-    return createHash('sha256').update(spki).digest();
-  });
+  const digests: Buffer[] = [];
+  for (const begin of text.matchAll(/-----BEGIN ([A-Z0-9 ]+)-----/g)) {
+    const [line, label = ''] = begin;
+    // Precedes the key in the output of "openssl ecparam -genkey".
+    if (label === 'EC PARAMETERS') continue;
+    const place = () => `The PEM block in line ${text.slice(0, begin.index).split('\n').length}`;
+    const next = text.indexOf('-----BEGIN ', begin.index + line.length);
+    const block = text.slice(begin.index, next === -1 ? undefined : next);
+    if (!block.includes(`-----END ${label}-----`))
+      throw new Error(`${place()} has no end; nothing was loaded.`);
+    try {
+      const spki = createPublicKey(block).export({ type: 'spki', format: 'der' });
+      digests.push(createHash('sha256').update(spki).digest());
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(
+        `${place()} is not a key or certificate that can be read (${why}); nothing was loaded.`,
+      );
+    }
+  }
+  return digests;
 }
 
 async function standardInput(): Promise<string> {

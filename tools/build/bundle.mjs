@@ -39,6 +39,8 @@ export function bundleOptions(entryPoints, outdir) {
     target: 'node18',
     banner: { js: lowestNodeCheck(path.basename(outdir)) },
     packages: 'external',
+    // Lists of data that are part of the program.
+    loader: { '.txt': 'text' },
     // Workspace aliases look like packages; they are ours and belong inside the bundle.
     plugins: [workspaceAliases(), decoratorMetadata],
     sourcemap: true,

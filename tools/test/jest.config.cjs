@@ -11,7 +11,7 @@ module.exports = {
   globalSetup: path.join(__dirname, 'global-setup.mjs'),
   globalTeardown: path.join(__dirname, 'global-teardown.mjs'),
   reporters: ['default', path.join(__dirname, 'count-reporter.cjs')],
-  transform: { '\\.(ts|m?js)$': path.join(__dirname, 'jest-swc.cjs') },
+  transform: { '\\.(ts|m?js|txt)$': path.join(__dirname, 'jest-swc.cjs') },
   transformIgnorePatterns: ['/node_modules/(typescript|typeorm|rxjs|swagger-ui-dist)/'],
   moduleNameMapper: { '^@certwright/([^/]+)$': root + '/libs/$1/src/index.ts' },
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.certwright'],

@@ -105,6 +105,15 @@ export const certsSettings = defineSettings({
     max: 100_000,
     default: 10,
   }),
+  MAX_CERT_OBJECTS: integer({
+    meaning:
+      'Certificate objects per account; further ones are refused. The list of all of them is one response, and clients ' +
+      'cannot delete any. Concurrent requests may exceed it by a few',
+    unit: 'certificate objects',
+    min: 1,
+    max: 10_000_000,
+    default: 100_000,
+  }),
   TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
     meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
     default: [],

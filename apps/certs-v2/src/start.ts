@@ -1,5 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
 import { AccountUsers, ApiKeys } from '@certwright/accounts';
+import { BlockedKeys } from '@certwright/ordering';
 import { claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import {
   connectRedis,
@@ -74,6 +75,9 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
   running.opened('waiting polls', () => waiting.pending.close());
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  if (config.CERTWRIGHT_MODE === 'production' && !(await app.get(BlockedKeys).isListLoaded())) {
+    log.warn({ docs: 'docs/operating.md#blocked-keys' }, 'no list of blocked keys loaded');
+  }
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'certs-v2', keys, log });
   running.opened('disabled keys', () => news.close());

@@ -138,6 +138,17 @@ describe('paths', () => {
   });
 });
 
+it('two Authorization headers are refused, as it cannot be known which one is meant', async () => {
+  for (const at of ['/v1/issuances?domain=example.com', '/v1/status']) {
+    const answer = await search.get(at, { authorization: [key.authorization, key.authorization] });
+    expectRefusal(answer);
+    expect([answer.status, answer.json.message]).toEqual([
+      400,
+      'The request has more than one Authorization header.',
+    ]);
+  }
+});
+
 describe('methods', () => {
   it('other than GET and HEAD are refused, and which are not is told', async () => {
     for (const at of ['/v1/issuances', '/v1/issuances/firehose', '/v1/issuances/1.der', '/v1/status']) {

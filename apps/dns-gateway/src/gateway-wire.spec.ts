@@ -131,6 +131,15 @@ describe('is refused:', () => {
     });
   });
 
+  it('two Authorization headers', async () => {
+    const headers = ['Host', '127.0.0.1', 'Authorization', 'Bearer a', 'Authorization', 'Bearer b'];
+    expect(shown(await gateway.ask({ path: '/description?account=42', headers }))).toEqual({
+      status: 400,
+      code: 'bad_request',
+      message: 'The request has more than one Authorization header.',
+    });
+  });
+
   it('an integration of another account, though the handle is whole', async () => {
     const foreign = { ...(await world.integrated()), account: '43' };
     expect(shown(await gateway.post('get_zones', foreign))).toEqual({

@@ -45,7 +45,7 @@ import { DeleteWebhook } from './webhooks/delete-webhook.use-case';
 import { DeliveriesController } from './webhooks/deliveries.controller';
 import { DeliveryViews } from './webhooks/delivery-views';
 import { EndpointSecrets } from './webhooks/endpoint-secrets';
-import { LiteralAddresses } from './webhooks/literal-addresses';
+import { DeliverableUrls } from './webhooks/deliverable-urls';
 import { RetrieveDeliveries } from './webhooks/retrieve-deliveries.use-case';
 import { RetrieveWebhooks } from './webhooks/retrieve-webhooks.use-case';
 import { RotateWebhookSecret } from './webhooks/rotate-webhook-secret.use-case';
@@ -130,7 +130,7 @@ export class AppModule {
         { provide: Addresses, useValue: addresses },
         { provide: OrderSurroundings, useValue: surroundings },
         { provide: EndpointSecrets, useValue: new EndpointSecrets(config.SEALING_KEYS) },
-        { provide: LiteralAddresses, useValue: new LiteralAddresses(guard) },
+        { provide: DeliverableUrls, useValue: new DeliverableUrls(guard) },
         { provide: DnsGateway, useValue: gateway },
         { provide: BodyFingerprints, useValue: new BodyFingerprints(config.SEALING_KEYS) },
         ...orders,

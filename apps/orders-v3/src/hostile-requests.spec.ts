@@ -82,6 +82,15 @@ it.each([
   expect(answer.json.code).toEqual(expect.any(String));
 });
 
+it('answers 400 to two Authorization headers, as it cannot be known which one is meant', async () => {
+  const authorization = [`Bearer ${tenant.apiKey}`, `Bearer ${tenant.apiKey}`];
+  const { status, json } = await api.call('GET', '/api/v3/orders', { headers: { authorization } });
+  expect([status, json]).toEqual([
+    400,
+    { code: 'bad_request', message: 'The request has more than one Authorization header.' },
+  ]);
+});
+
 it('answers 405 with Allow', async () => {
   const answer = await tenant.call('PATCH', '/api/v3/orders/a', { body: {} });
   expect(answer.headers.allow).toBe('DELETE, GET, HEAD, OPTIONS, POST');

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { BlockedKeys } from '@certwright/ordering';
 import { claimDeployment } from '@certwright/core-schema';
 import { disabledKeysChannel } from '@certwright/redis';
 import { apiKeySha256 } from '@certwright/service';
@@ -189,5 +191,23 @@ describe('CERTWRIGHT_MODE', () => {
       return { CERTWRIGHT_MODE: 'sandbox' };
     });
     await expect(elsewhere).rejects.toThrow(/belongs to a production deployment/);
+  });
+
+  it('production: warns at the start when no list of blocked keys is loaded, and only then', async () => {
+    const message = 'no list of blocked keys loaded';
+    const without = await RunningApi.start({ CERTWRIGHT_MODE: 'production', LOG_LEVEL: 'warn' });
+    expect(without.logged.filter((line) => line.includes(message))).toHaveLength(1);
+    await without.stop();
+    const loaded = await RunningApi.start(async (databaseUrl) => {
+      const database = await new DataSource({ type: 'postgres', url: databaseUrl }).initialize();
+      await new BlockedKeys(database).add([randomBytes(32)], 'a list');
+      await database.destroy();
+      return { CERTWRIGHT_MODE: 'production', LOG_LEVEL: 'warn' };
+    });
+    expect(loaded.logged.join('')).not.toContain(message);
+    await loaded.stop();
+    const sandbox = await RunningApi.start({ LOG_LEVEL: 'warn' });
+    expect(sandbox.logged.join('')).not.toContain(message);
+    await sandbox.stop();
   });
 });

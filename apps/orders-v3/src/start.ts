@@ -1,5 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
 import { ApiKeys } from '@certwright/accounts';
+import { BlockedKeys } from '@certwright/ordering';
 import { claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
@@ -54,6 +55,9 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  if (config.CERTWRIGHT_MODE === 'production' && !(await app.get(BlockedKeys).isListLoaded())) {
+    log.warn({ docs: 'docs/operating.md#blocked-keys' }, 'no list of blocked keys loaded');
+  }
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'orders-v3', keys, log });
   running.opened('disabled keys', () => news.close());

@@ -8,19 +8,53 @@ const tellTales = [
   /AGE-SECRET-KEY-1/i,
 ];
 
+/** The same with the dashes of PEM: a person who writes about private keys does not write these. */
+const headers = [/BEGIN[ A-Z0-9]{0,30} PRIVATE KEY/, /PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1[A-Z0-9]{10}/];
+
 /** Base64 of the magic that an OpenSSH private key starts with, `openssh-key-v1`. */
 const openSshMagic = 'b3BlbnNzaC1rZXktdjE';
+
+/**
+ * Where base64 of a private key may begin within a text: of DER (a SEQUENCE), of PEM, of OpenSSH. The bound keeps the
+ * work linear in the text.
+ */
+const keyStarts =
+  /(?<![A-Za-z0-9+])(?=((?:M[A-I]|LS0tLS1CRUdJTi|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/_-]{20,60}))/g;
 
 /**
  * Whether somebody pasted a private key where another thing belongs. It errs on the side of yes; the text is looked at and
  * nothing of it is kept. Also finds base64 of the DER alone, cut off or broken into lines, and base64 of a PEM file.
  */
 export function containsPrivateKey(text: string): boolean {
-  if (tellTales.some((tellTale) => tellTale.test(text)) || isPrivateJwk(text)) return true;
-  const start = text.slice(0, 4 * octetsToLookAt).replace(/\\[nr]|[\s"']/g, '');
+  if (tellTales.some((tellTale) => tellTale.test(text)) || holdsPrivateKey(text)) return true;
+  return isPrivateBase64(text.slice(0, 4 * octetsToLookAt).replace(/\\[nr]|[\s"']/g, ''));
+}
+
+/**
+ * Whether a private key is in the text, wherever it begins. Unlike `containsPrivateKey` it lets a text pass that only
+ * speaks of private keys, so that a request may be refused for it.
+ */
+export function holdsPrivateKey(text: string): boolean {
+  if (text.length < shortestKey) return false;
+  if (headers.some((header) => header.test(text)) || isPrivateJwk(text)) return true;
+  let left = maxStarts;
+  for (const [, start = ''] of text.matchAll(keyStarts)) {
+    if (isPrivateBase64(start)) return true;
+    if (--left === 0) break;
+  }
+  return false;
+}
+
+/** Places that are decoded at most, about 10 µs each: whoever hides a key behind more of them does not paste by mistake. */
+const maxStarts = 1_000;
+
+/** Characters; the beginning of one that was cut off may be shorter, and gives nothing away. */
+const shortestKey = 24;
+
+/** @param start base64 or base64url, as it begins; a tail that is neither is ignored */
+function isPrivateBase64(start: string): boolean {
   if (start.startsWith(openSshMagic)) return true;
   if (!/^[A-Za-z0-9+/_-]{8,}={0,2}/.test(start)) return false;
-  // Takes the URL-safe alphabet too, and ignores a tail that is no base64.
   const octets = Buffer.from(start, 'base64');
   return (
     looksLikePrivateKey(octets) || tellTales.some((tellTale) => tellTale.test(octets.toString('latin1')))

@@ -6,6 +6,7 @@ export {
   type CertificateViewing,
   presentedCertificates,
 } from './presented-certificates/presented-certificates';
+export { portRefusal } from './request/blocked-ports';
 export { type TlsTrust } from './request/connection';
 export { guardedRequest, type GuardedAnswer, type GuardedRequest } from './request/guarded-request';
 export { Pieces } from './request/pieces';

@@ -38,6 +38,7 @@ export type { SubjectAlternativeNames } from './extensions';
 export { sha1Hex, sha256Hex } from './fingerprints';
 export { curveNames } from './keys/curves';
 export { judgeKey, judgeKeyType, type KeyFault, type KeyRules, rsaKeySizes } from './keys/judge-key';
+export { knownKeySource, PackedDigests } from './keys/known-keys/known-keys';
 export {
   type KeyType,
   keyTypeOf,

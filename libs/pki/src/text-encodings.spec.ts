@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
-import { containsPrivateKey } from '@certwright/errors';
+import { containsPrivateKey, holdsPrivateKey } from '@certwright/errors';
 import { decodeBase64, decodePem, encodeBase64, encodePem } from './index';
 import { forgeCsr } from './testing/csr-forge';
 
@@ -119,6 +119,29 @@ describe('a private key that was pasted', () => {
   it.each(shapes)('is recognised as %s', (_shape, text) => expect(containsPrivateKey(text)).toBe(true));
 
   it.each([
+    ['a sentence', (key: string) => `Here is my key: ${key} Thanks!`],
+    ['JSON', (key: string) => JSON.stringify({ type: 'service', key })],
+    ['a path', (key: string) => `/api/v3/orders/${key}`],
+    ['an assignment', (key: string) => `MY_KEY=${key}`],
+  ])('is found within %s', (_place, within) => {
+    for (const text of [pkcs8.toString('base64'), pkcs8.toString('base64url'), String(shapes[0]?.[1])])
+      expect([containsPrivateKey(within(text)), holdsPrivateKey(within(text))]).toEqual([true, true]);
+  });
+
+  it('is not held by a text that only speaks of one', () => {
+    for (const text of [
+      'Rotates the private key of web1',
+      'Key: MIIB and so on, in a text that is long enough',
+    ])
+      expect(holdsPrivateKey(text)).toBe(false);
+  });
+
+  it('is looked for in time that is linear in the text', () => {
+    for (const unit of ['/M', 'M', ' LS0tLS1CRUdJTi', '/M0'])
+      expect(holdsPrivateKey(unit.repeat(100_000))).toBe(false);
+  });
+
+  it.each([
     ['a request', forgeCsr(ec).toString('base64')],
     ['a request in PEM', encodePem('CERTIFICATE REQUEST', forgeCsr(rsa))],
     ['an RSA public key', rsa.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')],
@@ -127,7 +150,9 @@ describe('a private key that was pasted', () => {
     ['a public JWK', JSON.stringify(ec.publicKey.export({ format: 'jwk' }))],
     ['nothing', ''],
     ['a name', 'example.com'],
-  ])('is not seen in %s', (_what, text) => expect(containsPrivateKey(text)).toBe(false));
+  ])('is not seen in %s', (_what, text) => {
+    expect([containsPrivateKey(text), holdsPrivateKey(text)]).toEqual([false, false]);
+  });
 
   it('is a key indeed in these shapes', () => {
     expect(createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).type).toBe('private');

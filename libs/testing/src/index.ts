@@ -4,3 +4,4 @@ export { freePort } from './free-port';
 export { type TestDatabase, testDatabase } from './test-database';
 export { type TestRedis, testRedis } from './test-redis';
 export { type SeverableLink, severableLink } from './severable-link';
+export { type ApiDocument, pastedKeyIn, type PastedKeyRequest, pastedKeyRequests } from './pasted-keys';

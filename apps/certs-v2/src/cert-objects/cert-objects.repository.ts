@@ -1,7 +1,9 @@
 import { type NewTerms, Plans } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { CertsConfig } from '../config';
+import { Refusal } from '../wire/reasons';
 import type { CertObject, StoredCertObject } from './cert-object';
 
 interface CertObjectRow extends Omit<StoredCertObject, 'csr'> {
@@ -35,6 +37,7 @@ export class CertObjectsRepository {
   constructor(
     private readonly database: DataSource,
     private readonly plans: Plans,
+    @Inject(CertsConfig) private readonly config: Pick<CertsConfig, 'MAX_CERT_OBJECTS'>,
   ) {}
 
   async find(accountId: string, cn: string): Promise<StoredCertObject | null> {
@@ -71,7 +74,10 @@ export class CertObjectsRepository {
     return rows.map(storedCertObject);
   }
 
-  /** @throws unique_violation of `cert_object_v2_cn` when the account has an object of this common name */
+  /**
+   * @throws unique_violation of `cert_object_v2_cn` when the account has an object of this common name
+   * @throws Refusal `too_many_certs`: then the transaction must not be committed
+   */
   async insert(
     tx: Tx,
     accountId: string,
@@ -81,12 +87,22 @@ export class CertObjectsRepository {
     const { autoRenew, muted } = object;
     const plan = { accountId, autoRenew, muted, paused: false, downloadToken, owner: 'certs-v2' } as const;
     const planId = await this.plans.create(tx, plan);
-    await tx.query(
+    const { MAX_CERT_OBJECTS: max } = this.config;
+    // Skips up to `max` entries of the index on account and common name: about 10 ms for 100,000 of them.
+    const inserted = await tx.query<unknown[]>(
       `INSERT INTO cert_object_v2 (plan_id, account_id, cn, type, approval_method, approver_email, sans, tags, csr,
          spki_sha256, key_type)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-      [planId, accountId, object.cn, ...modifiableColumns(object)],
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
+       WHERE NOT EXISTS (
+         SELECT FROM cert_object_v2 WHERE account_id = $2 AND cn <> $3 ORDER BY cn OFFSET $12 - 1 LIMIT 1)
+       RETURNING plan_id`,
+      [planId, accountId, object.cn, ...modifiableColumns(object), max],
     );
+    if (inserted.length === 0)
+      throw new Refusal(
+        'too_many_certs',
+        `The account has ${max} certificate objects, the maximum. Reuse one, or ask the operator to raise MAX_CERT_OBJECTS.`,
+      );
     const termsId = await this.plans.setTerms(tx, planId, terms);
     const nothingBought = { paidThrough: null, paidProduct: null, activeUntil: null };
     return { ...object, planId, accountId, termsId, revision: 1, downloadToken, ...nothingBought };

@@ -1,3 +1,4 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { get } from 'node:http';
 import { eventually } from '@certwright/testing';
 import { Client } from 'pg';
@@ -251,6 +252,21 @@ describe('POST /certs/{CN}', () => {
     expect(json).toMatchObject({ reason: 'bad_csr', param: 'csr' });
   });
 
+  it('refuses a key whose private half is published, and says where', async () => {
+    // The private key of RFC 6979, appendix A.2.5.
+    const pkcs8 =
+      'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgya+p2EW6dRZrXCFXZ7HWk05Qw9s26JsSe4piKxIPZyGh' +
+      'RANCAARg/tS6JVqdMclh63TGNW1owEm4kjth+mzmaWIuYPKftnkD/hAIuLyZpBrp6VYovGTy8bIMLX6fUXejwpTURiKZ';
+    const privateKey = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
+    const known = { privateKey, publicKey: createPublicKey(privateKey) };
+    const { json } = await tenant.post(path('example.com'), {
+      csr: certificateRequest(known, { CN: 'example.com' }),
+      approval_method: 'dns',
+    });
+    const message = expect.stringContaining('publicly known (RFC 6979)') as string;
+    expect(json).toMatchObject({ reason: 'bad_csr', param: 'csr', message });
+  });
+
   it('refuses a type that is not offered', async () => {
     const body = { csr: csrFor('example.com'), approval_method: 'dns', type: 'ev' };
     expect((await tenant.post(path('example.com'), body)).json).toMatchObject({
@@ -467,4 +483,27 @@ describe('GET /certs', () => {
       expect([status, json.reason, json.param]).toEqual([400, 'bad_param', query.split('=')[0]]);
     },
   );
+});
+
+describe('the number of objects per account', () => {
+  it('is limited: further ones are refused, those that exist can be changed, other accounts are not affected', async () => {
+    const limited = await RunningApi.start({ MAX_CERT_OBJECTS: '2' });
+    try {
+      const [account, other] = [await limited.tenant(), await limited.tenant()];
+      const create = async (of: Tenant, cn: string) =>
+        await of.post(`/api/v2/certs/${cn}`, {
+          csr: certificateRequest(keyPair('p256'), { CN: cn }),
+          approval_method: 'dns',
+        });
+      for (const cn of ['a.example.com', 'b.example.com'])
+        expect((await create(account, cn)).status).toBe(200);
+      const refused = await create(account, 'c.example.com');
+      expect(refused).toMatchObject({ status: 409, json: { reason: 'too_many_certs' } });
+      expect((await account.get('/api/v2/certs')).json.data).toHaveLength(2);
+      expect((await create(account, 'a.example.com')).status).toBe(200);
+      expect((await create(other, 'c.example.com')).status).toBe(200);
+    } finally {
+      await limited.stop();
+    }
+  });
 });

@@ -147,6 +147,18 @@ describe('buy', () => {
     expect((await issuancesOf(api, tenant)).length).toBe(1);
   });
 
+  it('is refused for a key that a newer release knows to be published', async () => {
+    await createObject(tenant, cn);
+    const ofRfc6979 = '5a7a78cca4a0f420d9bc62bb669c3c2759e39f723d3ae10dcbe0f0815a07ecd4';
+    // Terms are immutable, and a CSR with such a key is refused.
+    await api.database.query(
+      `BEGIN; SET LOCAL session_replication_role = replica;
+       UPDATE terms SET spki_sha256 = '\\x${ofRfc6979}'; COMMIT`,
+    );
+    const { status, json } = await buy();
+    expect([status, json.reason, json.param]).toEqual([400, 'bad_csr', 'csr']);
+  });
+
   it('is one purchase however often it is repeated with its key', async () => {
     await createObject(tenant, cn);
     const key = { 'idempotency-key': 'buy-1' };

@@ -1,5 +1,6 @@
 import type { ApprovalWay } from '@certwright/issuance';
 import type { Tx } from '@certwright/core-schema';
+import { knownKeySource } from '@certwright/pki';
 import type { StoredCertObject } from '../cert-objects/cert-object';
 
 /** The pending instance of an object. */
@@ -28,6 +29,7 @@ export interface OpeningFacts {
 }
 
 interface Row extends Omit<OpeningFacts, 'pending' | 'current'> {
+  readonly spkiSha256: string;
   readonly issuanceId: string | null;
   readonly instanceId: string;
   readonly pendingTermsId: string;
@@ -39,13 +41,14 @@ interface Row extends Omit<OpeningFacts, 'pending' | 'current'> {
 export async function openingFacts(tx: Tx, { termsId }: StoredCertObject): Promise<OpeningFacts> {
   const [row] = await tx.query<[Row?]>(statement, [termsId]);
   if (row === undefined) throw new Error(`terms ${termsId} are missing`);
-  const { product, dnsNames, approvalWays, keyBlocked, isPaid } = row;
+  const { product, dnsNames, approvalWays, isPaid } = row;
   const { issuanceId, instanceId, pendingTermsId, paysTerm, currentImported } = row;
   return {
     product,
     dnsNames,
     approvalWays,
-    keyBlocked,
+    // An object may be older than the list that ships with this release.
+    keyBlocked: row.keyBlocked || knownKeySource(row.spkiSha256) !== undefined,
     isPaid,
     pending: issuanceId === null ? null : { issuanceId, instanceId, termsId: pendingTermsId, paysTerm },
     current: currentImported === null ? null : { imported: currentImported },
@@ -54,6 +57,7 @@ export async function openingFacts(tx: Tx, { termsId }: StoredCertObject): Promi
 
 const statement = `
   SELECT terms.product, terms.dns_names AS "dnsNames", terms.approval_ways AS "approvalWays",
+    encode(terms.spki_sha256, 'hex') AS "spkiSha256",
     EXISTS (SELECT 1 FROM blocked_key WHERE blocked_key.spki_sha256 = terms.spki_sha256
       AND blocked_key.account_id IN (0, plan.account_id)) AS "keyBlocked",
     coalesce(plan.paid_through > now() AND plan.paid_product = terms.product, false) AS "isPaid",

@@ -10,7 +10,7 @@ export interface Answered {
 
 export interface Sent {
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
 /** Fields of a form; as pairs where one comes more than once, as a text where it is to be exactly that. */

@@ -39,6 +39,7 @@ export const reasons = {
   already_imported: { status: 409, code: 'conflict' },
   approval_failed: { status: 409, code: 'conflict' },
   imported_instance: { status: 409, code: 'conflict' },
+  too_many_certs: { status: 409, code: 'conflict' },
   product_unavailable: { status: 409, code: 'conflict' },
   idempotency_key_in_use: { status: 409, code: 'idempotency_key_in_use' },
   not_ready: { status: 412, code: 'conflict' },

@@ -19,6 +19,7 @@ import { start } from '../start';
 import type { ForgedIssuance } from './forged-issuance';
 
 type Settings = Readonly<Record<string, string>>;
+type Headers = Readonly<Record<string, string | string[]>>;
 
 export interface Answered {
   readonly status: number;
@@ -163,7 +164,7 @@ export class RunningSearch {
     return statements.filter((statement) => statement.includes('ct_'));
   }
 
-  get = async (path: string, headers: Settings = {}): Promise<Answered> =>
+  get = async (path: string, headers: Headers = {}): Promise<Answered> =>
     await this.call('GET', path, headers);
 
   /** A search, by the parameters as pairs or as an object. */
@@ -174,7 +175,7 @@ export class RunningSearch {
     );
 
   /** The path goes out as it is written. */
-  async call(method: string, path: string, headers: Settings = {}): Promise<Answered> {
+  async call(method: string, path: string, headers: Headers = {}): Promise<Answered> {
     const { hostname, port } = new URL(this.url);
     return await new Promise((resolve, reject) => {
       const sent = request({ hostname, port, method, path, headers }, (response) => {

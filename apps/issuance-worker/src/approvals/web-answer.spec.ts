@@ -48,10 +48,19 @@ describe('judgeWebAnswer', () => {
     expect(problem).not.toContain(challenge.token);
   });
 
-  it('repeats what a stranger sent bounded and escaped', () => {
-    const problem = problemOf(answered({ body: `<html>\u202e${'x'.repeat(5_000)}` }));
-    expect(problem).toContain('answered 200 with "<html>\\u{202e}xxx');
-    expect(problem?.length).toBeLessThan(400);
+  it.each([
+    ['a secret of theirs', 'another value of 18 characters'],
+    [' \n', 'an empty body'],
+    ['<!DOCTYPE html><title>Router</title>', 'an HTML page'],
+    ['\n<HTML lang="en">', 'an HTML page'],
+    ['{"internal":true}', 'another value of 17 characters'],
+    ['<html>'.padEnd(4_096, 'x'), 'an HTML page'],
+    ['\u202e'.repeat(1_001), 'a long text'],
+  ])('says what was there and does not repeat it: %j is %s', (body, kind) => {
+    expect(problemOf(answered({ body }))).toBe(
+      `http://a.example.com/.well-known/acme-challenge/… answered 200 with ${kind} in place of the challenge; ` +
+        'it should redirect or proxy to the address that is shown as the rule of the account.',
+    );
   });
 
   it('tells why there was no answer, as far as that is known', () => {

@@ -32,7 +32,17 @@ function found(dnsName: string, challenge: HttpChallenge, answer: WebRuleAnswer)
   const place =
     last === undefined ? asked : `${asked} leads to ${quoteInput(withoutToken(last.url, challenge))}, which`;
   if (answer.status !== 200) return `${place} answered ${answer.status}`;
-  return `${place} answered 200 with ${quoteInput(answer.body.trim())} in place of the challenge`;
+  return `${place} answered 200 with ${kindOfBody(answer.body.trim())} in place of the challenge`;
+}
+
+/** Characters of a body up to which its length says something. */
+const maxTellingLength = 1_000;
+
+/** Not the body itself: a message must not show what a host says that the reader cannot reach. */
+function kindOfBody(body: string): string {
+  if (body === '') return 'an empty body';
+  if (/^<(?:!doctype )?html\b/i.test(body)) return 'an HTML page';
+  return body.length > maxTellingLength ? 'a long text' : `another value of ${body.length} characters`;
 }
 
 /** It tells a reader nothing, and is another one the next time. */

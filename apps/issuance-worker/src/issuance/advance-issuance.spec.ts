@@ -178,6 +178,25 @@ describe('a key that was blocked since the order came', () => {
   });
 });
 
+describe('a key that a newer release knows to be published', () => {
+  it('gets no certificate, and the order says why', async () => {
+    const names = ['published.example.com'];
+    const opened = await openIssuance(repositories, names, opensslCsr(names));
+    const ofRfc6979 = '5a7a78cca4a0f420d9bc62bb669c3c2759e39f723d3ae10dcbe0f0815a07ecd4';
+    // Terms are immutable, and the APIs refuse a CSR with such a key.
+    await database.query(
+      `BEGIN; SET LOCAL session_replication_role = replica;
+       UPDATE terms SET spki_sha256 = '\\x${ofRfc6979}' WHERE plan_id = ${opened.planId}; COMMIT`,
+    );
+    await worker(database).run(opened.issuanceId);
+    expect(await certificatesOf(opened)).toEqual([]);
+    expect(await issuanceState(opened)).toMatchObject({
+      state: 'failed',
+      last_error: { code: 'key_compromised' },
+    });
+  });
+});
+
 describe('a CA that returns what nobody asked for', () => {
   it('leads to no certificate and a final failure', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);

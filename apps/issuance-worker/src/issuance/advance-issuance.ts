@@ -1,5 +1,6 @@
 import { type Coverage, type Issuance, nextStep } from '@certwright/issuance';
 import type { Attachments, LeasedIssuances } from '@certwright/ordering';
+import { knownKeySource } from '@certwright/pki';
 import { freshlyApproved, stillApproved } from '../approvals/approval-age';
 import { checkApprovals } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';
@@ -88,7 +89,7 @@ export class AdvanceIssuance {
       paused: walk.plan.paused,
       planClosed: walk.plan.closedAt !== null,
       productAvailable: walk.product.available && (await this.ports.issuers.serves(walk.product)),
-      keyBlocked: walk.keyBlocked,
+      keyBlocked: walk.keyBlocked || isKnown(walk.terms.spkiSha256),
       unpublished: walk.published ? [] : this.ports.publishing.unpublished(walk),
       certificateFaults: walk.faults,
     };
@@ -213,4 +214,9 @@ export class AdvanceIssuance {
     const stored = { ...walk.stored, ...progress };
     return { ...walk, stored, issuance: { ...walk.issuance, ...progress } };
   }
+}
+
+/** An order may be older than the list that ships with this release. */
+function isKnown(spkiSha256: Uint8Array): boolean {
+  return knownKeySource(Buffer.from(spkiSha256).toString('hex')) !== undefined;
 }

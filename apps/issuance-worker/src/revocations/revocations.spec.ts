@@ -1,16 +1,15 @@
 import type { RevocationReason } from '@certwright/issuance';
 import { randomBytes, randomInt } from 'node:crypto';
-import { BlockedKeys } from '@certwright/ordering';
+import { BlockedKeys, type RevocationRequest, Revocations } from '@certwright/ordering';
 import { renewalsOver } from '../renewals/testing/stored-renewals';
 import {
   type AttachedCertificate,
   attachedCertificate,
   attachOpen,
   validity,
+  CoreDatabaseFixture,
 } from '@certwright/core-testing';
-import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { PendingRevocations } from './pending-revocations';
-import { type RevocationRequest, Revocations } from '@certwright/ordering';
 
 const accountId = '1000000000001';
 const otherAccount = '1000000000002';
@@ -304,6 +303,14 @@ describe('keyCompromise', () => {
     await revoke(certificate, 1, 'operator');
     expect(await new BlockedKeys(core.database).has(key, otherAccount)).toBe(true);
     expect(await new BlockedKeys(core.database).has(randomBytes(32), otherAccount)).toBe(false);
+  });
+
+  it('is not a list of blocked keys that an operator has loaded', async () => {
+    const blockedKeys = new BlockedKeys(core.database);
+    await revoke(await valid(), 1, 'operator');
+    expect(await blockedKeys.isListLoaded()).toBe(false);
+    await blockedKeys.add([randomBytes(32)], 'a list');
+    expect(await blockedKeys.isListLoaded()).toBe(true);
   });
 
   it('can be said later of a certificate that was revoked for another reason; the date stays', async () => {

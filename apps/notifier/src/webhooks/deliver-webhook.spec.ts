@@ -199,9 +199,9 @@ describe('a delivery', () => {
   });
 
   it.each([
-    'http://127.0.0.1:9/',
-    'http://[::ffff:127.0.0.1]:9/',
-    'http://2130706433:9/',
+    'http://127.0.0.1:8009/',
+    'http://[::ffff:127.0.0.1]:8009/',
+    'http://2130706433:8009/',
     'http://169.254.169.254/',
   ])('to %s is refused before anything is connected, unless the operator allows its network', async (url) => {
     const { id, look } = await delivery(url);

@@ -1,3 +1,4 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
@@ -153,6 +154,25 @@ describe('POST /api/v3/orders', () => {
 
     expect(second.status).toBe(400);
     expect(second.json.sub_errors).toMatchObject([{ field: 'csr', code: 'key_compromised' }]);
+  });
+
+  it('refuses a CSR whose private key is published, and says where', async () => {
+    // The private key of RFC 6979, appendix A.2.5.
+    const pkcs8 =
+      'MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgya+p2EW6dRZrXCFXZ7HWk05Qw9s26JsSe4piKxIPZyGh' +
+      'RANCAARg/tS6JVqdMclh63TGNW1owEm4kjth+mzmaWIuYPKftnkD/hAIuLyZpBrp6VYovGTy8bIMLX6fUXejwpTURiKZ';
+    const privateKey = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
+    const known = { privateKey, publicKey: createPublicKey(privateKey) };
+    const csr = certificateRequest(known, { dnsNames: ['example.com'] });
+    const { status, json } = await tenant.post('/api/v3/orders', { dns_names: ['example.com'], csr });
+    expect(status).toBe(400);
+    expect(json.sub_errors).toMatchObject([
+      {
+        field: 'csr',
+        code: 'key_compromised',
+        message: expect.stringContaining('publicly known (RFC 6979)') as string,
+      },
+    ]);
   });
 
   it('answers 409 already_exists for a second order of the same name', async () => {

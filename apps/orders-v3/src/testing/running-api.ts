@@ -24,7 +24,7 @@ export interface Answered {
 
 export interface Sent {
   readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
 /** An account that calls the API over real HTTP. */

@@ -10,7 +10,7 @@ import { webhookWithSecretJson } from '../wire/webhook-json';
 import { type EndpointReading, readEndpointRequest } from './endpoint-request';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { tooManyWebhooks } from './faults';
-import { LiteralAddresses } from './literal-addresses';
+import { DeliverableUrls } from './deliverable-urls';
 
 /** Positive, random, and exact as a JSON number. */
 const ids = { least: 1, below: 2 ** 48 - 1 };
@@ -20,7 +20,7 @@ const urlMissing: FieldFault = { field: 'url', code: 'missing_field', message: '
 @Injectable()
 export class CreateWebhook {
   constructor(
-    private readonly literals: LiteralAddresses,
+    private readonly urls: DeliverableUrls,
     private readonly requests: RepeatableRequests,
     private readonly endpoints: WebhookEndpoints,
     private readonly secrets: EndpointSecrets,
@@ -31,7 +31,7 @@ export class CreateWebhook {
   async run(write: WriteRequest, body: unknown): Promise<Answer> {
     const { wishes, faults } = readEndpointRequest(body);
     const urlFaults = Object.hasOwn(Object(body), 'url')
-      ? await this.literals.faultsOf(wishes.url)
+      ? await this.urls.faultsOf(wishes.url)
       : [urlMissing];
     const reading = { wishes, faults: [...faults, ...urlFaults] };
     const work = async (tx: Tx) => await this.create(tx, write.accountId, reading);

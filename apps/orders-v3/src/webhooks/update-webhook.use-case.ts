@@ -8,12 +8,12 @@ import { webhookJson } from '../wire/webhook-json';
 import { type EndpointWishes, readEndpointRequest } from './endpoint-request';
 import { EndpointSecrets } from './endpoint-secrets';
 import { isWebhookId, noSuchWebhook } from './faults';
-import { LiteralAddresses } from './literal-addresses';
+import { DeliverableUrls } from './deliverable-urls';
 
 @Injectable()
 export class UpdateWebhook {
   constructor(
-    private readonly literals: LiteralAddresses,
+    private readonly urls: DeliverableUrls,
     private readonly requests: RepeatableRequests,
     private readonly endpoints: WebhookEndpoints,
     private readonly secrets: EndpointSecrets,
@@ -24,7 +24,7 @@ export class UpdateWebhook {
     if (!isWebhookId(id)) throw noSuchWebhook();
     const { accountId } = write;
     const { wishes, faults } = readEndpointRequest(body);
-    const all = [...faults, ...(await this.literals.faultsOf(wishes.url))];
+    const all = [...faults, ...(await this.urls.faultsOf(wishes.url))];
     return await this.requests.run(write, async (tx) => {
       const before = await this.endpoints.get(accountId, id, tx);
       if (before === null) throw noSuchWebhook();

@@ -106,6 +106,22 @@ describe('POST /api/v3/account/webhooks', () => {
     expect(answer.json.sub_errors[0].message).toMatch(/not public|the machine itself/);
   });
 
+  it.each(['http://hooks.example.com:25/', 'https://192.168.7.1:6679/', 'https://hooks.example.com:22/a'])(
+    'refuses %s, as HTTP is not spoken on that port',
+    async (refused) => {
+      const { port } = new URL(refused);
+      const { id } = (await create()).json as { id: string };
+      for (const answer of [
+        await create({ url: refused }),
+        await tenant.post(`${path}/${id}`, { url: refused }),
+      ]) {
+        expect(answer.status).toBe(400);
+        expect(faultsOf(answer)).toEqual(['url invalid_value']);
+        expect(answer.json.sub_errors[0].message).toContain(`Port ${port} belongs to another protocol`);
+      }
+    },
+  );
+
   it('takes an address of a network that the operator allows, and a name without looking it up', async () => {
     expect((await create({ url: 'http://192.168.7.1/' })).status).toBe(201);
     expect((await create({ url: 'https://no-such-host.invalid/' })).status).toBe(201);

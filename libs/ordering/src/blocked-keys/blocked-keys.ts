@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
+/** Lists of known weak keys have hundreds of thousands. */
+const rowsPerStatement = 10_000;
+
+/** How the reason begins when a key is blocked because a certificate was revoked for it. */
+export const revokedKeyReason = 'keyCompromise said of certificate ';
+
 @Injectable()
 export class BlockedKeys {
   constructor(private readonly database: DataSource) {}
@@ -18,13 +24,32 @@ export class BlockedKeys {
     return rows.length > 0;
   }
 
-  /** Adds what is new, for everybody; what stands keeps its reason. @returns how many were new */
-  async add(spkiSha256s: readonly Uint8Array[], reason: string): Promise<number> {
+  /** Whether an operator has added keys. What was blocked with a revocation does not count. */
+  async isListLoaded(): Promise<boolean> {
     const rows: unknown[] = await this.database.query(
-      `INSERT INTO blocked_key (spki_sha256, reason) SELECT DISTINCT hash, $2 FROM unnest($1::bytea[]) AS hash
-       ON CONFLICT DO NOTHING RETURNING 1 AS added`,
-      [spkiSha256s, reason],
+      `SELECT 1 FROM blocked_key WHERE account_id = 0 AND NOT starts_with(reason, $1) LIMIT 1`,
+      [revokedKeyReason],
     );
-    return rows.length;
+    return rows.length > 0;
+  }
+
+  /**
+   * Adds all or, on an error, nothing, for every account. A key that is blocked already keeps its reason.
+   *
+   * @returns how many were new
+   */
+  async add(spkiSha256s: readonly Uint8Array[], reason: string): Promise<number> {
+    return await this.database.transaction(async (tx) => {
+      let added = 0;
+      for (let start = 0; start < spkiSha256s.length; start += rowsPerStatement) {
+        const rows: unknown[] = await tx.query(
+          `INSERT INTO blocked_key (spki_sha256, reason) SELECT DISTINCT hash, $2 FROM unnest($1::bytea[]) AS hash
+           ON CONFLICT DO NOTHING RETURNING 1 AS added`,
+          [spkiSha256s.slice(start, start + rowsPerStatement), reason],
+        );
+        added += rows.length;
+      }
+      return added;
+    });
   }
 }

@@ -10,12 +10,18 @@ import {
 } from '@certwright/issuance';
 import { advanceIssuance, revokeCertificate } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
+import { revokedKeyReason } from '../blocked-keys/blocked-keys';
 import { reselectCurrent } from '../certificates/certificates';
 import { openReplacements } from '../issuances/replacements';
-import { addToOutbox } from '@certwright/core-schema';
-import { type PaidColumns, paidColumns, paidOf } from '@certwright/billing';
-import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billing';
-import type { Tx } from '@certwright/core-schema';
+import { addToOutbox, type Tx } from '@certwright/core-schema';
+import {
+  type PaidColumns,
+  paidColumns,
+  paidOf,
+  unusedCharge,
+  unusedChargesOf,
+  type UnusedRow,
+} from '@certwright/billing';
 
 export interface RevocationRequest {
   readonly planId: string;
@@ -103,11 +109,7 @@ export class Revocations {
     const added = await tx.query<unknown[]>(
       `INSERT INTO blocked_key (spki_sha256, account_id, reason) VALUES ($1, $2, $3)
        ON CONFLICT DO NOTHING RETURNING 1 AS added`,
-      [
-        spki_sha256,
-        requestedBy === 'operator' ? 0 : account_id,
-        `keyCompromise said of certificate ${certificateId}`,
-      ],
+      [spki_sha256, requestedBy === 'operator' ? 0 : account_id, `${revokedKeyReason}${certificateId}`],
     );
     if (added.length === 0) return;
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(

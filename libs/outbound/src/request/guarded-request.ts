@@ -18,7 +18,7 @@ export interface GuardedRequest {
   readonly maxResponseBytes: number;
   /** Takes the body of a 200 piece by piece; `body` is empty then. What it throws ends the request and is thrown. */
   readonly onBody?: OnBody;
-  /** Default: every port. */
+  /** Default: every port but those of other protocols; see `portRefusal`. */
   readonly allowedPorts?: readonly number[];
   /** When it aborts, its reason is thrown. */
   readonly signal?: AbortSignal;

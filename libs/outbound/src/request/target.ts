@@ -1,4 +1,5 @@
 import { OutboundFault } from '../outbound-fault';
+import { portRefusal } from './blocked-ports';
 
 /** What a URL asks for, taken apart; nothing of it has been looked up. */
 export interface Target {
@@ -28,10 +29,9 @@ export function targetOf(text: string, allowedPorts?: readonly number[]): Target
   }
   const secure = url.protocol === 'https:';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-  if (port === 0) throw new OutboundFault('bad_url', 'Port 0 is not a port.');
-  if (allowedPorts !== undefined && !allowedPorts.includes(port)) {
-    throw new OutboundFault('bad_url', `Port ${port} is not one of ${allowedPorts.join(', ')}.`);
-  }
+  const refusal =
+    port === 0 || allowedPorts === undefined ? portRefusal(port) : refusalBeyond(allowedPorts, port);
+  if (refusal !== null) throw new OutboundFault('bad_url', refusal);
   return {
     secure,
     hostname: url.hostname,
@@ -41,6 +41,9 @@ export function targetOf(text: string, allowedPorts?: readonly number[]): Target
     authorization: url.username === '' && url.password === '' ? null : basic(url),
   };
 }
+
+const refusalBeyond = (allowedPorts: readonly number[], port: number): string | null =>
+  allowedPorts.includes(port) ? null : `Port ${port} is not one of ${allowedPorts.join(', ')}.`;
 
 /** RFC 7617. */
 function basic({ username, password }: URL): string {

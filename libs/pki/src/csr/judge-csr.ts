@@ -1,5 +1,6 @@
 import { quoteInput } from '@certwright/dns-names';
 import { lowerCaseAscii } from '../ascii-case';
+import { knownKeySource } from '../keys/known-keys/known-keys';
 import { judgeKey, judgeKeyType, type KeyRules } from '../keys/judge-key';
 import type { KeyType } from '../keys/subject-public-key';
 import { verifySignature } from '../signature';
@@ -43,7 +44,9 @@ export function judgeCsr(
 ): readonly CsrFault[] {
   const keyFaults = judgeKey(csr.key, expectations.rule.keys);
   const faults: CsrFault[] = [...keyFaults, ...judgeKeyType(csr.key, expectations.keyType)];
-  if (keyBlocked) faults.push(blocked);
+  const knownSource = knownKeySource(csr.spkiSha256);
+  if (knownSource !== undefined) faults.push(publiclyKnown(knownSource));
+  else if (keyBlocked) faults.push(blocked);
   // A key that is refused is not used for arithmetic either: its size or its exponent may be anything.
   if (keyFaults.length === 0) faults.push(...judgeSignature(csr));
   if (expectations.rule.mustNameEveryDnsName) {
@@ -58,6 +61,13 @@ const blocked: CsrFault = {
   message:
     'The key of the CSR is known to be compromised. Generate a new key; it must not be used anywhere any more.',
 };
+
+function publiclyKnown(source: string): CsrFault {
+  return {
+    code: 'key_compromised',
+    message: `The private key of the CSR is publicly known (${source}). Generate a new key; do not use this one anywhere.`,
+  };
+}
 
 /** IIS Manager cannot choose the hash of a request, and the MMC snap-in signs with SHA-1 unless told otherwise. */
 const sha256OnWindows =

@@ -92,4 +92,24 @@ describe('credentials', () => {
       await own.app.close();
     }
   });
+
+  it('that are wrong are counted for the client where its proxies write ports', async () => {
+    const own = await startSampleApi({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8', 'fd00::/8'] });
+    try {
+      const statusOf = async (forwarded: string): Promise<number> => {
+        const headers = [`Authorization: Bearer 1_${'w'.repeat(32)}`, `X-Forwarded-For: ${forwarded}`];
+        return parseAnswer(await exchange(own.port, request('GET /whoami', headers))).status;
+      };
+      const statuses: number[] = [];
+      for (let port = 40_000; port < 40_011; port += 1) {
+        const proxies = port % 2 === 0 ? `10.0.0.1:${port}, [fd00::1]:${port}` : '10.0.0.1';
+        statuses.push(await statusOf(`192.0.2.7:${port}, ${proxies}`));
+      }
+      expect(statuses).toEqual([...Array<number>(10).fill(401), 429]);
+      expect(await statusOf('192.0.2.7')).toBe(429);
+      expect(await statusOf('192.0.2.8:40000, 10.0.0.1:40000')).toBe(401);
+    } finally {
+      await own.app.close();
+    }
+  });
 });

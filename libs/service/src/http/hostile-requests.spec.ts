@@ -52,6 +52,9 @@ describe('broken HTTP is answered 400 as a Problem', () => {
     ],
     ['no Host', `${head}Connection: close\r\n\r\n`],
     ['two Hosts', `${head}Host: a\r\nHost: b\r\nConnection: close\r\n\r\n`],
+    ['two Authorizations', request('GET /whoami', [bearer, `authorization: Bearer 1_${'x'.repeat(32)}`])],
+    ['the same Authorization twice', request('GET /whoami', [bearer, bearer])],
+    ['two Authorizations for what is public', request('GET /healthz', [bearer, 'AUTHORIZATION:'])],
     ['an unknown expectation', request('GET /healthz', ['Expect: a-miracle'])],
   ])('%s', async (_what, bytes) => {
     expect(await refusal(bytes)).toEqual([400, 'bad_request']);

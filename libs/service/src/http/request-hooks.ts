@@ -1,11 +1,12 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Problem } from '@certwright/errors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { addressKey } from '../limits/client-address';
+import { addressKey, withoutPorts } from '../limits/client-address';
 import { methodsThatRead } from '../authentication/authenticator';
 import { AllowedMethods } from './allowed-methods';
 import { securityHeaders } from './answer';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
+import { refusePastedKeys } from './pasted-keys';
 import { logWhenAnswered } from './request-log';
 import { faultInRequestTarget } from './request-target';
 
@@ -19,9 +20,12 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
 
   if (options.around !== undefined) runInside(instance, options.around);
   instance.addHook('onRequest', (request, reply, done) => {
+    // Before `request.ip` is read, which follows the trusted proxies.
+    const forwarded = request.raw.headers['x-forwarded-for'];
+    if (typeof forwarded === 'string') request.raw.headers['x-forwarded-for'] = withoutPorts(forwarded);
     logWhenAnswered(request, reply, options);
     reply.headers(headersOfAll).header('x-request-id', request.id);
-    const fault = faultInHost(request) ?? faultInRequestTarget(request.raw.url ?? '');
+    const fault = faultInHeaders(request) ?? faultInRequestTarget(request.raw.url ?? '');
     done(fault === undefined ? undefined : new Problem('bad_request', fault));
   });
 
@@ -48,6 +52,11 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
       });
     });
   }
+
+  instance.addHook('preValidation', (request, _reply, done) => {
+    refusePastedKeys(request.body);
+    done();
+  });
 
   if (options.beginWrite !== undefined) refuseTooManyWrites(instance, options.beginWrite);
 
@@ -113,13 +122,25 @@ function refuseRoutesWithoutAccess(instance: FastifyInstance, authenticates: boo
   });
 }
 
-/** RFC 9112 §3.2: exactly one Host in HTTP/1.1. Node would answer its absence with an empty body, and take the first of two. */
-function faultInHost({ raw }: FastifyRequest): string | undefined {
-  let hosts = 0;
-  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
-    const name = raw.rawHeaders[i];
-    if (name !== undefined && name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
+/**
+ * RFC 9112 §3.2: exactly one Host in HTTP/1.1; RFC 9110 §5.3: at most one Authorization, which is no list. Node would take
+ * the first of several and answer a missing Host with an empty body, while a proxy in front may have read the last.
+ */
+function faultInHeaders({ raw }: FastifyRequest): string | undefined {
+  const hosts = countHeader(raw.rawHeaders, 'host');
   if (hosts > 1) return 'The request has more than one Host header.';
-  return hosts === 0 && raw.httpVersion === '1.1' ? 'The request has no Host header.' : undefined;
+  if (hosts === 0 && raw.httpVersion === '1.1') return 'The request has no Host header.';
+  return countHeader(raw.rawHeaders, 'authorization') > 1
+    ? 'The request has more than one Authorization header.'
+    : undefined;
+}
+
+/** @param rawHeaders names and values in turn, as they came */
+function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i];
+    if (given !== undefined && given.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count;
 }

@@ -23,6 +23,24 @@ export function addressKey(forwarded: string | undefined, peer: string | undefin
   );
 }
 
+/**
+ * `X-Forwarded-For` with addresses alone: some proxies write `ip:port` and `[ip]:port`, and an address with its port would
+ * be neither a trusted proxy nor a client. An element that is neither stays as it is.
+ */
+export function withoutPorts(forwarded: string): string {
+  if (!/[:[]/.test(forwarded)) return forwarded;
+  return forwarded
+    .split(',')
+    .map((element) => withoutPort(element.trim()))
+    .join(',');
+}
+
+function withoutPort(element: string): string {
+  const [, six, four, port = '0'] = /^(?:\[([^\]]+)\]|([\d.]+)(?=:))(?::(\d{1,5}))?$/.exec(element) ?? [];
+  const isAddress = (six !== undefined && isIP(six) === 6) || (four !== undefined && isIP(four) === 4);
+  return isAddress && Number(port) <= 65_535 ? (six ?? four ?? element) : element;
+}
+
 /** The eight 16-bit groups of an IPv6 address (RFC 4291 §2.2), an IPv4 tail included. */
 function groupsOf(address: string): readonly number[] {
   const hex = address.replace(

@@ -1,4 +1,4 @@
-import { addressKey } from './client-address';
+import { addressKey, withoutPorts } from './client-address';
 import { FallbackTokenBuckets } from './fallback-token-buckets';
 import { MemoryTokenBuckets } from './memory-token-buckets';
 import { requestLimits } from './request-limits';
@@ -111,6 +111,41 @@ describe('an address is counted', () => {
   it('as the TCP peer when the forwarded one is no address', () => {
     expect(addressKey('<script>', '192.0.2.1')).toBe('192.0.2.1');
     expect(addressKey(undefined, undefined)).toBe('unknown');
+  });
+});
+
+describe('X-Forwarded-For', () => {
+  it.each([
+    ['192.0.2.7:443', '192.0.2.7'],
+    ['192.0.2.7:0', '192.0.2.7'],
+    ['[2001:db8:1:2::7]:443', '2001:db8:1:2::7'],
+    ['[2001:db8:1:2::7]', '2001:db8:1:2::7'],
+    ['[::ffff:192.0.2.7]:65535', '::ffff:192.0.2.7'],
+    ['192.0.2.1, 192.0.2.7:443 ,\t[::1]:80', '192.0.2.1,192.0.2.7,::1'],
+  ])('%s is read as %s', (header, addresses) => {
+    expect(withoutPorts(header)).toBe(addresses);
+  });
+
+  it.each([
+    '192.0.2.7',
+    '2001:db8::7',
+    '192.0.2.7:',
+    '192.0.2.7:x',
+    '192.0.2.7:65536',
+    '192.0.2.7:443:443',
+    '192.0.2.7 :443',
+    ':443',
+    '[192.0.2.7]:443',
+    '[2001:db8::7',
+    '2001:db8::7]:443',
+    '[2001:db8::7]443',
+    '[2001:db8::7]:',
+    'example.com:443',
+    '[]',
+    '',
+    ',',
+  ])('%s is left as it is', (header) => {
+    expect(withoutPorts(header)).toBe(header);
   });
 });
 

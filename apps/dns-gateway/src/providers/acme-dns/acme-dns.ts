@@ -9,7 +9,7 @@ import type {
   ProviderSession,
 } from '../dns-provider';
 import { fixed, JsonApi } from '../http/json-api';
-import { endpointMember, readEndpoint } from '../http/endpoint';
+import { acceptEndpoint, endpointMember } from '../http/endpoint';
 import { ProviderFault } from '../provider-fault';
 
 const title = 'acme-dns';
@@ -54,14 +54,14 @@ export function acmeDnsProvider(): DnsProvider {
     advice,
     credentialKinds: () => [bearerKind(members)],
     // Not tried out: the one thing that could be tried pushes a value out.
-    async accept(credentials) {
+    async accept(credentials, _account, ports, signal) {
       const given = readMembers(credentials, { bearer: members });
       const { endpoint = '', subdomain = '', fulldomain = '' } = given;
       if (!fulldomain.startsWith(`${subdomain}.`) || zoneName(fulldomain) === '') {
         const message = 'credentials.fulldomain must begin with the subdomain and a dot.';
         throw Problem.ofFields([{ field: 'credentials.fulldomain', code: 'invalid_value', message }]);
       }
-      return { ...given, endpoint: readEndpoint(endpoint) };
+      return { ...given, endpoint: await acceptEndpoint(endpoint, ports, signal) };
     },
     session: (kept, _account, ports, signal) => session(kept, ports, signal),
   };
@@ -81,7 +81,6 @@ function session(
     provider: title,
     baseUrl: keptMember(kept, 'endpoint'),
     authorizer: fixed({ headers, secrets: [password, headers['x-api-user'], keptMember(kept, 'subdomain')] }),
-    wordsOf: (json) => json.optional('error')?.string() ?? null,
     call,
     now,
     rest,

@@ -70,7 +70,9 @@ describe.each<readonly [string, CallApi]>([
   });
 
   it('nobody there is unavailable', async () => {
-    await expect(call(get('http://127.0.0.1:1/'), never)).rejects.toMatchObject({ kind: 'unavailable' });
+    const url = await serve(() => undefined);
+    await new Promise((resolve) => server?.close(resolve));
+    await expect(call(get(url), never)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   it("gives up with the signal's reason", async () => {

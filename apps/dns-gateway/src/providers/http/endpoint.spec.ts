@@ -1,3 +1,9 @@
+import { AddressGuard } from '@certwright/outbound';
+import { acmeDnsProvider } from '../acme-dns/acme-dns';
+import { registration } from '../acme-dns/testing/acme-dns-imitation';
+import type { ProviderPorts } from '../dns-provider';
+import { powerdnsProvider } from '../powerdns/powerdns';
+import { testPorts } from '../testing/test-ports';
 import { readEndpoint } from './endpoint';
 
 describe("the endpoint of a customer's own server", () => {
@@ -29,5 +35,48 @@ describe("the endpoint of a customer's own server", () => {
     ['http://[fd00::1]:8081/', 'http://[fd00::1]:8081'],
   ])('%s is %s', (endpoint, normal) => {
     expect(readEndpoint(endpoint)).toBe(normal);
+  });
+});
+
+describe('the endpoint in new credentials', () => {
+  const ports = { ...testPorts(), guard: new AddressGuard({ allowedNetworks: [] }) };
+  const providers = [
+    ['acme-dns', acmeDnsProvider(), registration],
+    ['PowerDNS', powerdnsProvider(), { api_key: 'key' }],
+  ] as const;
+  describe.each(providers)('of %s', (_name, provider, members) => {
+    const accept = async (endpoint: string, using: ProviderPorts = ports) => {
+      const credentials = { type: 'bearer', endpoint, ...members } as const;
+      return await provider.accept(credentials, 'account-1', using, AbortSignal.timeout(10_000));
+    };
+
+    it.each([
+      'https://127.0.0.1',
+      'https://169.254.169.254/latest',
+      'http://10.0.0.1',
+      'https://[::1]',
+      'https://[fd00:ec2::254]',
+      'https://[::ffff:127.0.0.1]',
+      'https://[::ffff:a9fe:a9fe]',
+      'https://2130706433',
+      'https://0x7f.1',
+      'https://0177.0.0.1',
+      'https://127.0.0.1.',
+      'https://localhost',
+      'https://LOCALHOST.',
+      'https://pdns.localhost',
+      'https://192.0.2.1:25',
+      'https://pdns.example.com:6679',
+    ])('is refused with %s, which is not connected to', async (endpoint) => {
+      await expect(accept(endpoint)).rejects.toMatchObject({
+        code: 'bad_request',
+        faults: [{ field: 'credentials.endpoint', code: 'invalid_value' }],
+      });
+    });
+
+    it('may be at an address of a network that the operator allows', async () => {
+      const kept = await accept('http://127.0.0.1:8081', testPorts());
+      expect(kept).toMatchObject({ endpoint: 'http://127.0.0.1:8081' });
+    });
   });
 });

@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { Problem } from '@certwright/errors';
-import { specialPurposeOf } from '@certwright/outbound';
+import { portRefusal, specialPurposeOf } from '@certwright/outbound';
 import type { MemberRule } from '../credential-members';
+import { checkCustomerHost } from '../customer-host';
+import type { ProviderPorts } from '../dns-provider';
 
 /** Where a customer's own server has its API. */
 export const endpointMember: MemberRule = {
@@ -30,6 +32,25 @@ export function readEndpoint(text: string): string {
     throw wrong('must begin with https://: the credentials would go over the Internet in the clear');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * The endpoint of new credentials as `readEndpoint` reads it, with a host that may be connected to.
+ *
+ * @throws Problem `bad_request` naming the member
+ */
+export async function acceptEndpoint(
+  text: string,
+  ports: Pick<ProviderPorts, 'guard'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const endpoint = readEndpoint(text);
+  const { hostname, port } = new URL(endpoint);
+  if (port !== '' && portRefusal(Number(port)) !== null) {
+    throw wrong(`must not have the port ${port}, which belongs to another protocol than HTTP`);
+  }
+  await checkCustomerHost('credentials.endpoint', hostname, ports, signal);
+  return endpoint;
 }
 
 const wrong = (rule: string): Problem =>

@@ -12,7 +12,10 @@ export interface AnswerReading {
   readonly kindOf?: (answer: ApiAnswer) => ProviderFaultKind | null;
   /** Answers besides 2xx that the caller reads itself, where the status alone does not tell. */
   readonly accepts?: (answer: ApiAnswer) => boolean;
-  /** The member that is documented to hold a sentence for people; nothing else of a refusal is repeated. */
+  /**
+   * The member that is documented to hold a sentence for people; nothing else of a refusal is repeated. None for a server
+   * that a customer chose: its answers would show what stands at any host that the gateway can reach.
+   */
   readonly wordsOf?: (answer: ApiAnswer) => string | null;
 }
 

@@ -143,5 +143,4 @@ export const reading: JsonReading = {
     const isConflict = status === 422 && /\bconflicts with\b/i.test(json.optional('error')?.string() ?? '');
     return isConflict ? 'conflict' : null;
   },
-  wordsOf: (json) => json.optional('error')?.string() ?? null,
 };

@@ -2,7 +2,7 @@ import { bearerKind, keptMember, type MemberRule, readMembers, visibleAscii } fr
 import type { DnsProvider, ProviderSession } from '../dns-provider';
 import { fixed, JsonApi } from '../http/json-api';
 import { rrsetChanges } from '../records/rrset-changes';
-import { endpointMember, readEndpoint } from '../http/endpoint';
+import { acceptEndpoint, endpointMember } from '../http/endpoint';
 import { PowerdnsClient, reading } from './powerdns-client';
 
 const title = 'PowerDNS';
@@ -33,13 +33,13 @@ export function powerdnsProvider(): DnsProvider {
     title,
     advice,
     credentialKinds: () => [bearerKind(members)],
-    async accept(credentials) {
+    async accept(credentials, _account, ports, signal) {
       const {
         endpoint = '',
         api_key = '',
         server_id = 'localhost',
       } = readMembers(credentials, { bearer: members });
-      return { endpoint: readEndpoint(endpoint), api_key, server_id };
+      return { endpoint: await acceptEndpoint(endpoint, ports, signal), api_key, server_id };
     },
     session(kept, _account, { callCustomer: call, now, rest }, signal): ProviderSession {
       const key = keptMember(kept, 'api_key');

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RCODE } from '@certwright/dns-authority';
-import { Problem } from '@certwright/errors';
 import type { Zone } from '@certwright/gateway-contract';
-import { OutboundFault } from '@certwright/outbound';
 import { bearerKind } from '../credential-members';
+import { checkCustomerHost } from '../customer-host';
 import type { AddOutcome, DnsProvider, DnsRecord, ProviderPorts, ProviderSession } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import { cnameConflict } from '../records/rrset-changes';
@@ -36,7 +35,7 @@ export function rfc2136Provider(options: Rfc2136Options = {}): DnsProvider {
     credentialKinds: () => [bearerKind(accessMembers)],
     async accept(credentials, _account, ports, signal) {
       const access = readAccess(credentials, defaultPort);
-      await checkAddress(access, ports, signal);
+      await checkCustomerHost('credentials.server', access.server, ports, signal);
       const server = serverOf(access, ports, signal);
       for (const zone of access.zones) await checkZone(server, zone);
       return kept(access);
@@ -46,21 +45,6 @@ export function rfc2136Provider(options: Rfc2136Options = {}): DnsProvider {
       return session(access, serverOf(access, ports, signal));
     },
   };
-}
-
-/** A host that is never connected to is a fault of the request, and not of the server. */
-async function checkAddress(
-  { server }: Access,
-  { guard }: ProviderPorts,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await guard.addressesOf(server, signal);
-  } catch (error) {
-    if (!(error instanceof OutboundFault) || (error.kind !== 'bad_url' && error.kind !== 'refused_address'))
-      return;
-    throw Problem.ofFields([{ field: 'credentials.server', code: 'invalid_value', message: error.message }]);
-  }
 }
 
 /** The server has to be the zone's own, and take an update that is signed with the key and changes nothing. */

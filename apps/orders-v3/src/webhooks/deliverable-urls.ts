@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { FieldFault } from '@certwright/errors';
-import { type AddressGuard, OutboundFault } from '@certwright/outbound';
+import { type AddressGuard, OutboundFault, portRefusal } from '@certwright/outbound';
 import type { EndpointUrl } from '@certwright/webhooks';
 
 /** No name is looked up, so nothing is waited for. */
@@ -10,12 +10,17 @@ const boundMs = 1_000;
  * Tells at once what every delivery would be refused for. Names are judged when they are resolved, at each delivery:
  * what they point to now says nothing about later.
  */
-export class LiteralAddresses {
+export class DeliverableUrls {
   constructor(private readonly guard: AddressGuard) {}
 
   /** @param url undefined: nothing was asked for */
   async faultsOf(url: EndpointUrl | undefined): Promise<readonly FieldFault[]> {
-    if (url === undefined || !isLiteral(url.hostname)) return [];
+    if (url === undefined) return [];
+    // Without a port in it the URL has the scheme's own, which is open.
+    const { port } = new URL(url.url);
+    const refusal = port === '' ? null : portRefusal(Number(port));
+    if (refusal !== null) return [{ field: 'url', code: 'invalid_value', message: refusal }];
+    if (!isLiteral(url.hostname)) return [];
     try {
       await this.guard.addressesOf(url.hostname, AbortSignal.timeout(boundMs));
       return [];

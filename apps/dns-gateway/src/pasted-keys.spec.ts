@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type ApiDocument, pastedKeyIn, pastedKeyRequests } from '@certwright/testing';
+import { GatewayAtDesec, owner } from './testing/gateway-at-desec';
+import type { RunningGateway } from './testing/running-gateway';
+
+// Thousands of requests.
+jest.setTimeout(300_000);
+
+const document = JSON.parse(
+  readFileSync(path.join(__dirname, '../openapi.json'), 'utf8'),
+) as unknown as ApiDocument;
+const record = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'A'.repeat(43) };
+const credentials = { type: 'bearer', token: 'a-token' };
+
+let world: GatewayAtDesec;
+let gateway: RunningGateway;
+
+beforeAll(async () => {
+  world = await GatewayAtDesec.start();
+  ({ gateway } = world);
+}, 30_000);
+afterAll(() => world.close());
+
+it('a private key that was pasted anywhere is in no answer, no line of the log and no audit entry', async () => {
+  const integrated = await world.integrated();
+  const requests = pastedKeyRequests(document, {
+    bodies: {
+      'post /make_integration': { ...owner, credentials },
+      'post /get_zones': integrated,
+      'post /add_record': { ...integrated, record },
+      'post /remove_record': { ...integrated, record_handle: 'cwr1.x' },
+    },
+  });
+  const leaks: string[] = [];
+  for (const { what, method, path: at, body, headers } of requests) {
+    const {
+      status,
+      body: answer,
+      headers: answered,
+    } = await gateway.ask({ method, path: at, headers }, body);
+    const text = JSON.stringify(answer);
+    const piece = pastedKeyIn(text) ?? pastedKeyIn(JSON.stringify(answered));
+    if (piece !== null || status === 500) leaks.push(`${status} ${what}: ${text}`);
+  }
+  expect(requests.length).toBeGreaterThan(300);
+  expect(leaks).toEqual([]);
+  expect(pastedKeyIn(gateway.output())).toBeNull();
+  expect(pastedKeyIn(gateway.audit())).toBeNull();
+});

@@ -1,0 +1,36 @@
+import { holdsPrivateKey, Problem } from '@certwright/errors';
+
+/** Members that a key is pasted into most often, as requests and certificates belong there: what reads them refuses it. */
+const readersRefuse: ReadonlySet<string> = new Set(['csr', 'crt', 'chain']);
+
+export const privateKeySent =
+  'a private key, which was neither stored nor logged. Consider it exposed: replace it.';
+
+/**
+ * Refuses a body with a private key in a value or in the name of a member: it must not be stored as the name of an order,
+ * nor come back in a message. Without recursion, as bodies may be nested deeply.
+ *
+ * @throws Problem `bad_request` naming the member of the body, unless its name is the key
+ */
+export function refusePastedKeys(body: unknown): void {
+  if (typeof body !== 'object' || body === null) return;
+  for (const [member, value] of Object.entries(body)) {
+    if (holdsPrivateKey(member))
+      throw new Problem('bad_request', `The name of a member holds ${privateKeySent}`);
+    if (readersRefuse.has(member) || !isKeyWithin(value)) continue;
+    if (Array.isArray(body)) throw new Problem('bad_request', `The body holds ${privateKeySent}`);
+    throw Problem.ofFields([{ field: member, code: 'invalid_value', message: `It holds ${privateKeySent}` }]);
+  }
+}
+
+function isKeyWithin(value: unknown): boolean {
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string' && holdsPrivateKey(next)) return true;
+    if (typeof next !== 'object' || next === null) continue;
+    if (!Array.isArray(next) && Object.keys(next).some(holdsPrivateKey)) return true;
+    for (const each of Object.values(next)) left.push(each);
+  }
+  return false;
+}
