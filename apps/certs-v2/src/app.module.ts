@@ -5,7 +5,6 @@ import { announcements } from './announcements/parts';
 import { certObjects } from './cert-objects/parts';
 import { CertsConfig } from './config';
 import { configTemplates } from './config-templates/parts';
-import { docs } from './docs/parts';
 import { installationTest } from './installation-test/parts';
 import { instances } from './instances/parts';
 import { invoices } from './invoices/parts';
@@ -18,7 +17,6 @@ const parts = [
   account,
   invoices,
   announcements,
-  docs,
 ];
 
 @Module({})

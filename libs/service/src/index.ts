@@ -33,7 +33,7 @@ export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
 export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
-export { ApiDocumentation, type DocumentationPage, type DocumentedApi } from './http/api-documentation';
+export { documentationPaths, type DocumentedApi } from './documentation/api-documentation';
 export { type RenderedProblem, type RenderProblem } from './http/answer';
 export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
 export { type ToProblem } from './http/problem-of';

@@ -49,4 +49,20 @@ describe('with the API running', () => {
       expect((await search.get(at)).json).toEqual(kept);
     expect((await search.get('/v1/docs/package.json')).status).toBe(404);
   });
+
+  it.each(['/', '/v1'])('describes the API at %s, without a key', async (at) => {
+    const { status, json } = await search.get(at);
+    expect({ status, json }).toMatchObject({
+      status: 200,
+      json: {
+        name: 'Certwright: certificate transparency search',
+        version: '1',
+        documentation_url: '/v1/docs',
+        openapi_url: '/v1/openapi.json',
+        status_url: '/v1/status',
+      },
+    });
+    for (const link of [json.documentation_url, json.openapi_url, json.status_url])
+      expect((await search.get(link)).status).toBe(200);
+  });
 });
