@@ -37,6 +37,7 @@ export async function openApiDocument(): Promise<OpenAPIObject> {
     abortOnError: false,
   });
   const about = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
     .setTitle('Certwright: orders')
     .setDescription('Issues TLS certificates and keeps them valid.')
     .setVersion('3')
