@@ -49,22 +49,27 @@ export async function faultsInOpenApi(document: object): Promise<string[]> {
   if (!valid) faults.push(`OpenAPI 3.1: ${JSON.stringify(errors)}`);
 
   const ajv = schemasOf(document);
-  for (const [pointer, schema] of allSchemas(document)) {
+  /** What is wrong with a value, or with the schema itself; null: nothing. */
+  const faultOf = (schema: Json, value?: { readonly example: unknown }): string | null => {
     try {
-      ajv.compile(absolute(schema));
+      const validate = ajv.compile(absolute(schema));
+      return value === undefined || validate(value.example) ? null : ajv.errorsText(validate.errors);
     } catch (error) {
-      faults.push(`${pointer}: ${(error as Error).message}`);
+      return (error as Error).message;
     }
+  };
+  for (const [pointer, schema] of allSchemas(document)) {
+    const fault = faultOf(schema);
+    if (fault !== null) faults.push(`${pointer}: ${fault}`);
     for (const example of (schema['examples'] as unknown[] | undefined) ?? [])
-      if (!ajv.validate(absolute(schema), example)) faults.push(`${pointer}: an example is not valid`);
+      if (faultOf(schema, { example }) !== null) faults.push(`${pointer}: an example is not valid`);
   }
   for (const { where, mediaType, media } of bodiesOf(document)) {
     const examples = Object.entries(media.examples ?? {});
     if (structured.has(mediaType) && examples.length === 0) faults.push(`${where}: no example`);
     for (const [name, example] of examples) {
-      const value = valueOf(document, example);
-      if (media.schema !== undefined && !ajv.validate(absolute(media.schema), value))
-        faults.push(`${where}, example ${name}: ${ajv.errorsText()}`);
+      const fault = faultOf(media.schema ?? {}, { example: valueOf(document, example) });
+      if (fault !== null) faults.push(`${where}, example ${name}: ${fault}`);
     }
   }
   return faults;

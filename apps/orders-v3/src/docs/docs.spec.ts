@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { faultsInOpenApi } from '@certwright/testing';
 import { RunningApi } from '../testing/running-api';
 import { openApiDocument } from './openapi-document';
 
@@ -8,6 +9,10 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
 
 it('keeps openapi.json as the code says', async () => {
   expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(kept)).toEqual([]);
 });
 
 describe('GET /api/v3/docs', () => {
