@@ -84,6 +84,13 @@ export function examplesIn(document: object): DocumentedExample[] {
   );
 }
 
+/** The names of members, at any depth; of a list those of its first element. */
+export function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
+  if (typeof value !== 'object' || value === null) return null;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shapeOf(each)]));
+}
+
 function valueOf(document: object, { value, $ref }: { readonly value?: unknown; readonly $ref?: string }) {
   if ($ref === undefined) return value;
   const [, ...keys] = $ref.split('/');

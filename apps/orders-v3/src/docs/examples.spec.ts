@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { renderErrorObject } from '@certwright/service';
-import { type DocumentedExample, examplesIn } from '@certwright/testing';
+import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
 import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/openapi/errors';
@@ -206,13 +206,6 @@ describe('with the API running', () => {
     expect(answer?.json).toEqual(example?.value);
   });
 });
-
-/** Names of members, at any depth. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
-  if (typeof value !== 'object' || value === null) return null;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shapeOf(each)]));
-}
 
 /** PKCS #10 for the names of the example, with an RSA key of 1024 bits. */
 const rsa1024 =
