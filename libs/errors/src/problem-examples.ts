@@ -13,7 +13,7 @@ export const problemExamples = {
     'An Idempotency-Key has 1 to 255 visible ASCII characters, without spaces.',
     { field: 'Idempotency-Key' },
   ),
-  out_of_range: new Problem('out_of_range', 'The TTL must be from 30 to 3600 seconds.', {
+  out_of_range: new Problem('out_of_range', 'The TTL is from 30 to 3600 whole seconds.', {
     field: 'record.ttl',
   }),
   bad_credentials: new Problem('bad_credentials', 'There is no such API key.'),

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { faultsInOpenApi } from '@certwright/testing';
 import { RunningSearch } from '../testing/running-search';
 import { openApiDocument } from './openapi-document';
 
@@ -11,6 +12,10 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
 
 it('keeps openapi.json as the code says', () => {
   expect(JSON.parse(JSON.stringify(openApiDocument()))).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(kept)).toEqual([]);
 });
 
 describe('with the API running', () => {
