@@ -25,7 +25,7 @@ export const errorExamples = new ErrorExamples(
     lagging_client,
     rate_limited: new Problem(
       'rate_limited',
-      'Queries without an API key are limited to 10 an hour; the next one is due in 360 s.',
+      'Too many requests without an API key came from this address; the next one is due in 360 s.',
       { retryAfterS: 360 },
     ),
     internal_error,

@@ -48,6 +48,11 @@ interface Info {
   readonly description: string;
 }
 
+interface Document {
+  readonly info: Info;
+  readonly servers?: readonly { readonly url: string }[];
+}
+
 /** The paths of the documentation, as routes. */
 export function documentationPaths(apiPath: string) {
   const docs = `${apiPath}/docs`;
@@ -63,10 +68,12 @@ export function documentationPaths(apiPath: string) {
 export class ApiDocumentation {
   readonly #links: { readonly docs: string; readonly openApi: string; readonly status: string };
   readonly #assets = new Map<string, Promise<Buffer>>();
-  #document: Promise<object> | undefined;
+  readonly #prefix: string;
+  #document: Promise<Document> | undefined;
 
   constructor(private readonly api: DocumentedApi) {
     const prefix = api.publicUrl === undefined ? '' : new URL(api.publicUrl).pathname.replace(/\/$/, '');
+    this.#prefix = prefix;
     const { docs, openApi } = documentationPaths(api.path);
     this.#links = {
       docs: prefix + docs,
@@ -152,12 +159,25 @@ export class ApiDocumentation {
     };
   }
 
-  private async document(): Promise<object> {
-    return await (this.#document ??= Promise.resolve(this.api.document()));
+  private async document(): Promise<Document> {
+    return await (this.#document ??= this.servedDocument());
+  }
+
+  private async servedDocument(): Promise<Document> {
+    const document = (await this.api.document()) as Document;
+    if (this.#prefix === '') return document;
+    const servers = document.servers?.length ? document.servers : [{ url: '/' }];
+    return {
+      ...document,
+      servers: servers.map((server) => ({
+        ...server,
+        url: `${this.#prefix}${server.url}`.replace(/\/$/, ''),
+      })),
+    };
   }
 
   private async info(): Promise<Info> {
-    return ((await this.document()) as { readonly info: Info }).info;
+    return (await this.document()).info;
   }
 
   /** Kept in memory: a megabyte and a half that nobody can make the process read again and again. */
@@ -169,7 +189,12 @@ export class ApiDocumentation {
   }
 
   private start(): DocumentationAnswer {
-    const options = { url: this.#links.openApi, dom_id: '#swagger-ui', validatorUrl: null };
+    const options = {
+      url: this.#links.openApi,
+      dom_id: '#swagger-ui',
+      deepLinking: true,
+      validatorUrl: null,
+    };
     const headers = { 'content-type': 'text/javascript; charset=utf-8' };
     return { headers, body: `SwaggerUIBundle(${JSON.stringify(options)});\n` };
   }

@@ -79,6 +79,8 @@ it('puts the path of the public URL in front of every link', async () => {
       openapi_url: '/certs/v1/openapi.json',
       status_url: '/certs/readyz',
     });
+    const served = await (await fetch(`${behindPrefix.origin}/v1/openapi.json`)).json();
+    expect(served).toMatchObject({ info, servers: [{ url: '/certs' }] });
     const page = await (await fetch(`${behindPrefix.origin}/v1/docs`)).text();
     expect(page).toContain('src="/certs/v1/docs/swagger-ui-bundle.js"');
     const script = await (await fetch(`${behindPrefix.origin}/v1/docs/start.js`)).text();
