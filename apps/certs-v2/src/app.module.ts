@@ -9,15 +9,7 @@ import { installationTest } from './installation-test/parts';
 import { instances } from './instances/parts';
 import { invoices } from './invoices/parts';
 
-const parts = [
-  certObjects,
-  instances,
-  installationTest,
-  configTemplates,
-  account,
-  invoices,
-  announcements,
-];
+const parts = [certObjects, instances, installationTest, configTemplates, account, invoices, announcements];
 
 @Module({})
 export class AppModule {
