@@ -5,21 +5,11 @@ import { announcements } from './announcements/parts';
 import { certObjects } from './cert-objects/parts';
 import { CertsConfig } from './config';
 import { configTemplates } from './config-templates/parts';
-import { docs } from './docs/parts';
 import { installationTest } from './installation-test/parts';
 import { instances } from './instances/parts';
 import { invoices } from './invoices/parts';
 
-const parts = [
-  certObjects,
-  instances,
-  installationTest,
-  configTemplates,
-  account,
-  invoices,
-  announcements,
-  docs,
-];
+const parts = [certObjects, instances, installationTest, configTemplates, account, invoices, announcements];
 
 @Module({})
 export class AppModule {
