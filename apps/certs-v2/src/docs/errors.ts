@@ -67,6 +67,10 @@ const examples = {
     'imported_instance',
     'The active instance was imported, and only who issued it can reissue it: buy one here.',
   ),
+  too_many_certs: refusal(
+    'too_many_certs',
+    'The account has 100000 certificate objects, the maximum. Reuse one, or ask the operator to raise MAX_CERT_OBJECTS.',
+  ),
   product_unavailable: refusal('product_unavailable', 'Certificates of this type are not sold at present.'),
   idempotency_key_in_use: problemExamples.idempotency_key_in_use,
   not_ready: refusal('not_ready', 'The certificate instance is still pending.', { retryAfterS: 5 }),
@@ -114,6 +118,7 @@ const when: Readonly<Record<DocumentedReason, string>> = {
   already_pending: 'The same is pending already',
   already_imported: 'The certificate was imported already',
   imported_instance: 'The active instance was imported',
+  too_many_certs: 'The account has as many certificate objects as it may have',
   product_unavailable: 'Certificates of this type are not sold at present',
   idempotency_key_in_use: 'The Idempotency-Key is in use',
   not_ready: 'The instance is still pending; see retry_after',

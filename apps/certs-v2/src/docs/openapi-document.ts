@@ -103,6 +103,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
         'missing_param',
         'bad_param',
         'product_unavailable',
+        'too_many_certs',
       ],
       summary: 'Creates or updates an object',
       description:
