@@ -11,7 +11,6 @@ import { announcements } from './announcements/parts';
 import { certObjects } from './cert-objects/parts';
 import { CertsConfig } from './config';
 import { configTemplates } from './config-templates/parts';
-import { docs } from './docs/parts';
 import { installationTest } from './installation-test/parts';
 import { instanceActions } from './instance-actions/parts';
 import { instances } from './instances/parts';
@@ -26,7 +25,6 @@ const parts = [
   account,
   invoices,
   announcements,
-  docs,
 ];
 
 @Module({})

@@ -26,6 +26,7 @@ import { runAnnouncements } from './announcements/run-announcements';
 import { AppModule } from './app.module';
 import { LookLimit } from './cert-objects/look-limit';
 import type { CertsConfig } from './config';
+import { openApiDocument } from './docs/openapi-document';
 import { TestLimit } from './installation-test/test-limit';
 import { openWaiting } from './instances/open-waiting';
 import { PendingInstances } from './instances/pending-instances';
@@ -70,6 +71,12 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
     beginWrite: () => writes.begin(),
     jsonContentType,
     acceptForms: true,
+    documentation: {
+      path: '/api/v2',
+      publicUrl: config.PUBLIC_URL,
+      statusPath: '/readyz',
+      document: openApiDocument,
+    },
   });
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
   running.opened('waiting polls', () => waiting.pending.close());

@@ -2,12 +2,11 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { admission } from './admission/parts';
 import { certificates } from './certificates/parts';
 import { SearchConfig } from './config';
-import { docs } from './docs/parts';
 import { firehose } from './firehose/parts';
 import { issuances } from './issuances/parts';
 import { status } from './status/parts';
 
-const parts = [admission, firehose, certificates, issuances, status, docs];
+const parts = [admission, firehose, certificates, issuances, status];
 
 @Module({})
 export class AppModule {

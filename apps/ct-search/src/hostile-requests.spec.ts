@@ -116,9 +116,10 @@ describe('paths', () => {
     ['/v1/issuances/1/2', 404],
     ['/v1/issuances/1.crt', 404],
     ['/v1/issuances/.der', 404],
-    ['/v1', 404],
+    ['/v1', 200],
+    ['/v1/', 200],
     ['/v2/issuances', 404],
-    ['/', 404],
+    ['/', 200],
     ['/V1/issuances', 404],
   ])('%s', async (at, status) => {
     const answer = await search.get(at);

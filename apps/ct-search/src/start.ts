@@ -7,6 +7,7 @@ import { AppModule } from './app.module';
 import type { SearchConfig } from './config';
 import { databaseProblem } from './ct-index/database-problem';
 import { IndexReaders } from './ct-index/index-readers';
+import { openApiDocument } from './docs/openapi-document';
 import { answerPreflights, crossOriginHeaders } from './wire/cross-origin';
 
 const readinessTimeoutMs = 2_000;
@@ -47,6 +48,12 @@ export async function start(
     toProblem: databaseProblem,
     trustedProxies: config.TRUSTED_PROXIES,
     headers: crossOriginHeaders,
+    documentation: {
+      path: '/v1',
+      publicUrl: config.PUBLIC_URL,
+      statusPath: '/v1/status',
+      document: openApiDocument,
+    },
   });
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
   answerPreflights(app.getHttpAdapter().getInstance() as unknown as FastifyInstance);

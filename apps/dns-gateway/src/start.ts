@@ -21,6 +21,7 @@ import { admitClients } from './clients/admit-clients';
 import { ClientGrants } from './clients/client-grants';
 import { followTls, readTls, type TlsFiles } from './clients/tls-files';
 import type { GatewayConfig } from './config';
+import { openApiDocument } from './docs/openapi-document';
 import { OwnAdditions } from './integrations/own-additions';
 import { RequestBounds } from './integrations/request-bounds';
 import { ZoneMemory } from './integrations/zone-memory';
@@ -62,6 +63,7 @@ export async function start(config: GatewayConfig, running: RunningProcess): Pro
     largestBody,
     tls,
     logOf: ({ client }) => ({ client }),
+    documentation: { path: '', statusPath: '/readyz', document: openApiDocument },
   });
   const ratePerS = config.CLIENT_RATE_PER_S;
   admitClients(app.getHttpAdapter().getInstance() as unknown as FastifyInstance, {

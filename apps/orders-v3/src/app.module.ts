@@ -23,8 +23,6 @@ import { ListZones } from './dns-integrations/list-zones.use-case';
 import { ReservedWork } from './dns-integrations/reserved-work';
 import { RetrieveIntegrations } from './dns-integrations/retrieve-integrations.use-case';
 import { RetrieveProviders } from './dns-integrations/retrieve-providers.use-case';
-import { DocsController } from './docs/docs.controller';
-import { Documentation } from './docs/documentation';
 import { DownloadController } from './download/download.controller';
 import { DownloadCurrentCertificate } from './download/download-current-certificate.use-case';
 import { CreateOrder } from './orders/create-order.use-case';
@@ -123,7 +121,6 @@ export class AppModule {
         DnsIntegrationsController,
         DownloadController,
         PublicationsController,
-        DocsController,
       ],
       providers: [
         { provide: OrdersConfig, useValue: config },
@@ -142,7 +139,6 @@ export class AppModule {
         DownloadCurrentCertificate,
         PublicationsRepository,
         RetrievePublication,
-        Documentation,
       ],
     };
   }

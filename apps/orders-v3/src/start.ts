@@ -20,6 +20,8 @@ import { runAnnouncements } from './announcements/run-announcements';
 import { AppModule } from './app.module';
 import type { OrdersConfig } from './config';
 import { DnsGateway, gatewayClient } from './dns-integrations/dns-gateway';
+import { openApiDocument } from './docs/openapi-document';
+import { apiPath } from './wire/addresses';
 
 /**
  * Opens everything and listens. Waits for the database for half a minute; Redis may be away, at the start too.
@@ -50,6 +52,12 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
       trustedProxies: config.TRUSTED_PROXIES,
       around: (handle) => withinDatabaseTime(config.DATABASE_TIME, handle),
       beginWrite: () => writes.begin(),
+      documentation: {
+        path: apiPath,
+        publicUrl: config.PUBLIC_URL,
+        statusPath: '/readyz',
+        document: openApiDocument,
+      },
     },
   );
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));

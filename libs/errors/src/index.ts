@@ -1,4 +1,5 @@
 export { databaseErrorCode, databaseOutage, isDatabaseUnreachable } from './database-outage';
 export { type FieldFault, Problem, type ProblemDetails } from './problem';
+export { problemExamples } from './problem-examples';
 export { containsPrivateKey, holdsPrivateKey } from './private-key-text';
 export { type FieldFaultCode, fieldFaultCodes, type ProblemCode, problemCodes } from './problem-codes';

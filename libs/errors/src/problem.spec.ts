@@ -1,4 +1,4 @@
-import { fieldFaultCodes, Problem, problemCodes } from './index';
+import { fieldFaultCodes, Problem, problemCodes, problemExamples } from './index';
 
 describe('Problem', () => {
   it('of fields is a bad_request that names each field once', () => {
@@ -21,4 +21,8 @@ describe('codes', () => {
     expect(new Set(codes).size).toBe(codes.length);
     for (const code of codes) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
+});
+
+it.each(Object.entries(problemExamples))('the example of %s has that code', (code, problem) => {
+  expect(problem.code).toBe(code);
 });

@@ -33,7 +33,10 @@ export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
 export { parseJsonBody } from './http/json-body';
 export { type HttpTls, renewTls } from './http/tls';
-export { ApiDocumentation, type DocumentationPage, type DocumentedApi } from './http/api-documentation';
+export { documentationPaths, type DocumentedApi } from './documentation/api-documentation';
+export { ErrorExamples, type ErrorResponse } from './documentation/error-examples';
+export { asJsonSchema2020 } from './documentation/json-schema-2020';
+export { type OperationExamples, withExamples } from './documentation/operation-examples';
 export { type RenderedProblem, type RenderProblem } from './http/answer';
 export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
 export { type ToProblem } from './http/problem-of';

@@ -1,6 +1,7 @@
 export { type Child, type ChildOptions, type Ending, startChild } from './child';
 export { eventually, type Patience } from './eventually';
 export { freePort } from './free-port';
+export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';
 export { type TestDatabase, testDatabase } from './test-database';
 export { type TestRedis, testRedis } from './test-redis';
 export { type SeverableLink, severableLink } from './severable-link';

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { faultsInOpenApi } from '@certwright/testing';
 import { RunningApi } from '../testing/running-api';
 import { openApiDocument } from './openapi-document';
 
@@ -11,6 +12,10 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
 
 it('keeps openapi.json as the code says', () => {
   expect(JSON.parse(JSON.stringify(openApiDocument()))).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(kept)).toEqual([]);
 });
 
 describe('with the API running', () => {
@@ -45,7 +50,7 @@ describe('with the API running', () => {
       Object.keys(methods).map((method) => nameless(`${method.toUpperCase()} /api/v2${at}`)),
     );
     const served = routes()
-      .filter((route) => / \/api\/v2\//.test(route) && !route.includes('/docs'))
+      .filter((route) => / \/api\/v2\//.test(route) && !/\/docs|\/openapi\.json$/.test(route))
       .map(nameless);
     expect([...new Set(served)].sort()).toEqual(described.sort());
   });
@@ -56,7 +61,23 @@ describe('with the API running', () => {
     const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => String(file));
     expect(files).toHaveLength(4);
     for (const file of files) expect((await api.call('GET', file)).status).toBe(200);
-    expect((await api.call('GET', '/api/v2/docs/openapi.json')).json).toEqual(kept);
+    for (const at of ['/api/v2/docs/openapi.json', '/api/v2/openapi.json'])
+      expect((await api.call('GET', at)).json).toEqual(kept);
     expect((await api.call('GET', '/api/v2/docs/package.json')).status).toBe(404);
+  });
+
+  it.each(['/', '/api/v2'])('describes the API at %s, without a key', async (at) => {
+    const { status, headers, json } = await api.call('GET', at);
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    expect(json).toEqual({
+      name: 'Certwright: certificates',
+      version: '2',
+      description: 'Certificate objects keyed by common name, and their instances.',
+      documentation_url: '/api/v2/docs',
+      openapi_url: '/api/v2/openapi.json',
+      status_url: '/readyz',
+    });
+    for (const link of [json.documentation_url, json.openapi_url, json.status_url])
+      expect((await api.call('GET', link)).status).toBe(200);
   });
 });

@@ -1,3 +1,6 @@
+import { withExamples } from '@certwright/service';
+import { type DocumentedReason, errorExamples, errorResponses } from './errors';
+import { examples } from './examples';
 import { type Schema, schemas } from './schemas';
 
 interface Parameter {
@@ -15,6 +18,8 @@ interface Route {
   /** Names of arguments, each with its schema; form or JSON. */
   readonly takes?: Readonly<Record<string, Schema>>;
   readonly answers: Schema;
+  /** Reasons by which it fails, besides those of every operation like it. */
+  readonly fails?: readonly DocumentedReason[];
   /** Answered to anybody. */
   readonly open?: true;
   readonly html?: true;
@@ -63,6 +68,7 @@ const paged = [
 const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Route>>>>> = {
   '/certs': {
     get: {
+      fails: ['bad_param'],
       summary: 'Lists the certificate objects by common name',
       description: 'All that the account has; with limit a page, whose Link header leads to the next one.',
       parameters: [
@@ -76,11 +82,29 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}': {
     get: {
+      fails: ['bad_cn'],
       summary: 'Retrieves an object; also one that does not exist',
       parameters: [cn, expand],
       answers: ref('CertObject'),
     },
     post: {
+      fails: [
+        'bad_cn',
+        'bad_bitsize',
+        'bad_csr',
+        'bad_country',
+        'bad_curve',
+        'bad_keytype',
+        'bad_sans',
+        'bad_tags',
+        'bad_type',
+        'bad_approval_method',
+        'bad_approver_email',
+        'missing_param',
+        'bad_param',
+        'product_unavailable',
+        'too_many_certs',
+      ],
       summary: 'Creates or updates an object',
       description:
         'For a new object csr and approval_method are required. Only what is sent changes. Instances stay as they are.',
@@ -105,6 +129,14 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/buy': {
     post: {
+      fails: [
+        'no_such_cert',
+        'bad_csr',
+        'bad_param',
+        'payment_required',
+        'already_pending',
+        'product_unavailable',
+      ],
       summary: 'Buys a certificate for one year',
       parameters: [cn, expand, idempotencyKey],
       takes: {
@@ -116,6 +148,15 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/reissue': {
     post: {
+      fails: [
+        'no_such_cert',
+        'bad_csr',
+        'payment_required',
+        'inactive_cert',
+        'imported_instance',
+        'already_pending',
+        'product_unavailable',
+      ],
       summary: 'Issues anew within what was bought',
       description: 'Needs an active instance and takes its expiry. Names that are added are charged for.',
       parameters: [cn, expand, idempotencyKey],
@@ -124,6 +165,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/redo_approval': {
     post: {
+      fails: ['no_such_cert', 'no_pending_instance'],
       summary: 'Starts the approval of the pending instance again',
       description:
         'Emails are sent again, at most every ten minutes and five a day to one address; earlier 429 with retry_after.',
@@ -133,6 +175,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/revoke': {
     post: {
+      fails: ['no_such_cert', 'bad_param'],
       summary: 'Revokes every instance but the active one, or all',
       parameters: [cn],
       takes: { all: flag },
@@ -141,6 +184,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/test': {
     get: {
+      fails: ['no_such_cert', 'bad_param', 'inactive_cert'],
       summary: 'Tests what servers serve',
       parameters: [
         cn,
@@ -155,11 +199,13 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/instances': {
     get: {
+      fails: ['no_such_cert', 'bad_param'],
       summary: 'Lists the instances, the newest first',
       parameters: [cn, expand, ...paged],
       answers: dataOf('Instance'),
     },
     post: {
+      fails: ['no_such_cert', 'missing_param', 'bad_certificate', 'already_imported'],
       summary: 'Imports a certificate that was issued elsewhere',
       parameters: [cn, expand, idempotencyKey],
       takes: {
@@ -171,6 +217,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/certs/{CN}/instances/{INSTANCE_ID}': {
     get: {
+      fails: ['no_such_cert', 'no_such_instance', 'no_such_pubkey_hash', 'bad_param', 'not_ready'],
       summary: 'Retrieves an instance, by id or by its key',
       description:
         'The key is addressed as pubkey_hash:HASH. Polled while still pending: 412 not_ready with retry_after.',
@@ -185,6 +232,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/utils/parse_crt': {
     post: {
+      fails: ['missing_param', 'bad_certificate'],
       summary: 'Parses a certificate; nothing is stored',
       takes: { crt: { ...text, description: 'PEM.' } },
       answers: ref('ParsedCertificate'),
@@ -192,6 +240,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/pricing': {
     get: {
+      fails: ['missing_param', 'bad_cn', 'bad_sans', 'bad_type', 'product_unavailable'],
       summary: 'Tells what a certificate costs',
       parameters: [
         query('cn', 'Common name.'),
@@ -204,6 +253,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/products/{type}': {
     get: {
+      fails: ['missing_param', 'bad_cn', 'bad_type', 'bad_param', 'product_unavailable'],
       summary: 'Price and approval of a product for one name, for clients up to version 1.7',
       parameters: [
         inPath('type', 'dv or ev.'),
@@ -218,6 +268,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/products/{type}/approval': {
     get: {
+      fails: ['missing_param', 'bad_cn', 'bad_type', 'product_unavailable'],
       summary: 'Tells how a name can be approved',
       parameters: [inPath('type', 'dv or ev.'), query('cn', 'The name.')],
       answers: ref('ApprovalWays'),
@@ -228,6 +279,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/config_templates/{name}': {
     get: {
+      fails: ['template_not_found'],
       summary: 'Retrieves a configuration template',
       open: true,
       parameters: [
@@ -240,6 +292,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
   },
   '/latest_client_version': {
     get: {
+      fails: ['not_found'],
       summary: 'The newest version of the command-line client, never older than the one that asks',
       open: true,
       answers: { type: 'object' },
@@ -257,6 +310,7 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
       answers: ref('Account'),
     },
     post: {
+      fails: ['bad_country', 'bad_param'],
       summary: 'Changes the distinguished name that CSRs are made with, and which mails are sent',
       takes: {
         country: text,
@@ -270,16 +324,34 @@ const routes: Readonly<Record<string, Readonly<Partial<Record<'get' | 'post', Ro
     },
   },
   '/invoices': {
-    get: { summary: 'Lists invoices, the newest first', parameters: paged, answers: dataOf('Invoice') },
+    get: {
+      fails: ['bad_param'],
+      summary: 'Lists invoices, the newest first',
+      parameters: paged,
+      answers: dataOf('Invoice'),
+    },
   },
   '/invoices/{number}': {
     get: {
+      fails: ['no_such_invoice'],
       summary: 'Retrieves an invoice; with .html behind the number a page to print',
       parameters: [inPath('number', 'Number of the invoice.')],
       answers: ref('Invoice'),
     },
   },
 };
+
+/** Reasons by which every operation like this one fails. */
+function failsAnyway(method: string, { open, parameters = [] }: Route): readonly DocumentedReason[] {
+  return [
+    ...(open ? [] : (['bad_credentials', 'unauthorized', 'rate_limited', 'service_outage'] as const)),
+    ...(method === 'post' ? (['bad_request', 'request_too_large', 'unsupported_media_type'] as const) : []),
+    ...(parameters.includes(idempotencyKey)
+      ? (['bad_param', 'idempotency_key_in_use', 'idempotency_key_reused'] as const)
+      : []),
+    'internal_error',
+  ];
+}
 
 function operation(path: string, method: string, route: Route): object {
   const { summary, description, parameters = [], takes, answers, open } = route;
@@ -302,10 +374,7 @@ function operation(path: string, method: string, route: Route): object {
         }),
     responses: {
       200: { description: 'Success', content: { 'application/json': { schema: answers } } },
-      default: {
-        description: 'An error: docs/errors.md lists every reason',
-        content: { 'application/json': { schema: ref('Error') } },
-      },
+      ...errorResponses([...(route.fails ?? []), ...failsAnyway(method, route)]),
     },
   };
 }
@@ -319,7 +388,7 @@ export function openApiDocument(): object {
     ]);
     return [path, Object.fromEntries(operations)];
   });
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Certwright: certificates',
@@ -339,6 +408,8 @@ export function openApiDocument(): object {
         bearer: { type: 'http', scheme: 'bearer', description: 'The API key' },
       },
       schemas,
+      examples: errorExamples.components(),
     },
   };
+  return withExamples(document, examples);
 }

@@ -14,6 +14,7 @@ const object = (properties: Readonly<Record<string, Schema>>, required: readonly
 });
 
 const approvalMethod: Schema = { type: 'string', enum: ['email', 'http', 'dns'] };
+const approvalMethodOrNull: Schema = { type: ['string', 'null'], enum: ['email', 'http', 'dns', null] };
 const seconds = (description: string): Schema => ({
   type: ['integer', 'null'],
   description: `${description} UNIX time in seconds.`,
@@ -43,7 +44,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       auto_renew: flag('Renewed by itself before it expires.'),
       muted: flag('No reminders are sent.'),
       ...approvalMembers,
-      approval_method: { ...approvalMethod, type: ['string', 'null'] },
+      approval_method: approvalMethodOrNull,
       type: { type: ['string', 'null'], enum: ['dv', 'ev', null] },
       sans: { type: ['array', 'null'], items: ref('San'), description: 'Null: default SANs.' },
       default_san: { ...ref('San'), description: 'Only while sans is null: the name that is added.' },
@@ -96,7 +97,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       chain: listOf({ type: 'string' }, 'Expandable. PEM of each intermediate; the first issued crt.'),
       root: text('Expandable. PEM.'),
       invoice_id: textOrNull('Null when there is no invoice.'),
-      approval_method: { ...approvalMethod, type: ['string', 'null'] },
+      approval_method: approvalMethodOrNull,
       approver_email: text('If and only if approval_method is email.'),
       approval_email_from: text('If and only if approval_method is email.'),
       approval: listOf(

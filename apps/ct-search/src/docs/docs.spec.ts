@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { faultsInOpenApi } from '@certwright/testing';
 import { RunningSearch } from '../testing/running-search';
 import { openApiDocument } from './openapi-document';
 
@@ -11,6 +12,10 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
 
 it('keeps openapi.json as the code says', () => {
   expect(JSON.parse(JSON.stringify(openApiDocument()))).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(kept)).toEqual([]);
 });
 
 describe('with the API running', () => {
@@ -48,5 +53,21 @@ describe('with the API running', () => {
     for (const at of ['/v1/docs/openapi.json', '/v1/openapi.json'])
       expect((await search.get(at)).json).toEqual(kept);
     expect((await search.get('/v1/docs/package.json')).status).toBe(404);
+  });
+
+  it.each(['/', '/v1'])('describes the API at %s, without a key', async (at) => {
+    const { status, json } = await search.get(at);
+    expect({ status, json }).toMatchObject({
+      status: 200,
+      json: {
+        name: 'Certwright: certificate transparency search',
+        version: '1',
+        documentation_url: '/v1/docs',
+        openapi_url: '/v1/openapi.json',
+        status_url: '/v1/status',
+      },
+    });
+    for (const link of [json.documentation_url, json.openapi_url, json.status_url])
+      expect((await search.get(link)).status).toBe(200);
   });
 });

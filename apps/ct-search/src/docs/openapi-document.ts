@@ -1,3 +1,6 @@
+import { withExamples } from '@certwright/service';
+import { errorExamples, failsAnyway, failsReading, failsWithKey, type Reasons } from './errors';
+import { examples } from './examples';
 import { type Schema, schemas } from './schemas';
 
 interface Parameter {
@@ -15,6 +18,8 @@ interface Route {
   /** By media type. */
   readonly answers: Readonly<Record<string, Schema>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How it fails, besides what every operation like it has. */
+  readonly fails?: Reasons;
   /** Whose credentials are needed; absent: an API key or nobody's. */
   readonly access?: 'key' | 'public';
 }
@@ -74,6 +79,7 @@ const routes: Readonly<Record<string, Route>> = {
     ],
     answers: issuances,
     headers: pageHeaders,
+    fails: { bad_query: 'A parameter is not valid' },
   },
   '/issuances/firehose': {
     summary: 'Streams every issuance as it is logged',
@@ -85,6 +91,11 @@ const routes: Readonly<Record<string, Route>> = {
     ],
     answers: issuances,
     headers: pageHeaders,
+    fails: {
+      bad_query: 'A parameter is not valid',
+      not_allowed_by_plan: 'The subscription does not include the firehose',
+      lagging_client: 'The cursor is too old; start again without after',
+    },
     access: 'key',
   },
   '/issuances/{id}': {
@@ -92,18 +103,21 @@ const routes: Readonly<Record<string, Route>> = {
     description: 'Also one that has expired, while it is kept.',
     parameters: [id, expand],
     answers: json(ref('Issuance')),
+    fails: { not_found: 'No such issuance' },
   },
   '/issuances/{id}.der': {
     summary: 'The certificate if it is known, else the precertificate',
     parameters: [id, ifNoneMatch],
     answers: { 'application/pkix-cert': binary },
     headers: { ETag: 'Names these very octets.' },
+    fails: { not_found: 'No such issuance' },
   },
   '/issuances/{id}.pem': {
     summary: 'The same in PEM',
     parameters: [id, ifNoneMatch],
     answers: { 'application/pem-certificate-chain': text },
     headers: { ETag: 'Names these very octets.' },
+    fails: { not_found: 'No such issuance' },
   },
   '/status': {
     summary: 'How far each log is followed, and whether any lags',
@@ -121,7 +135,7 @@ const security = {
 
 function operation(
   path: string,
-  { summary, description, parameters, answers, headers, access }: Route,
+  { summary, description, parameters, answers, headers, fails, access }: Route,
 ): object {
   const content = Object.entries(answers).map(([type, schema]) => [type, { schema }]);
   const described = Object.entries(headers ?? {}).map(([name, about]) => [
@@ -140,10 +154,12 @@ function operation(
         ...(headers === undefined ? {} : { headers: Object.fromEntries(described) as object }),
         content: Object.fromEntries(content) as object,
       },
-      default: {
-        description: 'An error: docs/errors.md lists every code',
-        content: { 'application/json': { schema: ref('Error') } },
-      },
+      ...errorExamples.responses({
+        ...fails,
+        ...(access === 'public' ? {} : failsWithKey),
+        ...(path === '/openapi.json' ? {} : failsReading),
+        ...failsAnyway,
+      }),
     },
   };
 }
@@ -151,7 +167,7 @@ function operation(
 /** The OpenAPI document of the search API. */
 export function openApiDocument(): object {
   const paths = Object.entries(routes).map(([path, route]) => [path, { get: operation(path, route) }]);
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Certwright: certificate transparency search',
@@ -171,6 +187,8 @@ export function openApiDocument(): object {
         },
       },
       schemas,
+      examples: errorExamples.components(),
     },
   };
+  return withExamples(document, examples);
 }

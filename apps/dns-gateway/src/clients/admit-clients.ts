@@ -1,6 +1,6 @@
 import type { TLSSocket } from 'node:tls';
 import { Problem } from '@certwright/errors';
-import type { Rate, TokenBuckets } from '@certwright/service';
+import { documentationPaths, type Rate, type TokenBuckets } from '@certwright/service';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ClientGrants, grants } from './client-grants';
 import { identityIn, isInForce } from './client-identity';
@@ -20,16 +20,27 @@ export interface Admission {
   readonly now: () => Date;
 }
 
+const documentation = documentationPaths('');
+
+/** Health and documentation tell nothing of anybody. Every other route is a grant. */
+const openRoutes: ReadonlySet<string> = new Set([
+  '/healthz',
+  '/readyz',
+  ...documentation.roots,
+  documentation.docs,
+  documentation.assets,
+  documentation.openApi,
+]);
+
 /** Before a body is read: who asks, whether it may, and whether there is room. TLS has verified the certificate. */
 export function admitClients(instance: FastifyInstance, admission: Admission): void {
   instance.decorateRequest('client', '');
   instance.addHook('onRequest', async (request: FastifyRequest) => {
-    const path = request.routeOptions.url?.slice(1);
-    // Health tells nothing of anybody; every other route is one of the list.
-    if (path === 'healthz' || path === 'readyz') return;
+    const route = request.routeOptions.url;
+    if (route !== undefined && openRoutes.has(route)) return;
     const identity = identityOf(request.raw.socket as TLSSocket, admission.now());
     request.client = identity ?? '';
-    const grant = grants.find((each) => each === path);
+    const grant = grants.find((each) => `/${each}` === route);
     if (identity === null || grant === undefined || !admission.clients.allows(identity, grant)) {
       throw new Problem('unauthorized', 'The client of this certificate may not use this endpoint.');
     }

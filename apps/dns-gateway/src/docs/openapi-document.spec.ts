@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { faultsInOpenApi } from '@certwright/testing';
 import { gatewayEndpoints } from '@certwright/gateway-contract';
 import {
   readAddRecord,
@@ -17,6 +18,10 @@ const document = JSON.parse(JSON.stringify(openApiDocument())) as {
 it('keeps openapi.json as the code says', () => {
   const kept: unknown = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
   expect(document).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(document)).toEqual([]);
 });
 
 it('describes every message, and refers to nothing that it does not have', () => {

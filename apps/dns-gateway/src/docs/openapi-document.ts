@@ -1,4 +1,14 @@
 import type { GatewayEndpoint } from '@certwright/gateway-contract';
+import { withExamples } from '@certwright/service';
+import {
+  errorExamples,
+  failsAnyway,
+  failsAtProvider,
+  failsPosted,
+  failsWithHandle,
+  type Reasons,
+} from './errors';
+import { examples } from './examples';
 import { ref, type Schema, schemas } from './schemas';
 
 interface Message {
@@ -7,6 +17,8 @@ interface Message {
   /** Names of schemas. */
   readonly request: string;
   readonly answer: string;
+  /** How it fails, besides what every message has. */
+  readonly fails: Reasons;
 }
 
 const messages: Readonly<Record<GatewayEndpoint, Message>> = {
@@ -14,38 +26,49 @@ const messages: Readonly<Record<GatewayEndpoint, Message>> = {
     summary: 'Makes an integration handle of credentials',
     description: 'They are checked at the provider; an OAuth code is used up by it.',
     ...{ request: 'MakeIntegration', answer: 'Integration' },
+    fails: { invalid_value: 'The provider is not known, or the credentials cannot be opened' },
   },
   get_zones: {
     summary: 'Lists the zones that the credentials may change',
     description: 'As the provider tells them.',
     ...{ request: 'GetZones', answer: 'Zones' },
+    fails: failsWithHandle,
   },
   add_record: {
     summary: 'Adds a record',
     description:
       'Only what the policy allows; docs/dns-gateway.md says what that is. Also where the record stands already, the answer is a handle that removes it.',
     ...{ request: 'AddRecord', answer: 'Added' },
+    fails: {
+      invalid_record: 'The record is not valid',
+      out_of_range: 'The TTL is out of range',
+      ...failsWithHandle,
+      policy_violation: 'The record does not relate to the issuance of certificates',
+      zone_not_found: 'No zone of the integration holds the name',
+      record_conflict: 'Something else is at the name',
+    },
   },
   remove_record: {
     summary: 'Removes a record that the gateway added',
     description: 'One that is gone already is a success.',
     ...{ request: 'RemoveRecord', answer: 'Removed' },
+    fails: { ...failsWithHandle, zone_not_found: 'The zone is gone' },
   },
 };
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } });
 
-const answersOf = (answer: string) => ({
+const answersOf = (answer: string, fails: Reasons) => ({
   200: { description: 'Success', ...json(ref(answer)) },
-  default: { description: 'An error: docs/errors.md lists every code', ...json(ref('Error')) },
+  ...errorExamples.responses({ ...fails, ...failsAnyway }),
 });
 
-function posted(endpoint: string, { summary, description, request, answer }: Message): object {
+function posted(endpoint: string, { summary, description, request, answer, fails }: Message): object {
   return {
     post: {
       ...{ operationId: endpoint, summary, description },
       requestBody: { required: true, ...json(ref(request)) },
-      responses: answersOf(answer),
+      responses: answersOf(answer, { ...failsPosted, ...fails, ...failsAtProvider }),
     },
   };
 }
@@ -62,7 +85,7 @@ const description = {
         schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' },
       },
     ],
-    responses: answersOf('Description'),
+    responses: answersOf('Description', { bad_query: 'The account is missing, or is not valid' }),
   },
 };
 
@@ -72,7 +95,7 @@ export function openApiDocument(): object {
     `/${endpoint}`,
     posted(endpoint, message),
   ]);
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Certwright: DNS integration gateway',
@@ -91,6 +114,8 @@ export function openApiDocument(): object {
         },
       },
       schemas,
+      examples: errorExamples.components(),
     },
   };
+  return withExamples(document, examples);
 }

@@ -1,6 +1,6 @@
 import { Certificates } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
-import { noSuchOrder } from '../orders/faults';
+import { noSuchOrder } from '../wire/problems';
 import type { StoredOrder } from '../orders/order';
 import { OrdersRepository } from '../orders/orders.repository';
 import type { ListQuery } from '../orders/retrieve-orders.use-case';
@@ -9,7 +9,8 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import { certificateExpansion } from '../wire/expansion';
 import { nextPageLink, readAfter, readLimit } from '../wire/page';
-import { isCertificateId, noSuchCertificate } from './certificate-id';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchCertificate } from '../wire/problems';
 
 @Injectable()
 export class RetrieveCertificates {
@@ -22,7 +23,7 @@ export class RetrieveCertificates {
   /** @throws Problem `not_found` */
   async one(accountId: string, orderName: string, id: string, expand: unknown): Promise<Answer> {
     const { planId } = await this.order(accountId, orderName);
-    const certificate = isCertificateId(id) ? await this.certificates.ofPlan(planId, id) : null;
+    const certificate = isObjectId(id) ? await this.certificates.ofPlan(planId, id) : null;
     if (certificate === null) throw noSuchCertificate();
     return jsonAnswer(200, certificateJson(certificate, certificateExpansion(expand), new Date()));
   }
@@ -30,7 +31,7 @@ export class RetrieveCertificates {
   /** Newest first. @throws Problem `not_found`, `bad_query` */
   async page(accountId: string, orderName: string, query: ListQuery): Promise<Answer> {
     const limit = readLimit(query.limit);
-    const after = readAfter(query.after, isCertificateId);
+    const after = readAfter(query.after, isObjectId);
     const { planId } = await this.order(accountId, orderName);
     const found = await this.certificates.page(planId, after, limit + 1);
     const certificates = found.slice(0, limit);

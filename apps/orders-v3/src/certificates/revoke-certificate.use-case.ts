@@ -2,12 +2,13 @@ import { Problem } from '@certwright/errors';
 import { Certificates, Revocations } from '@certwright/ordering';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
-import { noSuchOrder } from '../orders/faults';
+import { noSuchOrder } from '../wire/problems';
 import { OrdersRepository } from '../orders/orders.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import type { CertificateExpansion } from '../wire/expansion';
-import { isCertificateId, noSuchCertificate } from './certificate-id';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchCertificate } from '../wire/problems';
 import { readRevocationRequest } from './revocation-request';
 
 export interface RevocationCall {
@@ -35,7 +36,7 @@ export class RevokeCertificate {
     return await this.requests.run(write, async (tx) => {
       const order = await this.orders.lock(tx, write.accountId, orderName);
       if (order === null) throw noSuchOrder();
-      if (!isCertificateId(certificateId)) throw noSuchCertificate();
+      if (!isObjectId(certificateId)) throw noSuchCertificate();
       const { planId } = order;
       const asked = { planId, certificateId, reason, requestedBy: 'subscriber' } as const;
       const outcome = await this.revocations.request(tx, asked);

@@ -2,7 +2,8 @@ import { DnsIntegrations } from '@certwright/dns-integrations';
 import { Transactions } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
-import { isIntegrationId, noSuchIntegration } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchIntegration } from '../wire/problems';
 
 @Injectable()
 export class DeleteIntegration {
@@ -13,7 +14,7 @@ export class DeleteIntegration {
 
   /** At once, also while somebody holds its lease; the worker removes its records. @throws Problem `not_found` */
   async run(accountId: string, id: string): Promise<Answer> {
-    if (!isIntegrationId(id)) throw noSuchIntegration();
+    if (!isObjectId(id)) throw noSuchIntegration();
     const deleted = await this.transactions.run(
       async (tx) => await this.integrations.markDeleted(tx, accountId, id),
     );

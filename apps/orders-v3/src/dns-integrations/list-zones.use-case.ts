@@ -11,7 +11,8 @@ import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { zoneJson } from '../wire/dns-integration-json';
 import { DnsGateway } from './dns-gateway';
-import { isIntegrationId, noSuchIntegration } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchIntegration } from '../wire/problems';
 import { afterFault, afterListing, gatewayProblem } from './gateway-answers';
 
 /** Longer than one message to the gateway. */
@@ -45,7 +46,7 @@ export class ListZones {
   }
 
   private async assertExists(accountId: string, id: string): Promise<void> {
-    const found = isIntegrationId(id) && (await this.integrations.get(accountId, id)) !== null;
+    const found = isObjectId(id) && (await this.integrations.get(accountId, id)) !== null;
     if (!found) throw noSuchIntegration();
   }
 

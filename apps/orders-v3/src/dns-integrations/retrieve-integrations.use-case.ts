@@ -2,7 +2,8 @@ import { DnsIntegrations } from '@certwright/dns-integrations';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { integrationJson } from '../wire/dns-integration-json';
-import { isIntegrationId, noSuchIntegration } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchIntegration } from '../wire/problems';
 
 @Injectable()
 export class RetrieveIntegrations {
@@ -19,7 +20,7 @@ export class RetrieveIntegrations {
 
   /** @throws Problem `not_found` */
   async one(accountId: string, id: string, withZones: boolean): Promise<Answer> {
-    const integration = isIntegrationId(id) ? await this.integrations.get(accountId, id) : null;
+    const integration = isObjectId(id) ? await this.integrations.get(accountId, id) : null;
     if (integration === null) throw noSuchIntegration();
     const zones = withZones ? await this.integrations.zonesOf(accountId, [id]) : null;
     return jsonAnswer(200, integrationJson(integration, zones && (zones.get(id) ?? [])));

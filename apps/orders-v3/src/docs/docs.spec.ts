@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { faultsInOpenApi } from '@certwright/testing';
 import { RunningApi } from '../testing/running-api';
 import { openApiDocument } from './openapi-document';
 
@@ -8,6 +9,10 @@ const kept = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'),
 
 it('keeps openapi.json as the code says', async () => {
   expect(JSON.parse(JSON.stringify(await openApiDocument()))).toEqual(kept);
+});
+
+it('is valid OpenAPI 3.1, with a valid example of every body', async () => {
+  expect(await faultsInOpenApi(kept)).toEqual([]);
 });
 
 describe('GET /api/v3/docs', () => {
@@ -29,9 +34,36 @@ describe('GET /api/v3/docs', () => {
     }
   });
 
-  it('serves the document', async () => {
-    const { json } = await api.call('GET', '/api/v3/docs/openapi.json');
-    expect(json).toEqual(kept);
+  it.each(['/api/v3/docs/openapi.json', '/api/v3/openapi.json'])(
+    'serves the document at %s',
+    async (path) => {
+      expect((await api.call('GET', path)).json).toEqual(kept);
+    },
+  );
+
+  it.each(['/', '/api/v3', '/api/v3/'])('describes the API at %s, without a key', async (path) => {
+    const { status, json } = await api.call('GET', path);
+    expect({ status, json }).toEqual({
+      status: 200,
+      json: {
+        name: 'Certwright: orders',
+        version: '3',
+        description: 'Issues TLS certificates and keeps them valid.',
+        documentation_url: '/api/v3/docs',
+        openapi_url: '/api/v3/openapi.json',
+        status_url: '/readyz',
+      },
+    });
+    for (const link of [json.documentation_url, json.openapi_url, json.status_url])
+      expect((await api.call('GET', link)).status).toBe(200);
+  });
+
+  it('describes the API without the database', async () => {
+    const statements = await api.statementsOf(async () => {
+      expect((await api.call('GET', '/')).status).toBe(200);
+      expect((await api.call('GET', '/', { headers: { accept: 'text/html' } })).status).toBe(200);
+    });
+    expect(statements).toEqual([]);
   });
 
   it.each(['package.json', '..%2fpackage.json', 'constructor'])('has no file %s', async (file) => {

@@ -1,3 +1,4 @@
+import { asJsonSchema2020, withExamples } from '@certwright/service';
 import { Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -10,6 +11,8 @@ import { OrdersController } from '../orders/orders.controller';
 import { PublicationsController } from '../publications/publications.controller';
 import { DeliveriesController } from '../webhooks/deliveries.controller';
 import { WebhooksController } from '../webhooks/webhooks.controller';
+import { errorExamples } from '../wire/openapi/errors';
+import { examples } from './examples';
 
 const controllers = [
   OrdersController,
@@ -37,14 +40,19 @@ export async function openApiDocument(): Promise<OpenAPIObject> {
     abortOnError: false,
   });
   const about = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
     .setTitle('Certwright: orders')
     .setDescription('Issues TLS certificates and keeps them valid.')
     .setVersion('3')
-    .addBearerAuth({ type: 'http', description: 'The API key' })
+    .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: 'The API key' })
     .addBasicAuth({ type: 'http', description: 'The API key as user name, no password' })
     .build();
   try {
-    return SwaggerModule.createDocument(app, about);
+    const document = withExamples(SwaggerModule.createDocument(app, about), examples);
+    return asJsonSchema2020({
+      ...document,
+      components: { ...document.components, examples: errorExamples.components() },
+    });
   } finally {
     await app.close();
   }

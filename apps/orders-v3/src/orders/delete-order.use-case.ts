@@ -4,7 +4,7 @@ import { WebhookDeliveries } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
 import { assertMatches, type Precondition } from '../wire/entity-tag';
-import { noSuchOrder } from './faults';
+import { noSuchOrder } from '../wire/problems';
 import { OrdersRepository } from './orders.repository';
 
 @Injectable()

@@ -7,8 +7,3 @@ export function assertNoFaults(faults: readonly OrderFault[], unknownMembers: re
   const all = [...faults.map(fieldFault), ...unknownMembers];
   if (all.length > 0) throw Problem.ofFields(all);
 }
-
-/** The same for a name that nobody has and for one that another account has. */
-export function noSuchOrder(): Problem {
-  return new Problem('not_found', 'The account has no order of this name.');
-}

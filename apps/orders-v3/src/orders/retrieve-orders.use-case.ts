@@ -4,7 +4,7 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { entityTag } from '../wire/entity-tag';
 import { orderExpansion } from '../wire/expansion';
 import { nextPageLink, readAfter, readLimit } from '../wire/page';
-import { noSuchOrder } from './faults';
+import { noSuchOrder } from '../wire/problems';
 import { orderNameFault } from './order-name';
 import { OrderViews } from './order-views';
 import { OrdersRepository } from './orders.repository';

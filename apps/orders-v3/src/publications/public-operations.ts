@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiOperation, ApiParam, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { describesErrors } from '../wire/openapi/errors';
 import { publications } from './publications';
-import { ErrorSchema } from '../wire/openapi/error-schema';
 
 const text = { schema: { type: 'string' } };
 const binary = { schema: { type: 'string', format: 'binary' } };
@@ -12,9 +12,13 @@ export const describesDownload = applyDecorators(
     operationId: 'downloadCurrentCertificate',
     summary: 'The current certificate of an order and its chain, in PEM',
   }),
-  ApiResponse({ status: 200, content: { 'application/pem-certificate-chain': text } }),
+  ApiResponse({
+    status: 200,
+    description: 'Success',
+    content: { 'application/pem-certificate-chain': text },
+  }),
   ApiResponse({ status: 202, description: 'There is no current certificate; see Retry-After' }),
-  ApiResponse({ status: 404, type: ErrorSchema }),
+  describesErrors({ not_found: 'There is no such address' }),
 );
 
 export const describesPublication = applyDecorators(
@@ -24,7 +28,10 @@ export const describesPublication = applyDecorators(
     summary: 'Certificates and revocation lists of the built-in CA',
   }),
   ApiParam({ name: 'file', enum: [...publications.keys()] }),
-  ApiProduces(...new Set([...publications.values()].map(({ contentType }) => contentType))),
-  ApiResponse({ status: 200, content: { 'application/octet-stream': binary } }),
-  ApiResponse({ status: 404, type: ErrorSchema }),
+  ApiResponse({
+    status: 200,
+    description: 'Success',
+    content: Object.fromEntries([...publications.values()].map(({ contentType }) => [contentType, binary])),
+  }),
+  describesErrors({ not_found: 'There is no such file' }),
 );

@@ -9,7 +9,7 @@ import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
 import { webhookWithSecretJson } from '../wire/webhook-json';
 import { type EndpointReading, readEndpointRequest } from './endpoint-request';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
-import { tooManyWebhooks } from './faults';
+import { tooManyWebhooks } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';
 
 /** Positive, random, and exact as a JSON number. */

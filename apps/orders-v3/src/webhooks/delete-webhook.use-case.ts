@@ -2,7 +2,8 @@ import { Transactions } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, emptyAnswer } from '../wire/answer';
-import { isWebhookId, noSuchWebhook } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchWebhook } from '../wire/problems';
 
 @Injectable()
 export class DeleteWebhook {
@@ -13,7 +14,7 @@ export class DeleteWebhook {
 
   /** With its deliveries and their log. @throws Problem `not_found` */
   async run(accountId: string, id: string): Promise<Answer> {
-    if (!isWebhookId(id)) throw noSuchWebhook();
+    if (!isObjectId(id)) throw noSuchWebhook();
     const deleted = await this.transactions.run(async (tx) => await this.endpoints.delete(tx, accountId, id));
     if (!deleted) throw noSuchWebhook();
     return emptyAnswer;

@@ -4,7 +4,8 @@ import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { nextPageLink, readAfter, readLimit } from '../wire/page';
 import { DeliveryViews } from './delivery-views';
-import { isDeliveryId, isWebhookId, noSuchDelivery, noSuchWebhook } from './faults';
+import { isDeliveryId, isObjectId } from '../wire/request-parameters';
+import { noSuchDelivery, noSuchWebhook } from '../wire/problems';
 
 export interface DeliveriesQuery {
   readonly after?: unknown;
@@ -43,7 +44,7 @@ export class RetrieveDeliveries {
   }
 
   private async assertExists(accountId: string, webhookId: string): Promise<void> {
-    const found = isWebhookId(webhookId) && (await this.endpoints.get(accountId, webhookId)) !== null;
+    const found = isObjectId(webhookId) && (await this.endpoints.get(accountId, webhookId)) !== null;
     if (!found) throw noSuchWebhook();
   }
 }

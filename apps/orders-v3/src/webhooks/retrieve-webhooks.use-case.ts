@@ -2,7 +2,8 @@ import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { webhookJson } from '../wire/webhook-json';
-import { isWebhookId, noSuchWebhook } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchWebhook } from '../wire/problems';
 
 @Injectable()
 export class RetrieveWebhooks {
@@ -20,7 +21,7 @@ export class RetrieveWebhooks {
 
   /** @throws Problem `not_found` */
   async one(accountId: string, id: string): Promise<Answer> {
-    const endpoint = isWebhookId(id) ? await this.endpoints.get(accountId, id) : null;
+    const endpoint = isObjectId(id) ? await this.endpoints.get(accountId, id) : null;
     if (endpoint === null) throw noSuchWebhook();
     return jsonAnswer(200, webhookJson(endpoint, new Date()));
   }

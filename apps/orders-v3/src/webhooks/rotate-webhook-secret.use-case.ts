@@ -5,7 +5,8 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertNothingAsked } from '../wire/object-members';
 import { webhookWithSecretJson } from '../wire/webhook-json';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
-import { isWebhookId, noSuchWebhook } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchWebhook } from '../wire/problems';
 
 @Injectable()
 export class RotateWebhookSecret {
@@ -17,7 +18,7 @@ export class RotateWebhookSecret {
 
   /** The secret before signs as well for 24 h. @throws Problem `not_found`, `bad_request` */
   async run(write: WriteRequest, id: string, body: unknown): Promise<Answer> {
-    if (!isWebhookId(id)) throw noSuchWebhook();
+    if (!isObjectId(id)) throw noSuchWebhook();
     assertNothingAsked(body);
     return await this.requests.run(
       write,

@@ -12,7 +12,8 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { assertNothingAsked } from '../wire/object-members';
 import { testEventJson } from '../wire/webhook-json';
 import { DeliveryViews } from './delivery-views';
-import { isDeliveryId, isWebhookId, noSuchDelivery, noSuchWebhook, nothingSent } from './faults';
+import { isDeliveryId, isObjectId } from '../wire/request-parameters';
+import { noSuchDelivery, noSuchWebhook, nothingSent } from '../wire/problems';
 
 /** What the header `Webhook-Event` of a test says. */
 const testEvent = 'test';
@@ -58,7 +59,7 @@ export class SendDelivery {
     body: unknown,
     enqueue: (tx: Tx, endpoint: WebhookEndpoint, freshId: string) => Promise<boolean>,
   ): Promise<Answer> {
-    if (!isWebhookId(webhookId)) throw noSuchWebhook();
+    if (!isObjectId(webhookId)) throw noSuchWebhook();
     assertNothingAsked(body);
     const { accountId } = write;
     return await this.requests.run(write, async (tx) => {

@@ -7,7 +7,8 @@ import { type Answer, jsonAnswer } from '../wire/answer';
 import { webhookJson } from '../wire/webhook-json';
 import { type EndpointWishes, readEndpointRequest } from './endpoint-request';
 import { EndpointSecrets } from './endpoint-secrets';
-import { isWebhookId, noSuchWebhook } from './faults';
+import { isObjectId } from '../wire/request-parameters';
+import { noSuchWebhook } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';
 
 @Injectable()
@@ -21,7 +22,7 @@ export class UpdateWebhook {
 
   /** @throws Problem `not_found`, or `bad_request` with everything that is wrong */
   async run(write: WriteRequest, id: string, body: unknown): Promise<Answer> {
-    if (!isWebhookId(id)) throw noSuchWebhook();
+    if (!isObjectId(id)) throw noSuchWebhook();
     const { accountId } = write;
     const { wishes, faults } = readEndpointRequest(body);
     const all = [...faults, ...(await this.urls.faultsOf(wishes.url))];

@@ -38,10 +38,6 @@ export class Addresses {
     return `${this.root}/account/dns_integrations/${id}`;
   }
 
-  get docs(): string {
-    return `${this.root}/docs`;
-  }
-
   /** Absolute: people copy it into a configuration. */
   download(token: string): string {
     return `${this.publicUrl}/download/${token}`;

@@ -23,3 +23,12 @@ export const Write = createParamDecorator((_data: unknown, context: ExecutionCon
   const key = readIdempotencyKey(headers['idempotency-key']);
   return { accountId: caller.accountId, path, key, body: key === null ? '' : canonicalJson(body) };
 });
+
+/** The id of a certificate, webhook or integration: a positive integer that JSON's numbers hold, written as a number is. */
+export function isObjectId(text: string): boolean {
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+export function isDeliveryId(text: string): boolean {
+  return /^msg_[A-Za-z0-9_-]{27}$/.test(text);
+}

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Server } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify';
+import { registerDocumentationRoutes } from '../documentation/documentation-routes';
 import { nestLogger } from '../logging/nest-logger';
 import { securityHeaders } from './answer';
 import { registerBodyParsers } from './body-parsers';
@@ -48,6 +49,8 @@ export async function createHttpApp(
   registerBodyParsers(instance, answering.largestBody, options.acceptForms ?? false);
   registerRequestHooks(instance, options);
   registerHealthRoutes(instance, options.readiness, answering);
+  if (options.documentation !== undefined)
+    registerDocumentationRoutes(instance, options.documentation, answering);
   answerUnknownExpectation(instance.server as Server, answering);
   watchConnections(instance.server as Server);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {

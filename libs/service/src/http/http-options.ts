@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../authentication/authenticator';
+import type { DocumentedApi } from '../documentation/api-documentation';
 import type { Logger } from '../logging/logger';
 import type { Metrics } from '../operations/metrics';
 import type { Readiness } from '../operations/readiness';
@@ -21,6 +22,8 @@ export interface HttpAppOptions {
   readonly jsonContentType?: string;
   /** Whether `application/x-www-form-urlencoded` bodies are read besides JSON. Default: no. */
   readonly acceptForms?: boolean;
+  /** Makes `/` describe the API, and serves its documentation. Default: neither exists. */
+  readonly documentation?: DocumentedApi;
   /** Further headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Addresses or networks (CIDR) whose `X-Forwarded-For` is believed. Default: none. */

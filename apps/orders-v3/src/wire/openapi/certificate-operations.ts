@@ -9,8 +9,11 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { CertificateSchema } from './certificate-schema';
-import { expandsCertificate, failsWith, idempotent, orderName, paged } from './parameters';
+import { failsWith, posted } from './errors';
+import { expandsCertificate, idempotent, orderName, paged } from './parameters';
 import { RevocationSchema } from './revocation-schema';
+
+const noSuchCertificate = { order_not_found: 'No such order', certificate_not_found: 'No such certificate' };
 
 /** What the OpenAPI document says about each route of certificates. */
 export const DescribesCertificates = {
@@ -23,16 +26,16 @@ export const DescribesCertificates = {
     orderName,
     expandsCertificate,
     paged('Id of the last certificate of the page before.'),
-    ApiResponse({ status: 200, type: [CertificateSchema] }),
-    failsWith({ 400: 'A parameter is not valid', 404: 'No such order' }),
+    ApiResponse({ status: 200, description: 'Success', type: [CertificateSchema] }),
+    failsWith({ bad_query: 'A parameter is not valid', order_not_found: 'No such order' }),
   ),
   retrieve: applyDecorators(
     ApiOperation({ operationId: 'getCertificate', summary: 'Retrieves a certificate of an order' }),
     orderName,
     ApiParam({ name: 'id', schema: { type: 'integer' } }),
     expandsCertificate,
-    ApiResponse({ status: 200, type: CertificateSchema }),
-    failsWith({ 404: 'No such order, or no such certificate' }),
+    ApiResponse({ status: 200, description: 'Success', type: CertificateSchema }),
+    failsWith(noSuchCertificate),
   ),
   revoke: applyDecorators(
     ApiOperation({
@@ -49,12 +52,12 @@ export const DescribesCertificates = {
     ApiBody({ type: RevocationSchema, required: false }),
     expandsCertificate,
     idempotent,
-    ApiResponse({ status: 200, type: CertificateSchema }),
+    ApiResponse({ status: 200, description: 'Success', type: CertificateSchema }),
     failsWith({
-      400: 'See sub_errors',
-      404: 'No such order, or no such certificate',
-      409: 'The certificate has expired, or the Idempotency-Key is in use',
-      422: 'The Idempotency-Key was used with another body',
+      bad_reason: 'The body is not valid; see sub_errors',
+      ...noSuchCertificate,
+      conflict: 'The certificate has expired',
+      ...posted,
     }),
   ),
 };

@@ -9,21 +9,24 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { DeliverySchema, DeliveryWithBodySchema, TestEventSchema } from './delivery-schema';
-import { failsWith, idempotent, paged } from './parameters';
-import { keyReused, webhookId } from './webhook-operations';
+import { failsWith, posted } from './errors';
+import { idempotent, paged } from './parameters';
+import { noSuchWebhook, webhookId } from './webhook-operations';
 
 const deliveryId = ApiParam({ name: 'delivery_id', schema: { type: 'string' } });
 
+const noSuchDelivery = { ...noSuchWebhook, delivery_not_found: 'No such delivery' };
+
 const sent = applyDecorators(
   idempotent,
-  ApiResponse({ status: 201, type: DeliveryWithBodySchema }),
-  failsWith({
-    400: 'The body is not empty',
-    404: 'No such webhook, or no such delivery',
-    409: 'The webhook is disabled or the order deleted, or the Idempotency-Key is in use',
-    422: keyReused,
-  }),
+  ApiResponse({ status: 201, description: 'Created', type: DeliveryWithBodySchema }),
 );
+
+const notSent = {
+  unexpected_member: 'The body is not empty',
+  nothing_sent: 'The webhook is disabled, or the order was deleted',
+  ...posted,
+};
 
 /** What the OpenAPI document says about each route of deliveries. */
 export const DescribesDeliveries = {
@@ -36,15 +39,15 @@ export const DescribesDeliveries = {
     }),
     webhookId,
     paged('Id of the last delivery of the page before.'),
-    ApiResponse({ status: 200, type: [DeliverySchema] }),
-    failsWith({ 400: 'A parameter is not valid', 404: 'No such webhook' }),
+    ApiResponse({ status: 200, description: 'Success', type: [DeliverySchema] }),
+    failsWith({ bad_query: 'A parameter is not valid', ...noSuchWebhook }),
   ),
   retrieve: applyDecorators(
     ApiOperation({ operationId: 'getDelivery', summary: 'Retrieves a delivery with what is sent' }),
     webhookId,
     deliveryId,
-    ApiResponse({ status: 200, type: DeliveryWithBodySchema }),
-    failsWith({ 404: 'No such webhook, or no such delivery' }),
+    ApiResponse({ status: 200, description: 'Success', type: DeliveryWithBodySchema }),
+    failsWith(noSuchDelivery),
   ),
   replay: applyDecorators(
     ApiOperation({
@@ -54,6 +57,7 @@ export const DescribesDeliveries = {
     webhookId,
     deliveryId,
     sent,
+    failsWith({ ...noSuchDelivery, ...notSent }),
   ),
   test: applyDecorators(
     ApiExtraModels(TestEventSchema),
@@ -64,5 +68,6 @@ export const DescribesDeliveries = {
     }),
     webhookId,
     sent,
+    failsWith({ ...noSuchWebhook, ...notSent }),
   ),
 };

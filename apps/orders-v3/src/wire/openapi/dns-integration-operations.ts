@@ -15,8 +15,8 @@ import {
   DnsProvidersSchema,
   DnsZoneSchema,
 } from './dns-integration-schema';
-import { failsWith, idempotent } from './parameters';
-import { keyReused } from './webhook-operations';
+import { failsWith, posted } from './errors';
+import { idempotent } from './parameters';
 
 const integrationId = ApiParam({
   name: 'id',
@@ -32,7 +32,12 @@ const expandsZones = ApiQuery({
   description: 'May be repeated. Unknown names are ignored.',
 });
 
-const noSuchIntegration = { 404: 'No such DNS integration' };
+const noSuchIntegration = { integration_not_found: 'No such DNS integration' };
+
+const providerAway = {
+  provider_rate_limited: 'The provider limits the rate of requests; see Retry-After',
+  provider_unavailable: 'The provider is unavailable; see Retry-After',
+};
 
 /** What the OpenAPI document says about each route of DNS integrations. */
 export const DescribesDnsIntegrations = {
@@ -44,7 +49,7 @@ export const DescribesDnsIntegrations = {
       description:
         'As it is for this account: the external id, for one, is its own. Without a DNS gateway there are none.',
     }),
-    ApiResponse({ status: 200, type: DnsProvidersSchema }),
+    ApiResponse({ status: 200, description: 'Success', type: DnsProvidersSchema }),
     failsWith(),
   ),
   list: applyDecorators(
@@ -54,7 +59,7 @@ export const DescribesDnsIntegrations = {
       description: 'All of them: an account has 50 at most. Every route of integrations needs Full Access.',
     }),
     expandsZones,
-    ApiResponse({ status: 200, type: [DnsIntegrationSchema] }),
+    ApiResponse({ status: 200, description: 'Success', type: [DnsIntegrationSchema] }),
     failsWith(),
   ),
   create: applyDecorators(
@@ -67,19 +72,20 @@ export const DescribesDnsIntegrations = {
     ApiBody({ type: DnsIntegrationRequestSchema }),
     expandsZones,
     idempotent,
-    ApiResponse({ status: 201, type: DnsIntegrationSchema }),
+    ApiResponse({ status: 201, description: 'Created', type: DnsIntegrationSchema }),
     failsWith({
-      400: 'See sub_errors: on `credentials`, also when the provider refuses them; on `provider`, also when this deployment does not offer it',
-      409: 'The account has 50 DNS integrations, or the Idempotency-Key is in use',
-      422: keyReused,
-      503: 'Temporarily unavailable, here or at the provider; see Retry-After',
+      bad_integration:
+        'See sub_errors: on `credentials`, also when the provider refuses them; on `provider`, also when this deployment does not offer it',
+      too_many_integrations: 'The account has 50 DNS integrations',
+      ...providerAway,
+      ...posted,
     }),
   ),
   retrieve: applyDecorators(
     ApiOperation({ operationId: 'getDnsIntegration', summary: 'Retrieves a DNS integration' }),
     integrationId,
     expandsZones,
-    ApiResponse({ status: 200, type: DnsIntegrationSchema }),
+    ApiResponse({ status: 200, description: 'Success', type: DnsIntegrationSchema }),
     failsWith(noSuchIntegration),
   ),
   remove: applyDecorators(
@@ -88,7 +94,7 @@ export const DescribesDnsIntegrations = {
       summary: 'Removes a DNS integration, and soon after every record that was published through it',
     }),
     integrationId,
-    ApiResponse({ status: 204 }),
+    ApiResponse({ status: 204, description: 'Done; no body' }),
     failsWith(noSuchIntegration),
   ),
   zones: applyDecorators(
@@ -99,7 +105,13 @@ export const DescribesDnsIntegrations = {
         'Every answer is remembered, and shown where `zones` is expanded. While the integration is busy the list of last time is answered.',
     }),
     integrationId,
-    ApiResponse({ status: 200, type: [DnsZoneSchema] }),
-    failsWith({ ...noSuchIntegration, 502: 'The provider refuses the credentials, or what was asked' }),
+    ApiResponse({ status: 200, description: 'Success', type: [DnsZoneSchema] }),
+    failsWith({
+      ...noSuchIntegration,
+      integration_lost: 'The integration can no longer be used',
+      provider_auth_failed: 'The provider refuses the credentials',
+      provider_rejected: 'The provider refuses the request',
+      ...providerAway,
+    }),
   ),
 };

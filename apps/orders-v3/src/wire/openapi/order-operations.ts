@@ -1,7 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiBody, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { conditioned, failsWith, posted } from './errors';
 import { OrderRequestSchema, OrderSchema } from './order-schema';
-import { conditional, expandsOrder, failsWith, idempotent, orderName, paged } from './parameters';
+import { conditional, expandsOrder, idempotent, orderName, paged } from './parameters';
 
 const body = ApiBody({ type: OrderRequestSchema });
 
@@ -16,12 +17,12 @@ export const DescribesOrders = {
     body,
     expandsOrder,
     idempotent,
-    ApiResponse({ status: 201, type: OrderSchema }),
+    ApiResponse({ status: 201, description: 'Created', type: OrderSchema }),
     failsWith({
-      400: 'See sub_errors',
-      402: 'Balance and credit limit of the account do not cover what it costs',
-      409: 'The name is taken, or the Idempotency-Key is in use',
-      422: 'The Idempotency-Key was used with another body',
+      bad_order: 'The body is not valid; see sub_errors',
+      payment_required: 'Balance and credit limit of the account do not cover what it costs',
+      already_exists: 'The name is taken',
+      ...posted,
     }),
   ),
   modify: applyDecorators(
@@ -36,22 +37,21 @@ export const DescribesOrders = {
     expandsOrder,
     idempotent,
     conditional,
-    ApiResponse({ status: 200, type: OrderSchema }),
+    ApiResponse({ status: 200, description: 'Success', type: OrderSchema }),
     failsWith({
-      400: 'See sub_errors',
-      402: 'Balance and credit limit of the account do not cover what it costs',
-      404: 'No such order',
-      409: 'The Idempotency-Key is in use',
-      412: 'Another revision',
-      422: 'The Idempotency-Key was used with another body',
+      bad_order: 'The body is not valid; see sub_errors',
+      payment_required: 'Balance and credit limit of the account do not cover what it costs',
+      order_not_found: 'No such order',
+      ...conditioned,
+      ...posted,
     }),
   ),
   retrieve: applyDecorators(
     ApiOperation({ operationId: 'getOrder', summary: 'Retrieves an order' }),
     orderName,
     expandsOrder,
-    ApiResponse({ status: 200, type: OrderSchema }),
-    failsWith({ 404: 'No such order' }),
+    ApiResponse({ status: 200, description: 'Success', type: OrderSchema }),
+    failsWith({ order_not_found: 'No such order' }),
   ),
   list: applyDecorators(
     ApiOperation({
@@ -61,8 +61,8 @@ export const DescribesOrders = {
     }),
     expandsOrder,
     paged('Name of the last order of the page before.'),
-    ApiResponse({ status: 200, type: [OrderSchema] }),
-    failsWith({ 400: 'A parameter is not valid' }),
+    ApiResponse({ status: 200, description: 'Success', type: [OrderSchema] }),
+    failsWith({ bad_query: 'A parameter is not valid' }),
   ),
   remove: applyDecorators(
     ApiOperation({
@@ -71,7 +71,7 @@ export const DescribesOrders = {
     }),
     orderName,
     conditional,
-    ApiResponse({ status: 204 }),
-    failsWith({ 404: 'No such order', 412: 'Another revision' }),
+    ApiResponse({ status: 204, description: 'Done; no body' }),
+    failsWith({ order_not_found: 'No such order', ...conditioned }),
   ),
 };

@@ -1,21 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiHeader, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
-import { ErrorSchema } from './error-schema';
-
-/** Statuses by which a request may fail, beside those that each one may have. */
-const everywhere = {
-  401: 'No API key, or not a valid one',
-  403: 'The API key is disabled, or lacks the permission',
-  429: 'Too many requests; see Retry-After',
-  503: 'Temporarily unavailable; see Retry-After',
-};
-
-export const failsWith = (statuses: Readonly<Record<number, string>> = {}) =>
-  applyDecorators(
-    ...Object.entries({ ...everywhere, ...statuses }).map(([status, description]) =>
-      ApiResponse({ status: Number(status), description, type: ErrorSchema }),
-    ),
-  );
+import { ApiHeader, ApiParam, ApiQuery } from '@nestjs/swagger';
 
 export const orderName = ApiParam({
   name: 'name',

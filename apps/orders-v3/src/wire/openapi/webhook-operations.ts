@@ -8,7 +8,8 @@ import {
   ApiResponse,
   ApiTags,
 } from '@nestjs/swagger';
-import { failsWith, idempotent } from './parameters';
+import { failsWith, posted } from './errors';
+import { idempotent } from './parameters';
 import { WebhookRequestSchema, WebhookSchema, WebhookWithSecretSchema } from './webhook-schema';
 
 const body = ApiBody({ type: WebhookRequestSchema });
@@ -19,9 +20,7 @@ export const webhookId = ApiParam({
   description: 'Of the webhook.',
 });
 
-/** By which a POST may fail for its Idempotency-Key. */
-export const keyInUse = 'The Idempotency-Key is in use';
-export const keyReused = 'The Idempotency-Key was used with another body';
+export const noSuchWebhook = { webhook_not_found: 'No such webhook' };
 
 /** What the OpenAPI document says about each route of webhooks. */
 export const DescribesWebhooks = {
@@ -32,7 +31,7 @@ export const DescribesWebhooks = {
       summary: 'Lists the webhooks of the account, oldest first',
       description: 'All of them: an account has 20 at most. Every route of webhooks needs Full Access.',
     }),
-    ApiResponse({ status: 200, type: [WebhookSchema] }),
+    ApiResponse({ status: 200, description: 'Success', type: [WebhookSchema] }),
     failsWith(),
   ),
   create: applyDecorators(
@@ -44,18 +43,18 @@ export const DescribesWebhooks = {
     }),
     body,
     idempotent,
-    ApiResponse({ status: 201, type: WebhookWithSecretSchema }),
+    ApiResponse({ status: 201, description: 'Created', type: WebhookWithSecretSchema }),
     failsWith({
-      400: 'See sub_errors',
-      409: 'The account has 20 webhooks, or the Idempotency-Key is in use',
-      422: keyReused,
+      bad_webhook: 'The body is not valid; see sub_errors',
+      too_many_webhooks: 'The account has 20 webhooks',
+      ...posted,
     }),
   ),
   retrieve: applyDecorators(
     ApiOperation({ operationId: 'getWebhook', summary: 'Retrieves a webhook' }),
     webhookId,
-    ApiResponse({ status: 200, type: WebhookSchema }),
-    failsWith({ 404: 'No such webhook' }),
+    ApiResponse({ status: 200, description: 'Success', type: WebhookSchema }),
+    failsWith(noSuchWebhook),
   ),
   update: applyDecorators(
     ApiOperation({
@@ -65,8 +64,8 @@ export const DescribesWebhooks = {
     webhookId,
     body,
     idempotent,
-    ApiResponse({ status: 200, type: WebhookSchema }),
-    failsWith({ 400: 'See sub_errors', 404: 'No such webhook', 409: keyInUse, 422: keyReused }),
+    ApiResponse({ status: 200, description: 'Success', type: WebhookSchema }),
+    failsWith({ bad_webhook: 'The body is not valid; see sub_errors', ...noSuchWebhook, ...posted }),
   ),
   remove: applyDecorators(
     ApiOperation({
@@ -74,8 +73,8 @@ export const DescribesWebhooks = {
       summary: 'Removes a webhook, its deliveries and their log',
     }),
     webhookId,
-    ApiResponse({ status: 204 }),
-    failsWith({ 404: 'No such webhook' }),
+    ApiResponse({ status: 204, description: 'Done; no body' }),
+    failsWith(noSuchWebhook),
   ),
   rotateSecret: applyDecorators(
     ApiOperation({
@@ -86,7 +85,7 @@ export const DescribesWebhooks = {
     }),
     webhookId,
     idempotent,
-    ApiResponse({ status: 200, type: WebhookWithSecretSchema }),
-    failsWith({ 400: 'The body is not empty', 404: 'No such webhook', 409: keyInUse, 422: keyReused }),
+    ApiResponse({ status: 200, description: 'Success', type: WebhookWithSecretSchema }),
+    failsWith({ unexpected_member: 'The body is not empty', ...noSuchWebhook, ...posted }),
   ),
 };

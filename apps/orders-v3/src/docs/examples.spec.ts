@@ -1,0 +1,212 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { problemCodes } from '@certwright/errors';
+import { renderErrorObject } from '@certwright/service';
+import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
+import { FakeGateway } from '../testing/gateway';
+import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+import { errorExamples } from '../wire/openapi/errors';
+
+const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
+const documented = examplesIn(document);
+const isError = ({ status }: DocumentedExample) => status !== null && status >= 400;
+
+describe('examples of errors', () => {
+  it('have the status of their code, which is in the closed list', () => {
+    const statuses = new Map(problemCodes.map((code) => [code, statusOf(code)]));
+    for (const { operationId, name, status, value } of documented.filter(isError))
+      expect([operationId, name, status]).toEqual([
+        operationId,
+        name,
+        statuses.get((value as { code: (typeof problemCodes)[number] }).code),
+      ]);
+  });
+
+  it('are all used', () => {
+    const used = new Set(documented.filter(isError).map(({ name }) => name));
+    expect([...used].sort()).toEqual(Object.keys(errorExamples.components()).sort());
+  });
+});
+
+const statusOf = (code: (typeof problemCodes)[number]): number =>
+  renderErrorObject({ code, faults: [] } as unknown as Parameters<typeof renderErrorObject>[0]).status;
+
+describe('with the API running', () => {
+  let gateway: FakeGateway;
+  let api: RunningApi;
+  let tenant: Tenant;
+  beforeAll(async () => {
+    gateway = await FakeGateway.open();
+    api = await RunningApi.start({ ...gateway.settings, PUBLIC_URL: 'https://api.example.net' });
+  });
+  beforeEach(async () => {
+    tenant = await api.tenant('Full Access');
+    await api.database.query(`INSERT INTO cluster (account_id, name) VALUES ($1, 'web')`, [tenant.accountId]);
+  });
+  afterAll(async () => {
+    await api.stop();
+    await gateway.close();
+  });
+
+  const orders = '/api/v3/orders';
+  const webhooks = '/api/v3/account/webhooks';
+  const integrations = '/api/v3/account/dns_integrations';
+
+  const requestOf = (operationId: string, name: string): unknown =>
+    documented.find((each) => each.operationId === operationId && each.status === null && each.name === name)
+      ?.value;
+  /** Makes what the path of an operation names. @returns the path */
+  const pathOf: Readonly<Record<string, () => Promise<string>>> = {
+    createOrder: () => Promise.resolve(orders),
+    updateOrder: async () => `${orders}/${(await created(orders, 'createOrder', 'unmanaged')).name}`,
+    revokeCertificate: async () => {
+      const { name } = await created(orders, 'createOrder', 'unmanaged');
+      const dnsNames = ['example.com', '*.example.com'];
+      const id = await attachCertificate(api, tenant, name, { dnsNames, pubkeySha256: 'ab'.repeat(32) });
+      return `${orders}/${name}/certs/${id}/revoke`;
+    },
+    createWebhook: () => Promise.resolve(webhooks),
+    updateWebhook: async () => `${webhooks}/${(await created(webhooks, 'createWebhook', 'plain')).id}`,
+    createDnsIntegration: () => Promise.resolve(integrations),
+  };
+  const created = async (at: string, operationId: string, name: string) => {
+    const answer = await tenant.post(at, requestOf(operationId, name));
+    expect(answer.status).toBe(201);
+    return answer.json;
+  };
+  /** The documented response of a status, of which values are examples and members are not. */
+  const membersOf = (operationId: string, status: number): string[] =>
+    Object.keys(
+      documented.find((each) => each.operationId === operationId && each.status === status)?.value as object,
+    ).sort();
+
+  it.each(documented.filter(({ status }) => status === null))(
+    '$operationId succeeds with the example $name, as documented',
+    async ({ operationId, value }) => {
+      const at = await pathOf[operationId]?.();
+      const answer = await tenant.post(at ?? '', value);
+      expect([operationId, answer.status, answer.json]).toEqual([
+        operationId,
+        operationId.startsWith('create') ? 201 : 200,
+        expect.anything(),
+      ]);
+      expect(Object.keys(answer.json).sort()).toEqual(membersOf(operationId, answer.status));
+    },
+  );
+
+  it.each<[string, string]>([
+    ['getOrder', `${orders}/example.com`],
+    ['listOrders', orders],
+    ['getWebhook', webhooks],
+    ['listWebhooks', webhooks],
+    ['listDnsProviders', '/api/v3/account/dns_providers'],
+    ['listDnsIntegrations', integrations],
+    ['listDnsZones', integrations],
+    ['listCertificates', `${orders}/example.com/certs`],
+    ['getCertificate', `${orders}/example.com/certs`],
+    ['listDeliveries', webhooks],
+  ])('%s returns the members of its example', async (operationId, start) => {
+    await created(orders, 'createOrder', 'unmanaged');
+    const pubkeySha256 = 'ab'.repeat(32);
+    const certificate = await attachCertificate(api, tenant, 'example.com', {
+      dnsNames: ['example.com'],
+      pubkeySha256,
+    });
+    const webhook = (await created(webhooks, 'createWebhook', 'plain')).id;
+    await tenant.post(`${webhooks}/${webhook}/test`, undefined);
+    const integration = (await created(integrations, 'createDnsIntegration', 'token')).id;
+    const rest: Readonly<Record<string, string>> = {
+      getWebhook: `/${webhook}`,
+      listDeliveries: `/${webhook}/deliveries`,
+      listDnsZones: `/${integration}/zones`,
+      getCertificate: `/${certificate}`,
+    };
+    const { status, json } = await tenant.get(`${start}${rest[operationId] ?? ''}`);
+    const example: any = // eslint-disable-line @typescript-eslint/no-explicit-any -- whatever is documented
+      documented.find((each) => each.operationId === operationId && each.status === 200)?.value;
+    // Nothing has been sent yet.
+    const shown = operationId === 'listDeliveries' ? [{ ...json[0], attempts: example[0].attempts }] : json;
+    expect([status, shapeOf(shown)]).toEqual([200, shapeOf(example)]);
+  });
+
+  it.each(['testWebhook', 'replayDelivery', 'rotateWebhookSecret', 'getDelivery'])(
+    '%s returns the members of its example',
+    async (operationId) => {
+      const webhook = `${webhooks}/${(await created(webhooks, 'createWebhook', 'plain')).id}`;
+      const tested = await tenant.post(`${webhook}/test`, undefined);
+      const delivery = `${webhook}/deliveries/${tested.json.id}`;
+      const answers: Readonly<Record<string, () => Promise<Answered>>> = {
+        testWebhook: () => Promise.resolve(tested),
+        replayDelivery: () => tenant.post(`${delivery}/replay`, undefined),
+        rotateWebhookSecret: () => tenant.post(`${webhook}/rotate_secret`, undefined),
+        getDelivery: () => tenant.get(delivery),
+      };
+      const answer = await answers[operationId]?.();
+      expect(Object.keys(answer?.json).sort()).toEqual(membersOf(operationId, answer?.status ?? 0));
+    },
+  );
+
+  const unmanaged = () => requestOf('createOrder', 'unmanaged') as object;
+  const provoked: Readonly<Record<string, () => Promise<Answered>>> = {
+    bad_request: () => tenant.post(orders, '{'),
+    bad_order: () => tenant.post(orders, { ...unmanaged(), csr: rsa1024 }),
+    bad_reason: async () => tenant.post((await pathOf['revokeCertificate']?.()) ?? '', { reason: 'none' }),
+    bad_webhook: () => tenant.post(webhooks, { url: 'ftp://hooks.example.com/' }),
+    unexpected_member: async () =>
+      tenant.post(`${await pathOf['updateWebhook']?.()}/rotate_secret`, { colour: 'red' }),
+    bad_query: () => tenant.get(`${orders}?limit=0`),
+    invalid_value: () => tenant.post(orders, unmanaged(), { 'idempotency-key': 'a b' }),
+    bad_credentials: () =>
+      api.call('GET', orders, { headers: { authorization: `Bearer 1_${'a'.repeat(32)}` } }),
+    unauthorized: async () => await (await api.tenant('Search Certificates')).get(orders),
+    disabled_credentials: async () => {
+      const other = await api.tenant();
+      await api.database.query(`UPDATE api_key SET disabled_at = now() WHERE account_id = $1`, [
+        other.accountId,
+      ]);
+      return await other.get(orders);
+    },
+    not_found: () => api.call('GET', '/api/v3/nothing'),
+    order_not_found: () => tenant.get(`${orders}/nothing`),
+    certificate_not_found: async () => {
+      await created(orders, 'createOrder', 'unmanaged');
+      return await tenant.get(`${orders}/example.com/certs/1`);
+    },
+    webhook_not_found: () => tenant.get(`${webhooks}/1`),
+    delivery_not_found: async () => await tenant.get(`${await pathOf['updateWebhook']?.()}/deliveries/msg_1`),
+    integration_not_found: () => tenant.get(`${integrations}/1`),
+    already_exists: async () => {
+      await created(orders, 'createOrder', 'unmanaged');
+      return await tenant.post(orders, unmanaged());
+    },
+    nothing_sent: async () => {
+      const webhook = (await pathOf['updateWebhook']?.()) ?? '';
+      await tenant.post(webhook, { enabled: false });
+      return await tenant.post(`${webhook}/test`, undefined);
+    },
+    revision_mismatch: async () => {
+      const { name } = await created(orders, 'createOrder', 'unmanaged');
+      for (const muted of [true, false, true]) await tenant.post(`${orders}/${name}`, { muted });
+      return await tenant.post(`${orders}/${name}`, { muted: false }, { 'if-match': '"3"' });
+    },
+    request_too_large: () => tenant.post(orders, { name: 'x'.repeat(300_000) }),
+    unsupported_media_type: () => tenant.post(orders, 'a=b', { 'content-type': 'text/plain' }),
+    idempotency_key_reused: async () => {
+      const key = { 'idempotency-key': 'k1' };
+      await tenant.post(orders, unmanaged(), key);
+      return await tenant.post(orders, {}, key);
+    },
+  };
+
+  it.each(Object.keys(provoked))('the error %s is what the API returns', async (name) => {
+    const answer = await provoked[name]?.();
+    const example = documented.find((each) => isError(each) && each.name === name);
+    expect(answer).toMatchObject({ status: example?.status });
+    expect(answer?.json).toEqual(example?.value);
+  });
+});
+
+/** PKCS #10 for the names of the example, with an RSA key of 1024 bits. */
+const rsa1024 =
+  'MIIBjTCB9wIBADAWMRQwEgYDVQQDDAtleGFtcGxlLmNvbTCBnzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEApC8so+oNVDN+Q1bpAqSZbQP8/04Z6FSw2eKiffFFkOkPAGzodr2VPp7NXpndnPAe10BDpZIG7XQhKeFIhLhhu06Qsxx9uPpFwJFALzaERblVJW+0QP8DX9tcsl0mtUHf1IuYd4L+ZkFMYCtr0qH6i06uxAU3ozsB67h6+jdyoxECAwEAAaA4MDYGCSqGSIb3DQEJDjEpMCcwJQYDVR0RBB4wHIILZXhhbXBsZS5jb22CDSouZXhhbXBsZS5jb20wDQYJKoZIhvcNAQELBQADgYEAGbMKMJoPj5ySwVwEzPFkzRkXh98gkbv/wrxPuWzf7bFUsVs2yxwb1PvgqtZKaPZ0/Y6BcSjEVqgKl2a+FoZPuFEnX6Et1bkd/fR93JAKA314lB28UA6vZcdSmHe9Gkqo+pXYiCMIm5fnVELitSt6dKyAZFnN3kWcXJ8qHR9U584=';

@@ -1,0 +1,184 @@
+import type { OperationExamples } from '@certwright/service';
+
+/** PKCS #10 for example.com and *.example.com with an ECDSA key on P-256. */
+const csr =
+  'MIIBCjCBsAIBADAWMRQwEgYDVQQDDAtleGFtcGxlLmNvbTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABPsztgOP4zqe0oFEkK3pQRN8bTLMobrZoCSOuTvXi1CSAIWt1+iCTbMHIRsfOSdOPIT2YLoF/fNv8qc/Pw48ALKgODA2BgkqhkiG9w0BCQ4xKTAnMCUGA1UdEQQeMByCC2V4YW1wbGUuY29tgg0qLmV4YW1wbGUuY29tMAoGCCqGSM49BAMCA0kAMEYCIQCda44VQ2e/arQK9OVKgZrK6kbkOWrDFFzpZ43al7EULAIhAMAgJjXKoCACnLv8pPIK8D5DS1/bPUu/YUxe1ZLc9Bz4';
+const pubkeySha256 = 'fba964c2a82e050203017cb56bc9abbd18f5c93a77848de42f95e264bfdafbbb';
+
+const order = {
+  name: 'example.com',
+  dns_names: ['example.com', '*.example.com'],
+  approver_emails: {},
+  cluster: null,
+  auto_renew: true,
+  muted: false,
+  paused: false,
+  product: 'free_ca',
+  key_type: 'ecdsa',
+  revision: 1,
+  current_cert_download: 'https://api.example.net/download/7Jv0qTn3cW2kYb9xLd5sRf8hZg4',
+  pubkey_sha256: pubkeySha256,
+};
+
+const certificate = {
+  id: 172594820411904,
+  state: 'valid',
+  current: true,
+  dns_names: ['example.com', '*.example.com'],
+  expiration: '2027-02-18T12:00:00Z',
+  not_before: '2026-11-20T12:00:00Z',
+  sha256: 'f79049dc16587aeeff9f02fb6f62cd4082059beb2baa56b68811f2860dda789d',
+  key_type: 'ecdsa',
+  pubkey_sha256: pubkeySha256,
+};
+
+const webhook = {
+  id: 93482011746305,
+  url: 'https://hooks.example.com/certificates',
+  has_credentials: false,
+  description: 'Reloads the load balancers',
+  enabled: true,
+  disabled_reason: null,
+  previous_secret_valid_until: null,
+  created_at: '2026-11-20T12:00:00Z',
+};
+const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDTYKSVpSXxlQ=';
+
+const delivery = {
+  id: 'msg_2Xh8vJq0s1dQe4mCkq0yH7uWb3A',
+  event: 'order.current_cert_changed',
+  order: 'example.com',
+  state: 'delivered',
+  replay_of: null,
+  created_at: '2026-11-20T12:00:05Z',
+  next_attempt_at: null,
+  finished_at: '2026-11-20T12:00:06Z',
+  attempts: [{ started_at: '2026-11-20T12:00:05Z', duration_ms: 212, status: 204, problem: null }],
+};
+const waiting = {
+  ...delivery,
+  state: 'pending',
+  next_attempt_at: '2026-11-20T12:05:00Z',
+  finished_at: null,
+  attempts: [],
+};
+const test = {
+  event: 'test',
+  webhook_id: webhook.id,
+  created_at: '2026-11-20T12:05:00Z',
+  message: 'A test of this webhook; nothing has changed.',
+};
+
+const integration = {
+  id: 51230984412673,
+  provider: 'desec',
+  description: 'Our zones',
+  state: 'ok',
+  problem: null,
+  checked_at: '2026-11-20T12:00:00Z',
+  created_at: '2026-11-20T12:00:00Z',
+};
+
+/** Of each operation that has a body, by its `operationId`. */
+export const examples: Readonly<Record<string, OperationExamples>> = {
+  createOrder: {
+    request: {
+      unmanaged: { dns_names: ['example.com', '*.example.com'], csr },
+      managed: { name: 'shop', dns_names: ['shop.example.com'], cluster: 'web' },
+      approved_by_email: {
+        name: 'paid',
+        dns_names: ['www.example.com'],
+        product: 'paid_ca',
+        approver_emails: { 'www.example.com': 'hostmaster@example.com' },
+        csr,
+      },
+    },
+    responses: { 201: order },
+  },
+  listOrders: { responses: { 200: [order] } },
+  getOrder: { responses: { 200: order } },
+  updateOrder: {
+    request: { new_key: { csr }, renew_by_hand: { auto_renew: false, muted: true } },
+    responses: { 200: { ...order, revision: 2 } },
+  },
+  listCertificates: { responses: { 200: [certificate] } },
+  getCertificate: { responses: { 200: certificate } },
+  revokeCertificate: {
+    request: { superseded: { reason: 'superseded' }, key_compromise: { reason: 'keyCompromise' } },
+    responses: { 200: { ...certificate, state: 'revoked', current: false } },
+  },
+  listWebhooks: { responses: { 200: [webhook] } },
+  createWebhook: {
+    request: {
+      plain: { url: webhook.url, description: webhook.description },
+      with_password: { url: 'https://certwright:a-long-password@hooks.example.com/', enabled: false },
+    },
+    responses: { 201: { ...webhook, secret } },
+  },
+  getWebhook: { responses: { 200: webhook } },
+  updateWebhook: {
+    request: { switch_off: { enabled: false } },
+    responses: { 200: { ...webhook, enabled: false } },
+  },
+  rotateWebhookSecret: {
+    responses: { 200: { ...webhook, previous_secret_valid_until: '2026-11-21T12:00:00Z', secret } },
+  },
+  listDeliveries: { responses: { 200: [delivery] } },
+  getDelivery: {
+    responses: { 200: { ...delivery, event: 'test', order: null, body: JSON.stringify(test) } },
+  },
+  replayDelivery: {
+    responses: {
+      201: {
+        ...waiting,
+        ...{ id: 'msg_5Kd1nPz7w3rTy9bVfXm2cLqJh8G', event: 'test', order: null },
+        ...{ replay_of: delivery.id, body: JSON.stringify(test) },
+      },
+    },
+  },
+  testWebhook: {
+    responses: { 201: { ...waiting, event: 'test', order: null, body: JSON.stringify(test) } },
+  },
+  listDnsProviders: {
+    responses: {
+      200: {
+        encryption_key: {
+          kty: 'EC',
+          crv: 'P-256',
+          x: '-zO2A4_jOp7SgUSQrelBE3xtMsyhutmgJI65O9eLUJI',
+          y: 'AIWt1-iCTbMHIRsfOSdOPIT2YLoF_fNv8qc_Pw48ALI',
+          kid: '2026-11',
+        },
+        providers: [
+          {
+            name: 'desec',
+            title: 'deSEC',
+            advice: 'Make a token that may change these domains only.',
+            credentials: [
+              {
+                type: 'bearer',
+                members: [{ name: 'token', meaning: 'An API token', secret: true, required: true }],
+                authorization_url: null,
+                principal: null,
+                external_id: null,
+              },
+            ],
+          },
+        ],
+      },
+    },
+  },
+  listDnsIntegrations: { responses: { 200: [integration] } },
+  createDnsIntegration: {
+    request: {
+      token: {
+        provider: 'desec',
+        description: integration.description,
+        credentials: { type: 'bearer', token: 'i-T3b1h_OI-H9ab8tRS98stGtURe' },
+      },
+    },
+    responses: { 201: integration },
+  },
+  getDnsIntegration: { responses: { 200: integration } },
+  listDnsZones: { responses: { 200: [{ id: 'example.com', name: 'example.com' }] } },
+};

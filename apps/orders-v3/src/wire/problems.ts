@@ -1,0 +1,46 @@
+import { mostDnsIntegrations } from '@certwright/dns-integrations';
+import { mostWebhookEndpoints } from '@certwright/delivery';
+import { Problem } from '@certwright/errors';
+
+/** The same for a name that nobody has and for one that another account has. */
+export function noSuchOrder(): Problem {
+  return new Problem('not_found', 'The account has no order of this name.');
+}
+
+/** The same for an id that nobody has and for one of another order. */
+export function noSuchCertificate(): Problem {
+  return new Problem('not_found', 'The order has no certificate with this id.');
+}
+
+/** The same for an id that nobody has and for one that another account has. */
+export function noSuchWebhook(): Problem {
+  return new Problem('not_found', 'The account has no webhook with this id.');
+}
+
+export function noSuchDelivery(): Problem {
+  return new Problem('not_found', 'The webhook has no delivery with this id; they are kept for 30 days.');
+}
+
+/** Nothing is put on its way that could not be sent. */
+export function nothingSent(): Problem {
+  return new Problem('conflict', 'Nothing can be sent: the webhook is disabled, or the order was deleted.');
+}
+
+export function tooManyWebhooks(): Problem {
+  return new Problem(
+    'conflict',
+    `An account has ${mostWebhookEndpoints} webhooks at most: delete one that is no longer needed.`,
+  );
+}
+
+/** The same for an id that nobody has and for one that another account has. */
+export function noSuchIntegration(): Problem {
+  return new Problem('not_found', 'The account has no DNS integration with this id.');
+}
+
+export function tooManyIntegrations(): Problem {
+  return new Problem(
+    'conflict',
+    `An account has ${mostDnsIntegrations} DNS integrations at most: delete one that is no longer needed.`,
+  );
+}
