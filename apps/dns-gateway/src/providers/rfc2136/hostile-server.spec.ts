@@ -15,7 +15,7 @@ const yes: Script = (request) => signed(request, plain(request));
 const never = new AbortController().signal;
 
 // The waits of an exchange end when the spec says so, and not before what the server has sent could be read.
-beforeEach(() => jest.useFakeTimers({ doNotFake: notFaked }));
+beforeEach(() => jest.useFakeTimers({ doNotFake: [...notFaked] }));
 afterEach(() => jest.useRealTimers());
 const notFaked = [
   'Date',
