@@ -38,7 +38,7 @@ async function start(env: Record<string, string> = {}, level: LogLevel = 'info')
   const demo = new DemoDns({ ...readConfig(env), dnsPort: 0, controlPort: 0 }, log);
   running.push(demo);
   const { dns, control } = await demo.start();
-  const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+  const resolver = new Resolver({ timeout: 20_000, tries: 1 });
   resolver.setServers([`127.0.0.1:${dns}`]);
 
   const http = (
@@ -107,7 +107,7 @@ describe('DEMO_TSIG_KEY', () => {
     const socket = createSocket('udp4');
     try {
       socket.send(message, port, '127.0.0.1');
-      return ((await once(socket, 'message', { signal: AbortSignal.timeout(2_000) })) as [Buffer])[0];
+      return ((await once(socket, 'message', { signal: AbortSignal.timeout(20_000) })) as [Buffer])[0];
     } finally {
       socket.close();
     }

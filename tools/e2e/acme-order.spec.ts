@@ -167,7 +167,7 @@ whole('an order at a CA that speaks ACME', () => {
   it('makes one certificate each, whatever becomes of connections and of the worker', async () => {
     const before = serialsIssued().length;
     const placed = await Promise.all(
-      Array.from({ length: 6 }, async (_, index) => await order([`fault${index}.example.com`])),
+      Array.from({ length: 4 }, async (_, index) => await order([`fault${index}.example.com`])),
     );
     let turn = 0;
     running.link.disturb(() => faultOf(turn++));
@@ -177,11 +177,12 @@ whole('an order at a CA that speaks ACME', () => {
       await hurry();
       await new Promise((resolve) => setTimeout(resolve, 500));
       for (const name of left) if ((await current(name)).current_cert !== null) left.delete(name);
-      if (crashes < 4 && (running.link.faults() > 4 * (crashes + 1) || left.size < 6)) {
+      if (crashes < 2 && (running.link.faults() > 4 * (crashes + 1) || left.size < placed.length)) {
         crashes += 1;
         await running.crashWorker();
       }
-      if (turn > 30) running.link.disturb(() => ({ kind: 'none' }));
+      // Three of each kind.
+      if (turn > 15) running.link.disturb(() => ({ kind: 'none' }));
     }
     const stuck = await Promise.all([...left].map(async (name) => (await current(name)).issuance));
     expect(stuck).toEqual([]);

@@ -29,7 +29,7 @@ describe('a child', () => {
 
   it('that dies before it is ready is reported with the last lines of its log', async () => {
     const child = await node('console.error("no such setting: PORT"); process.exit(3)');
-    const ready = untilReady(() => false, { child, what: 'The app', withinMs: 10_000 });
+    const ready = untilReady(() => false, { child, what: 'The app', withinMs: 20_000 });
     await expect(ready).rejects.toThrow(/The app ended.*exit code 3.*no such setting: PORT/s);
   });
 
@@ -45,7 +45,7 @@ describe('a child', () => {
       'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("ready")',
     );
     const isDeaf = () => readFileSync(child.logFile, 'utf8').includes('ready');
-    await untilReady(isDeaf, { child, what: 'It', withinMs: 10_000 });
+    await untilReady(isDeaf, { child, what: 'It', withinMs: 20_000 });
     expect(await stopProcess(child.pid, { graceMs: 50 })).toBe(false);
     expect(await child.ended).toBe('signal SIGKILL');
   });
@@ -88,12 +88,16 @@ describe('a program that runs to its end', () => {
   });
 
   it('is ended together with what it started when it takes too long', async () => {
-    const long = run('sh', ['-c', 'sleep 60 & echo $!; wait'], { timeoutMs: 200 });
-    const message = await long.catch((error) => error.message);
-    expect(message).toContain('signal SIGKILL');
-    const grandchild = Number(/\| (\d+)/.exec(message)?.[1]);
+    let grandchild = NaN;
+    // Until there was time enough for it to say whom it started.
+    for (let timeoutMs = 200; !(grandchild > 1) && timeoutMs < 20_000; timeoutMs *= 4) {
+      const long = run('sh', ['-c', 'sleep 60 & echo $!; wait'], { timeoutMs });
+      const message = await long.catch((error) => error.message);
+      expect(message).toContain('signal SIGKILL');
+      grandchild = Number(/\| (\d+)/.exec(message)?.[1]);
+    }
     expect(grandchild).toBeGreaterThan(1);
-    expect(await isGone(grandchild, 5_000)).toBe(true);
+    expect(await isGone(grandchild, 20_000)).toBe(true);
   });
 });
 

@@ -17,7 +17,10 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.certwright'],
   cacheDirectory: root + '/node_modules/.cache/jest',
   testSequencer: path.join(__dirname, 'slow-first.cjs'),
-  maxWorkers: 2,
+  // One more than the cores of CI: some specs wait for processes and timers.
+  maxWorkers: 3,
+  // Of the heap. A worker keeps about 15 MB of every spec file; with gigabytes of them, half of its time is garbage collection.
+  workerIdleMemoryLimit: '400MB',
   // For the worst day of a loaded machine; what is to be quick is told by its own bound.
   testTimeout: 30_000,
 };

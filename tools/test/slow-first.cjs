@@ -1,4 +1,4 @@
-// Specs that wait for whole processes begin first: one that is begun last keeps one core waiting for it alone.
+// Specs that take long or wait for whole processes begin first: one that is begun last keeps one core waiting for it alone.
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 const waits = [
@@ -6,6 +6,10 @@ const waits = [
   /^tools\/up\/start\.spec\.ts$/,
   /worker-with-acme\.spec\.ts$/,
   /-process\.spec\.ts$/,
+  /simulate\.spec\.ts$|many-polls\.spec\.ts$/,
+  /providers\/(powerdns|rfc2136)\//,
+  /certificate-authorities\/(acme|health)\/|acme\/pebble\.spec\.ts$/,
+  /runs\/merging\.spec\.ts$|misbehaving-logs\.spec\.ts$/,
 ];
 
 module.exports = class SlowFirst extends Sequencer {

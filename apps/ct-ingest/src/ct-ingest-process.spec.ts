@@ -107,7 +107,7 @@ const arrived = async () =>
 
 it('killed again and again, it has ingested each entry of each log exactly once, and the roots hold', async () => {
   for (const kind of ['rfc6962', 'static'] as const) {
-    const log = await opened(kind, 2_000);
+    const log = await opened(kind, 1_000);
     log.page = 50;
     log.intercept = async () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -115,7 +115,7 @@ it('killed again and again, it has ingested each entry of each log exactly once,
     };
   }
   const asked = () => logs.reduce((sum, log) => sum + log.asked.length, 0);
-  for (let kill = 0; kill < 4; kill += 1) {
+  for (let kill = 0; kill < 3; kill += 1) {
     const before = asked();
     // Turns so short that some batches are stored before it is killed.
     const child = await startIngest({ PARALLEL_FETCHES: '1', TURN_TIME: '100ms' });
@@ -126,7 +126,7 @@ it('killed again and again, it has ingested each entry of each log exactly once,
   }
   const last = await startIngest();
   await arrived();
-  await expectWhole((2_000 + 4 * 20) / 2);
+  await expectWhole((1_000 + 3 * 20) / 2);
   expect(last.output()).not.toContain('thread');
 });
 

@@ -122,13 +122,13 @@ const once = (planIds: readonly string[]) => planIds.map(() => 1);
 describe('the worker as a process', () => {
   it('issues one certificate per issuance, however often it is killed in the middle', async () => {
     const plans = await openIssuances(60);
-    for (let kill = 0; kill < 6; kill += 1) {
+    for (let kill = 0; kill < 3; kill += 1) {
       const worker = await startWorker();
       const before = (await certificateCounts(plans)).filter((count) => count > 0).length;
       await endLeases();
       await eventually(async () => {
         const now = (await certificateCounts(plans)).filter((count) => count > 0).length;
-        expect(now === plans.length || now > before + kill).toBe(true);
+        expect(now === plans.length || now > before + 2 * kill).toBe(true);
       });
       worker.signal('SIGKILL');
       await worker.ended;
@@ -151,7 +151,7 @@ describe('the worker as a process', () => {
     const worker = await startWorker();
     await redis.flush();
     await eventually(async () => expect(await certificateCounts(plans)).toEqual(once(plans)), {
-      withinMs: 15_000,
+      withinMs: 30_000,
     });
     await worker.stop();
   }, 60_000);

@@ -106,11 +106,11 @@ describe('the notifier as a process', () => {
     }
     await mails(account, 30);
     const before = mail.received.length;
-    for (let kill = 1; kill <= 4; kill += 1) {
+    for (let kill = 1; kill <= 2; kill += 1) {
       const child = await startNotifier();
       await endLeases();
       await eventually(() => {
-        expect(sink.received.length >= kill * 15 || new Set(sink.received.map(idOf)).size === 80).toBe(true);
+        expect(sink.received.length >= kill * 25 || new Set(sink.received.map(idOf)).size === 80).toBe(true);
       });
       child.signal('SIGKILL');
       await child.ended;
@@ -145,17 +145,16 @@ describe('the notifier as a process', () => {
       await notifier.deliver(account, endpoint.id, plan);
     }
     const child = await startNotifier();
-    await eventually(() => expect(hanging.mostAtOnce).toBe(100), { withinMs: 10_000 });
+    await eventually(() => expect(hanging.mostAtOnce).toBe(100));
     const account = await notifier.account();
     const endpoint = await notifier.endpoint(account, healthy.url);
-    const delays: number[] = [];
     for (let each = 1; each <= 5; each += 1) {
-      const queuedMs = performance.now();
       await notifier.deliver(account, endpoint.id, await notifier.plan(account));
-      await eventually(() => expect(healthy.received).toHaveLength(each), { withinMs: 5_000 });
-      delays.push(performance.now() - queuedMs);
+      await eventually(() => expect(healthy.received).toHaveLength(each));
+      // Before any of the others has come to its end, which is after 15 s.
+      if (each === 1)
+        expect(await notifier.database.query(`SELECT FROM webhook_attempt WHERE status IS NULL`)).toEqual([]);
     }
-    expect(Math.max(...delays)).toBeLessThan(3_000);
     child.signal('SIGKILL');
   }, 60_000);
 
@@ -169,11 +168,11 @@ describe('the notifier as a process', () => {
     }
     await notifier.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
     const child = await startNotifier({ DELIVERY_CONCURRENCY: '8' });
-    await eventually(() => expect(hanging.mostAtOnce).toBeGreaterThan(8), { withinMs: 10_000 });
+    await eventually(() => expect(hanging.mostAtOnce).toBeGreaterThan(8));
     const account = await notifier.account();
     const endpoint = await notifier.endpoint(account, healthy.url);
     await notifier.deliver(account, endpoint.id, await notifier.plan(account));
-    await eventually(() => expect(healthy.received).toHaveLength(1), { withinMs: 5_000 });
+    await eventually(() => expect(healthy.received).toHaveLength(1));
     expect(hanging.mostAtOnce).toBeLessThanOrEqual(40);
     child.signal('SIGKILL');
   }, 60_000);

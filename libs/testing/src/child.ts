@@ -23,10 +23,10 @@ export interface Child {
   signal(name: NodeJS.Signals): void;
   /**
    * Waits for a line of its output.
-   * @throws Error with the output when it ends first, or with the time when that is up (default 10,000 ms)
+   * @throws Error with the output when it ends first, or with the time when that is up (default 20,000 ms)
    */
   says(pattern: RegExp, withinMs?: number): Promise<void>;
-  /** SIGTERM, then SIGKILL for its whole group after the grace (default 10,000 ms); resolves when it ended. */
+  /** SIGTERM, then SIGKILL for its whole group after the grace (default 20,000 ms); resolves when it ended. */
   stop(graceMs?: number): Promise<Ending>;
 }
 
@@ -60,7 +60,7 @@ export async function startChild(
     ended,
     output: () => output,
     signal: (name) => void child.kill(name),
-    says: async (pattern, withinMs = 10_000) =>
+    says: async (pattern, withinMs = 20_000) =>
       await eventually(
         () => {
           if (!pattern.test(output))
@@ -68,7 +68,7 @@ export async function startChild(
         },
         { withinMs, isHopeless: () => ending !== undefined },
       ),
-    stop: async (graceMs = 10_000) => {
+    stop: async (graceMs = 20_000) => {
       child.kill('SIGTERM');
       // A frozen process acts on SIGTERM only when it may run again.
       child.kill('SIGCONT');

@@ -120,7 +120,7 @@ describeWith('unbound')('unbound with 0x20 and minimised names (skipped where it
 const hasDig = spawnSync('dig', ['-v'], { timeout: 5_000 }).error === undefined;
 (hasDig ? describe : describe.skip)('dig (skipped where it is not installed)', () => {
   const dig = async (...args: string[]) => {
-    const where = [`@${ours}`, '-p', String(port), '+tries=1', '+timeout=2', '+norecurse'];
+    const where = [`@${ours}`, '-p', String(port), '+tries=1', '+timeout=20', '+norecurse'];
     return (await promisify(execFile)('dig', [...where, ...args], { timeout: 10_000 })).stdout;
   };
 

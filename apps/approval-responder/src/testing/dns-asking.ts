@@ -26,7 +26,7 @@ export interface Seen {
   readonly octets: number;
 }
 
-const patienceMs = 5_000;
+const patienceMs = 20_000;
 
 export function queryMessage(
   name: string,

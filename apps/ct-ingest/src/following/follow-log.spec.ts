@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { CompactTree } from '@certwright/ct';
 import { issuanceBodies, pageOfAll, unpackBody } from '@certwright/ct-index';
+import { eventually } from '@certwright/testing';
 import { FakeLog, type FakeLogKind } from '../testing/fake-log';
 import { forgeMany, forgePair, issuerDer, issuerSpkiSha256, sha256 } from '../testing/forged-entries';
 import { IngestFixture } from '../testing/ingest-fixture';
@@ -181,7 +183,12 @@ it('of names that nobody monitors nothing is stored; the tree is verified all th
 it('a log keeps its lease while a turn takes longer than that', async () => {
   const log = await opened('rfc6962', 20);
   log.intercept = async (path) => {
-    if (path.includes('get-entries')) await new Promise((resolve) => setTimeout(resolve, 1_500));
+    if (!path.includes('get-entries')) return false;
+    const leasedUntil = async () => (await ingest.log()).leasedUntil?.getTime() ?? 0;
+    for (let lengthened = 0; lengthened < 2; lengthened += 1) {
+      const before = await leasedUntil();
+      await eventually(async () => expect(await leasedUntil()).toBeGreaterThan(before));
+    }
     return false;
   };
   await ingest.database.query(`UPDATE ct_log SET due_at = now() - interval '1 second'`);
@@ -194,11 +201,12 @@ it('a log keeps its lease while a turn takes longer than that', async () => {
 it('a copy whose lease is over writes nothing, and stops asking', async () => {
   const log = await opened('rfc6962', 20);
   const follower = ingest.follower({ leaseMs: 300 });
-  log.intercept = async (path) => {
+  log.intercept = async (path, response) => {
     if (!path.includes('get-entries')) return false;
     await ingest.database.query('UPDATE ct_log SET lease_token = lease_token + 1');
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    return false;
+    // Without an answer, until the request is given up.
+    await once(response, 'close');
+    return true;
   };
   expect(await ingest.turn(follower)).toMatchObject({ position: '0' });
   expect(ingest.leasesLost).toBe(1);

@@ -1,5 +1,4 @@
-import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { type IncomingHttpHeaders, type RequestListener, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { coverageIn, CrlIds } from '@certwright/ct-index';
@@ -285,7 +284,7 @@ describe('a server', () => {
     const short = { guard: new AddressGuard({ allowedNetworks: ['127.0.0.1/32'] }), userAgent: 'spec' };
     const told = await round({ fetching: { ...short, timeoutMs: 150, now: Date.now } });
     expect(told).toEqual([expect.stringMatching(/^unavailable: /) as string]);
-    expect(asked).toHaveLength(1);
+    expect(asked.map(({ url }) => url)).not.toContain('/2.crl');
     const [host] = await ingest.database.query<[{ failures: number; rests: boolean }]>(
       `SELECT failures, rests_until > now() + interval '30 seconds' AS rests FROM ct_crl_host`,
     );

@@ -21,7 +21,7 @@ export class GatewayAtDesec {
 
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<GatewayAtDesec> {
     const desec = await DesecImitation.open(['example.com', 'example.net']);
-    const provider = { PROVIDER_URLS: `desec=${desec.server.url}`, REQUEST_TIME: '4s' };
+    const provider = { PROVIDER_URLS: `desec=${desec.server.url}`, REQUEST_TIME: '6s' };
     return new GatewayAtDesec(desec, await RunningGateway.start({ ...provider, ...settings }));
   }
 

@@ -40,7 +40,7 @@ const check = async (dnsName = question.dnsName) => {
     doubt,
     parentDelegation(recursing, network.nameServers),
   );
-  return await approver.check({ ...question, dnsName }, AbortSignal.timeout(5_000));
+  return await approver.check({ ...question, dnsName }, new AbortController().signal);
 };
 
 describe('a name that is delegated (NS), seen through a resolver that recurses', () => {

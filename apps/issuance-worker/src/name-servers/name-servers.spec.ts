@@ -81,7 +81,7 @@ describe('a server', () => {
     network.publish(recordName, target);
     const guard = new AddressGuard({ allowedNetworks: [] });
     const resolving = {
-      addressesOf: async () => await guard.addressesOf('127.0.0.2', AbortSignal.timeout(500)),
+      addressesOf: async () => await guard.addressesOf('127.0.0.2', new AbortController().signal),
     };
     const nameServers = new NameServers({ lookUp: network.lookUp, guard: resolving, port: 53 });
     const finding = await nameServers.find(wanted);
@@ -100,21 +100,27 @@ describe('an address that does not answer', () => {
   });
   afterAll(() => silent.close());
 
-  /** Both servers have a silent address; the first a good one, too. */
-  const at = async (addresses: (server: string) => readonly string[], onPort: number) => {
+  const at = async (
+    addresses: (server: string) => readonly string[],
+    { onPort, answerMs }: { readonly onPort: number; readonly answerMs: number },
+  ) => {
     const guard = { addressesOf: async (server: string) => await Promise.resolve(addresses(server)) };
-    const nameServers = new NameServers({ lookUp: network.lookUp, guard, port: onPort, answerMs: 200 });
+    const nameServers = new NameServers({ lookUp: network.lookUp, guard, port: onPort, answerMs });
     return await nameServers.find(wanted);
   };
 
   it('counts for nothing beside one of the same server that does', async () => {
     network.publish(recordName, target);
-    const finding = await at((server) => ['127.0.0.9', `127.0.0.${server.slice(2, 3)}`], network.port);
+    // Nobody listens at that address.
+    const finding = await at((server) => ['127.0.0.9', `127.0.0.${server.slice(2, 3)}`], {
+      onPort: network.port,
+      answerMs: 20_000,
+    });
     expect(finding).toMatchObject({ seen: 'everywhere' });
   });
 
   it('is waited for when the server has no other, and the server is named', async () => {
-    const finding = await at(() => ['127.0.0.9'], port);
+    const finding = await at(() => ['127.0.0.9'], { onPort: port, answerMs: 200 });
     expect(finding).toMatchObject({ seen: 'nowhere', absent: false, other: null });
     expect(finding.problem).toMatch(
       /^ns2\.dns\.test .* does not answer for the zone \(no answer in time\); ns3/,

@@ -152,10 +152,11 @@ describe('the value of an issue property', () => {
 
 describe('a value of spaces', () => {
   it('is read in no more than its own time', () => {
-    const value = `ca.example; a=${' '.repeat(16_000)}b`;
+    // Read in time that grows with the square of it, this one would take minutes.
+    const value = `ca.example; a=${' '.repeat(400_000)}b`;
     const startedMs = performance.now();
-    for (let count = 0; count < 50; count += 1) expect(readIssuerGrant(value)).not.toBeNull();
-    expect(performance.now() - startedMs).toBeLessThan(4_000);
+    expect(readIssuerGrant(value)).not.toBeNull();
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
   });
 });
 

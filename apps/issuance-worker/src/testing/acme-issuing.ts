@@ -106,7 +106,7 @@ export class AcmeIssuing {
     const looks: Looks = { isThere: () => true, standing: new Map() };
     const server = new DnsServer({ host: '127.0.0.1', port: 0, source: published(issuing.database, looks) });
     const { host, port } = await server.listen();
-    const client = new DnsClient({ server: { host, port }, timeoutMs: 1_000 });
+    const client = new DnsClient({ server: { host, port }, timeoutMs: 10_000 });
     return new AcmeIssuing(
       issuing,
       { server, address: `${host}:${port}`, client },

@@ -210,7 +210,7 @@ describe('the test of an installation', () => {
   });
 
   it('gives up a server that says nothing, for itself alone', async () => {
-    expect(await testWith({ connectionWithinMs: 3_000 }, ['silent.example.com', 'both.example.com'])).toEqual(
+    expect(await testWith({ connectionWithinMs: 5_000 }, ['silent.example.com', 'both.example.com'])).toEqual(
       [
         {
           host: 'silent.example.com',

@@ -194,14 +194,12 @@ describe('a web server rule', () => {
         { httpPort: site.port, allowedPorts: [site.port], withinMs: 500 },
         () => undefined,
       );
-      const begun = performance.now();
       expect(await quick.answer({ dnsName: 'www.example.com', path })).toMatchObject({
         kind: 'failed',
         problem: expect.stringContaining(
           'gave no complete answer within the 0.5 s that all hops have together.',
         ) as string,
       });
-      expect(performance.now() - begun).toBeLessThan(4_500);
     },
   );
 

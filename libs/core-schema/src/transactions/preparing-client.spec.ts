@@ -1,6 +1,7 @@
 import { coreDataSource } from '../core-data-source';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { databaseOutage } from '@certwright/errors';
+import { eventually } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { withinDatabaseTime } from './database-time';
 
@@ -37,14 +38,18 @@ describe('a server that does not answer any more', () => {
     const url = core.url;
     const database = coreDataSource({ url, applicationName: 'spec', poolSize: 1, statementTimeoutMs: 400 });
     await database.initialize();
-    const [{ pid }] = await database.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+    const [{ pid }] = await eventually(
+      async () => await database.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid'),
+    );
     process.kill(pid, 'SIGSTOP');
     try {
       const answer: unknown = await database
         .query('SELECT $1::int AS one', [1])
         .catch((error: unknown) => error);
       expect(databaseOutage(answer)).toMatchObject({ code: 'service_outage' });
-      expect(await database.query('SELECT $1::int AS one', [1])).toEqual([{ one: 1 }]);
+      await eventually(async () =>
+        expect(await database.query('SELECT $1::int AS one', [1])).toEqual([{ one: 1 }]),
+      );
     } finally {
       process.kill(pid, 'SIGCONT');
       await database.destroy();

@@ -130,9 +130,9 @@ it('changed certificates are never too odd to read, and what Node and pkijs agre
     expect(ours.dnsNames.slice(0, new Set(names).size)).toEqual([...new Set(names)]);
     agreements.dnsNames++;
   });
-  fc.assert(property, { numRuns: 800, seed: 20250503 });
+  fc.assert(property, { numRuns: 400, seed: 20250503 });
   // Or else nothing was compared.
-  for (const count of Object.values(agreements)) expect(count).toBeGreaterThan(50);
+  for (const count of Object.values(agreements)) expect(count).toBeGreaterThan(25);
 });
 
 it('every octet of a certificate may be any other, and its end anywhere', () => {

@@ -26,7 +26,7 @@ describeWithTools('as dig and nsupdate of BIND see it (skipped where they are no
   afterAll(() => server.close());
 
   const dig = async (...args: string[]) =>
-    (await run('dig', ['@127.0.0.1', '-p', String(port), '+tries=1', '+timeout=2', ...args])).stdout;
+    (await run('dig', ['@127.0.0.1', '-p', String(port), '+tries=1', '+timeout=20', ...args])).stdout;
 
   /** @returns what nsupdate complains of, or '' */
   const nsupdate = (...lines: string[]) =>

@@ -42,7 +42,7 @@ describeWithTools(
     afterAll(() => server.close());
 
     const dig = async (key: string, ...args: string[]) =>
-      (await run('dig', ['@127.0.0.1', '-p', String(port), '+tries=1', '+timeout=2', '-y', key, ...args]))
+      (await run('dig', ['@127.0.0.1', '-p', String(port), '+tries=1', '+timeout=20', '-y', key, ...args]))
         .stdout;
 
     const nsupdate = (key: string | null, transport: 'udp' | 'tcp', ...lines: string[]) =>

@@ -28,7 +28,7 @@ export function optRecord(udpPayloadSize: number, ednsVersion = 0, flags = 0): p
 }
 
 /** How long a spec waits for an answer that should come at once, in milliseconds. */
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 20_000;
 
 /** The first datagram that comes back, or `undefined` after `patienceMs`. */
 export async function askUdp(

@@ -128,13 +128,11 @@ describe('a name', () => {
 
   it('is no longer waited for when the signal aborts', async () => {
     names.says('silent.example.com', 'silence');
-    const begun = performance.now();
     const reason = new Error('enough');
     const giveUp = new AbortController();
     const asking = guard.addressesOf('silent.example.com', giveUp.signal);
     setTimeout(() => giveUp.abort(reason), 50);
     await expect(asking).rejects.toBe(reason);
-    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 });
 

@@ -32,7 +32,7 @@ async function serve(dnsName: string, days?: number): Promise<number> {
   return server.port;
 }
 const get = (url: string, tls: TlsTrust = { extraRoots: [root.pem] }): Promise<GuardedAnswer> =>
-  guardedRequest(guard, { url, method: 'GET', timeoutMs: 3_000, maxResponseBytes: 1_000, tls });
+  guardedRequest(guard, { url, method: 'GET', timeoutMs: 20_000, maxResponseBytes: 1_000, tls });
 
 describe('over TLS', () => {
   it('the name is sent as SNI and Host, and the certificate is verified for it', async () => {

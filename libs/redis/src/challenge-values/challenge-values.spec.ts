@@ -9,7 +9,7 @@ let values: ChallengeValues;
 beforeAll(async () => {
   redis = await testRedis();
   const log = { warn: () => undefined, info: () => undefined };
-  connection = connectRedis(redis.url, { name: 'spec', log });
+  connection = connectRedis(redis.url, { name: 'spec', log, commandTimeoutMs: 20_000 });
   await eventually(() => connection.ping());
   values = new ChallengeValues(connection.client);
 });
@@ -38,10 +38,15 @@ describe('challenge values in Redis', () => {
 
   it.each([[null], [[]]])('that there is nothing (%j) is remembered for two seconds', async (nothing) => {
     const place = freshPlace();
-    await values.put(place, nothing, '');
-    expect(await values.get(place)).toEqual({ known: true, values: nothing });
-    expect(await lifeMs(place)).toBeGreaterThan(0);
-    expect(await lifeMs(place)).toBeLessThanOrEqual(2_000);
+    // Sent at once, so that Redis answers all before the time is up.
+    const [, found, leftMs] = await Promise.all([
+      values.put(place, nothing, ''),
+      values.get(place),
+      lifeMs(place),
+    ]);
+    expect(found).toEqual({ known: true, values: nothing });
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(2_000);
   });
 
   it('are forgotten at once when they have changed', async () => {

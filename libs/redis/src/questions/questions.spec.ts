@@ -59,10 +59,13 @@ describe('a question', () => {
 
   it('is answered by one of the copies alone, and each does its share', async () => {
     const seen: Record<string, number[]> = { one: [], other: [] };
+    let bothTake = (): void => undefined;
+    const both = new Promise<void>((resolve) => (bothTake = resolve));
     for (const copy of ['one', 'other']) {
       taker(async (_pattern, data) => {
         seen[copy]?.push(data as number);
-        await new Promise(setImmediate);
+        if (Object.values(seen).every((each) => each.length > 0)) bothTake();
+        await both;
         return copy;
       }, 2);
     }
@@ -77,8 +80,12 @@ describe('a question', () => {
   it('waits while every place is taken', async () => {
     let most = 0;
     let running = 0;
+    let fill = (): void => undefined;
+    const full = new Promise<void>((resolve) => (fill = resolve));
     taker(async () => {
       most = Math.max(most, (running += 1));
+      if (running === 3) fill();
+      await full;
       await new Promise((resolve) => setTimeout(resolve, 5));
       running -= 1;
       return 'done';
@@ -91,9 +98,12 @@ describe('a question', () => {
 
   it('without anybody to answer ends with its time, and is not answered for nobody later', async () => {
     const asking = asker();
-    expect(await asking.ask('echo', 'stale', 100)).toBeUndefined();
+    // Not asked at all before it is connected.
+    await eventually(async () => {
+      expect(await asking.ask('echo', 'stale', 100)).toBeUndefined();
+      expect(await admin.llen(listKey(queue))).toBe(1);
+    });
     await eventually(async () => expect(await admin.keys(`{${queue}}:question:*`)).toEqual([]));
-    expect(await admin.llen(listKey(queue))).toBe(1);
     const seen: unknown[] = [];
     taker((_pattern, data) => Promise.resolve(seen.push(data)));
     await asking.ask('echo', 'fresh', 5_000);

@@ -124,8 +124,7 @@ describe('with mutual TLS', () => {
     await new Promise((resolve) =>
       silent.once(silent instanceof TLSSocket ? 'secureConnect' : 'connect', resolve),
     );
-    const begun = performance.now();
-    await closeHttpApp(own.app, 4_000);
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    // Longer than a test may take.
+    await closeHttpApp(own.app, 120_000);
   });
 });

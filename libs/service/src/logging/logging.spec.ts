@@ -95,10 +95,10 @@ describe('masking', () => {
   });
 
   it('takes time in proportion to the line', () => {
-    const line = `${'a-'.repeat(50_000)}_${'b'.repeat(50_000)} -----BEGIN ${'A'.repeat(50_000)} "csr":"${'\\\\n'.repeat(200_000)}"`;
+    const line = `${'a-'.repeat(200_000)}_${'b'.repeat(200_000)} -----BEGIN ${'A'.repeat(200_000)} "csr":"${'\\\\n'.repeat(400_000)}"`;
     const begun = performance.now();
     maskSecrets(line);
-    expect(performance.now() - begun).toBeLessThan(4_000);
+    expect(performance.now() - begun).toBeLessThan(20_000);
   });
 });
 

@@ -23,7 +23,7 @@ export async function exchange(port: number, ...parts: readonly (string | Buffer
 function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   return new Promise((resolve, reject) => {
-    socket.setTimeout(5_000, () => socket.destroy(new Error('no answer within 5 s')));
+    socket.setTimeout(20_000, () => socket.destroy(new Error('no answer within 20 s')));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', (error) => (chunks.length > 0 ? undefined : reject(error)));
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));

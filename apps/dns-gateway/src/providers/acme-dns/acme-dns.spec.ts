@@ -26,7 +26,7 @@ describe('acme-dns as a DNS provider', () => {
       credentials,
       wrongCredentials: { ...credentials, password: 'another-password-that-is-planted' },
       account: 'account-1',
-      ports: testPorts({ timeoutMs: 500 }),
+      ports: testPorts({ server }),
       server,
       zone: zone.name,
       zoneNames: [zone.name],

@@ -9,6 +9,8 @@ import { testPorts } from '../testing/test-ports';
 import { azureProvider } from './azure';
 import { AzureImitation, imitatedSubscription } from './testing/azure-imitation';
 
+const never = new AbortController().signal;
+
 const names = zoneNames(8);
 const tenant_id = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee';
 const azure = {
@@ -66,7 +68,7 @@ async function setUp(): Promise<World> {
       tenant_id: tenant_id.replace('a', 'b'),
       subscription_id: imitatedSubscription,
     },
-    ports: testPorts({ timeoutMs: 400 }),
+    ports: testPorts({ server }),
     imitation,
     tokens,
     secrets: [azure.clientSecret],
@@ -85,13 +87,8 @@ describe('azure on the wire', () => {
   afterEach(() => world.close?.());
   const fqdn = '_acme-challenge.example.com';
   const open = async (account: string) => {
-    const kept = await world.provider.accept(
-      world.credentials,
-      account,
-      world.ports,
-      AbortSignal.timeout(5_000),
-    );
-    return world.provider.session(kept, account, world.ports, AbortSignal.timeout(5_000));
+    const kept = await world.provider.accept(world.credentials, account, world.ports, never);
+    return world.provider.session(kept, account, world.ports, never);
   };
 
   it('a value is added with the ETag that was read, and what others wrote into the set is kept', async () => {

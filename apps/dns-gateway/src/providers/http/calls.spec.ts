@@ -20,14 +20,16 @@ afterEach(async () => {
 });
 
 const never = new AbortController().signal;
-const bounds = { timeoutMs: 300, maxOctets: 1_000 };
+const bounds = { timeoutMs: 20_000, maxOctets: 1_000 };
 const allowed = new AddressGuard({ allowedNetworks: ['127.0.0.0/8'] });
 const get = (url: string) => ({ method: 'GET', url, headers: {} }) as const;
 
-describe.each<readonly [string, CallApi]>([
-  ['platformCall', platformCall(bounds)],
-  ['customerCall', customerCall(allowed, bounds)],
-])('%s', (_, call) => {
+describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
+  ['platformCall', (within) => platformCall(within)],
+  ['customerCall', (within) => customerCall(allowed, within)],
+])('%s', (_, callWithin) => {
+  const call = callWithin(bounds);
+
   it('sends what it is given and brings the whole answer', async () => {
     const url = await serve((request, response) => {
       request.on('data', (chunk: Buffer) => {
@@ -56,7 +58,6 @@ describe.each<readonly [string, CallApi]>([
       'is too long',
       (_request: unknown, response: { end(text: string): void }) => response.end('x'.repeat(2_000)),
     ],
-    ['never comes', () => undefined],
     [
       'breaks off',
       (_request: unknown, response: { write(text: string): void; destroy(): void; flushHeaders(): void }) => {
@@ -67,6 +68,15 @@ describe.each<readonly [string, CallApi]>([
   ])('an answer that %s is unavailable', async (_how, listener) => {
     const url = await serve(listener as RequestListener);
     await expect(call(get(url), never)).rejects.toMatchObject({ name: 'ProviderFault', kind: 'unavailable' });
+  });
+
+  it('an answer that never comes is unavailable', async () => {
+    const url = await serve(() => undefined);
+    const impatient = callWithin({ ...bounds, timeoutMs: 100 });
+    await expect(impatient(get(url), never)).rejects.toMatchObject({
+      name: 'ProviderFault',
+      kind: 'unavailable',
+    });
   });
 
   it('nobody there is unavailable', async () => {

@@ -145,7 +145,7 @@ describe('OVHcloud', () => {
     };
     const given = endpoint === undefined ? world.credentials : { ...world.credentials, endpoint };
     const ports = { ...testPorts(), callApi };
-    const signal = AbortSignal.timeout(1_000);
+    const { signal } = new AbortController();
     const provider = ovhProvider();
     const kept = await provider.accept(given, 'acct_1', ports, signal);
     await provider.session(kept, 'acct_1', ports, signal).zones();

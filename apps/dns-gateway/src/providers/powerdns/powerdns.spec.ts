@@ -65,7 +65,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
       credentials: { ...given, api_key: `${pdns.apiKey}` },
       wrongCredentials: { ...given, api_key: 'planted-and-wrong-api-key' },
       account: 'account-1',
-      ports: testPorts({ timeoutMs: 500 }),
+      ports: testPorts({ server }),
       server,
       zone: 'example.com',
       subZone: 'sub.example.com',

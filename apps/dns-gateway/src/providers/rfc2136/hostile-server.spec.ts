@@ -6,17 +6,34 @@ import { rfc2136Provider } from './rfc2136';
 import { plain, questionOf, secret, signed, withFlags } from './testing/signed-responses';
 import { type Said, type Script, scriptedServer, type ScriptedServer } from './testing/scripted-server';
 
-const patience = { udpMs: [120, 120], tcpMs: 400 };
+const waitMs = 60_000;
+const patience = { udpMs: [waitMs, waitMs], tcpMs: waitMs };
 const zone = { id: 'example.com', name: 'example.com' };
 const record: DnsRecord = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'v', ttlS: 60 };
 
 const yes: Script = (request) => signed(request, plain(request));
+const never = new AbortController().signal;
+
+// The waits of an exchange end when the spec says so, and not before what the server has sent could be read.
+beforeEach(() => jest.useFakeTimers({ doNotFake: [...notFaked] }));
+afterEach(() => jest.useRealTimers());
+const notFaked = [
+  'Date',
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+] as const;
 
 describe('rfc2136 before a hostile server', () => {
   let server: ScriptedServer;
   afterEach(() => server.close());
 
-  async function opened(script: Script, signal = AbortSignal.timeout(10_000)): Promise<ProviderSession> {
+  async function opened(script: Script, signal = never): Promise<ProviderSession> {
     server = await scriptedServer(script);
     const kept = {
       server: server.address,
@@ -28,9 +45,24 @@ describe('rfc2136 before a hostile server', () => {
     };
     return rfc2136Provider({ patience }).session(kept, 'account-1', testPorts(), signal);
   }
+  /** In small steps, so that what keeps coming could make a wait longer. */
+  async function waitedOut<T>(exchange: Promise<T>): Promise<T> {
+    let isOver = false;
+    const outcome = exchange.finally(() => (isOver = true));
+    outcome.catch(() => undefined);
+    for (let heard = 0; !isOver; await turns(1)) {
+      if (server.requests.length === heard) continue;
+      heard = server.requests.length;
+      for (let step = 0; step <= 10 && !isOver && server.requests.length === heard; step += 1) {
+        await turns(10);
+        jest.advanceTimersByTime(waitMs / 10);
+      }
+    }
+    return await outcome;
+  }
   async function faultOf(script: Script): Promise<ProviderFault> {
     const session = await opened(script);
-    const fault: unknown = await session.remove(zone, record).catch((error: unknown) => error);
+    const fault: unknown = await waitedOut(session.remove(zone, record)).catch((error: unknown) => error);
     expect(fault).toMatchObject({ name: 'ProviderFault' });
     expect(inspect(fault, { depth: 8 })).not.toContain(secret.toString('base64'));
     return fault as ProviderFault;
@@ -96,7 +128,7 @@ describe('rfc2136 before a hostile server', () => {
     const session = await opened((request, _, at) =>
       at === 0 ? plain(request, 5) : yes(request, 'udp', at),
     );
-    await session.remove(zone, record);
+    await waitedOut(session.remove(zone, record));
     expect(server.requests).toHaveLength(2);
   });
 
@@ -160,24 +192,23 @@ describe('rfc2136 before a hostile server', () => {
     expect([count('udp'), count('tcp')]).toEqual([0, 1]);
   });
 
-  const endless = (chunk: Buffer, everyMs: number): Said => ({
+  const endless = (chunk: Buffer): Said => ({
     stream: (socket) => {
-      const timer = setInterval(() => socket.write(chunk), everyMs);
-      socket.on('close', () => clearInterval(timer));
+      const write = (): void => void (socket.writable && socket.write(chunk) && setImmediate(write));
+      socket.on('drain', write);
+      write();
     },
   });
   it.each<[string, (request: Buffer) => Said]>([
     ['says nothing', () => null],
-    ['announces more than it sends, octet by octet', () => endless(Buffer.of(0xff), 20)],
-    ['sends without end', () => endless(Buffer.alloc(65_536), 1)],
+    ['announces more than it sends, octet by octet', () => endless(Buffer.of(0xff))],
+    ['sends without end', () => endless(Buffer.alloc(65_536))],
     ['closes at once', () => ({ stream: (socket) => socket.destroy() })],
     ['closes after half of it', () => ({ stream: (socket) => socket.end(Buffer.from('00ff8000', 'hex')) })],
   ])('over TCP one that %s is given up in time', async (_, say) => {
-    const started = performance.now();
     const fault = await faultOf((request, transport) => (transport === 'udp' ? null : say(request)));
     expect(fault.kind).toBe('unavailable');
-    // Two datagrams and one connection: 640 ms, and what a loaded machine needs.
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect([count('udp'), count('tcp')]).toEqual([2, 1]);
   });
 
   it('ends with the signal, whatever the server does', async () => {
@@ -198,3 +229,8 @@ describe('rfc2136 before a hostile server', () => {
     expect(new Set(steps).size).toBeGreaterThan(15);
   });
 });
+
+/** What has arrived by the end of them has been read: loopback delivers at once. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}

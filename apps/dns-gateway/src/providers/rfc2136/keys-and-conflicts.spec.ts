@@ -6,7 +6,7 @@ import { describeWithPeers, type PeerKey, type Peers, startPeers } from './testi
 
 const zone = { id: 'example.com', name: 'example.com' };
 const challenge = '_acme-challenge.www.example.com';
-const provider = rfc2136Provider({ patience: { udpMs: [500, 1_000], tcpMs: 2_000 } });
+const provider = rfc2136Provider({ patience: { udpMs: [500, 1_000], tcpMs: 20_000 } });
 const signal = () => AbortSignal.timeout(15_000);
 
 describe.each([

@@ -72,6 +72,11 @@ export class ApiServer {
     [this.#how, this.#left, this.#which] = [how, times, which];
   }
 
+  /** Requests remain that it leaves without a response. */
+  get isSilent(): boolean {
+    return this.#how === 'silent' && this.#left > 0;
+  }
+
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     this.server.closeAllConnections();

@@ -30,7 +30,7 @@ export const imitatedWorld = <T extends Imitation>(
   ...world,
   imitation,
   account: 'account-1',
-  ports: testPorts({ timeoutMs: 600 }),
+  ports: testPorts({ server: imitation.server }),
   server: imitation.server,
   zone,
   subZone: 'sub.example.com',
@@ -100,7 +100,7 @@ export async function oauthWorld(options: OauthWorldOptions): Promise<OauthWorld
     }),
     credentials,
     wrongCredentials,
-    ports: testPorts({ timeoutMs: 400, now: () => new Date(now) }),
+    ports: testPorts({ server, now: () => new Date(now) }),
     oauth,
     advance: (seconds) => (now += seconds * 1000),
   };

@@ -181,7 +181,7 @@ describeWithPebble('a fifth of all exchanges with a CA goes wrong', () => {
       const fate = faults(seeded(seed));
       proxy.fate = ({ path }) => fate(path);
       const finalized = proxy.finalized;
-      const all = await opened(100);
+      const all = await opened(50);
       await work(all);
       await expectIssuedOnce(all, finalized);
     },

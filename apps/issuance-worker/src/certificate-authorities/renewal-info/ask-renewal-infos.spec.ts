@@ -124,7 +124,7 @@ itWithNewer(
     expect(moved).toBe(1);
     const row = await stored(opened);
     expect(row.explanation_url).toBe('https://ca.example/why');
-    expect(Math.abs(row.renew_at.getTime() - Date.now())).toBeLessThan(5_000);
+    expect(Math.abs(row.renew_at.getTime() - Date.now())).toBeLessThan(600_000);
     const ariId = (await pathOf(opened)).split('/')[2];
     await renewOnce(renewalsOver(acme.database));
     const [replacement] = await acme.database.query<[{ id: string }]>(
