@@ -16,7 +16,7 @@ export { CaLimitBucketEntity } from './ca-limits/ca-limit-bucket.entity';
 export { type StoredSan } from './certs-v2/cert-object-v2.entity';
 export { coreDataSource, coreDataSourceOptions } from './core-data-source';
 export { claimDeployment } from './deployment/deployment';
-export { type Lease, LeaseLost, underLease } from './leases/issuance-lease';
+export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
 export { Outbox, addToOutbox } from './outbox/outbox';

@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
 import { keepIntegration } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
@@ -156,9 +157,9 @@ const columns = `id, account_id AS "accountId", provider, description, state, pr
 
 /** Not while somebody holds it: an answer may still be under way. Counting the token up makes a late one lose. */
 const forgetStatement = `
-  UPDATE dns_integration SET handle = NULL, lease_token = lease_token + 1, leased_until = NULL
+  UPDATE dns_integration SET handle = NULL, lease_token = lease_token + 1, ${leases.release}
   WHERE deleted_at IS NOT NULL AND handle IS NOT NULL
-    AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+    AND ${leases.isFree()}
     AND (deleted_at < now() - make_interval(days => $1)
       OR NOT EXISTS (SELECT 1 FROM approval_record
         WHERE integration_id = dns_integration.id AND state <> 'removed')

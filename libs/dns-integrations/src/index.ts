@@ -2,7 +2,6 @@ export { DnsIntegrationsModule } from './dns-integrations.module';
 export { type DnsIntegration, DnsIntegrations, mostDnsIntegrations } from './dns-integrations';
 export {
   type IntegrationLease,
-  IntegrationLeaseLost,
   type IntegrationProgress,
   type LeasedIntegration,
   underIntegrationLease,

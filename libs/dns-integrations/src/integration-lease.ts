@@ -44,14 +44,6 @@ export interface IntegrationProgress {
   readonly zonesDueAt?: Date;
 }
 
-/** Somebody else took the lease; whoever sees this stops at once, since nothing it writes counts. */
-export class IntegrationLeaseLost extends Error {
-  constructor({ integrationId, token }: IntegrationLease) {
-    super(`lease ${token} of DNS integration ${integrationId} is lost`);
-    this.name = 'IntegrationLeaseLost';
-  }
-}
-
 /**
  * Whether nobody took the lease since, for statements on `dns_integration`. The time does not count: a new handle that
  * comes too late is worth storing as long as no other caller went on with the old one.

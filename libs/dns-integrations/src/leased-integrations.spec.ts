@@ -1,6 +1,7 @@
+import { LeaseLost } from '@certwright/postgres';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { DnsIntegrations } from './dns-integrations';
-import { IntegrationLeaseLost, type LeasedIntegration } from './integration-lease';
+import { type LeasedIntegration } from './integration-lease';
 import { LeasedIntegrations } from './leased-integrations';
 import { integrationFixture, type IntegrationFixture } from '@certwright/core-testing';
 
@@ -65,10 +66,8 @@ describe('a lease', () => {
     await timeIsUp(id);
     const { lease: held } = await lease(id);
 
-    await expect(leases.save(old, { handle: 'late', zones: [] }, 'release')).rejects.toThrow(
-      IntegrationLeaseLost,
-    );
-    await expect(leases.extend(old, 60_000)).rejects.toThrow(IntegrationLeaseLost);
+    await expect(leases.save(old, { handle: 'late', zones: [] }, 'release')).rejects.toThrow(LeaseLost);
+    await expect(leases.extend(old, 60_000)).rejects.toThrow(LeaseLost);
     await leases.release(old);
     expect(await leases.lease(id, 1)).toBeNull();
     expect(await zonesOf(id)).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { LeaseLost, leases } from '@certwright/postgres';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -5,7 +6,6 @@ import { Transactions, type Tx } from '@certwright/core-schema';
 import { dueStatement } from './due-integrations';
 import {
   type IntegrationLease,
-  IntegrationLeaseLost,
   type IntegrationProgress,
   type IntegrationState,
   type LeasedIntegration,
@@ -51,12 +51,12 @@ export class LeasedIntegrations {
     return row === undefined ? null : leasedIntegration(row);
   }
 
-  /** @throws IntegrationLeaseLost */
+  /** @throws LeaseLost */
   async extend(lease: IntegrationLease, leaseMs: number): Promise<void> {
     await saveIntegration(this.database, lease, {}, { keepForMs: leaseMs });
   }
 
-  /** Writes what came of a call. @throws IntegrationLeaseLost */
+  /** Writes what came of a call. @throws LeaseLost */
   async save(lease: IntegrationLease, progress: IntegrationProgress, after: AfterSaving): Promise<void> {
     await this.transactions.run(async (tx) => await saveIntegration(tx, lease, progress, after));
   }
@@ -64,7 +64,7 @@ export class LeasedIntegrations {
   /** Also when the lease is lost: then it is not ours to give back. */
   async release({ integrationId, token }: IntegrationLease): Promise<void> {
     await this.database.query(
-      `UPDATE dns_integration SET leased_until = NULL WHERE ${underIntegrationLease('$1', '$2')}`,
+      `UPDATE dns_integration SET ${leases.release} WHERE ${underIntegrationLease('$1', '$2')}`,
       [integrationId, token],
     );
   }
@@ -78,7 +78,7 @@ export class LeasedIntegrations {
   }
 }
 
-/** As part of a transaction that writes more. @throws IntegrationLeaseLost */
+/** As part of a transaction that writes more. @throws LeaseLost */
 export async function saveIntegration(
   tx: Pick<Tx, 'query'>,
   lease: IntegrationLease,
@@ -100,7 +100,7 @@ export async function saveIntegration(
       after === 'release' ? null : after.keepForMs,
     ],
   );
-  if (saved === undefined) throw new IntegrationLeaseLost(lease);
+  if (saved === undefined) throw new LeaseLost('dns_integration', lease.integrationId, lease.token);
   // One that was deleted meanwhile has none any more.
   if (progress.zones === undefined || saved.deleted_at !== null) return;
   await replaceZones(tx, lease.integrationId, saved.account_id, progress.zones);
@@ -149,11 +149,10 @@ function leasedIntegration(row: LeaseRow): LeasedIntegration {
 
 const leaseStatement = `
   UPDATE dns_integration SET
-    lease_token = lease_token + 1,
-    leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+    ${leases.take('$2')}
   WHERE id = (
     SELECT id FROM dns_integration
-    WHERE id = $1 AND handle IS NOT NULL AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+    WHERE id = $1 AND handle IS NOT NULL AND ${leases.isFree()}
     FOR UPDATE SKIP LOCKED)
   RETURNING id, account_id, provider, handle, state, problem, zones_due_at, failures, deleted_at, lease_token,
     clock_timestamp() AS now`;
@@ -167,6 +166,6 @@ const saveStatement = `
     failures = coalesce($7::int, failures),
     checked_at = coalesce($8::timestamptz, checked_at),
     zones_due_at = coalesce($9::timestamptz, zones_due_at),
-    leased_until = clock_timestamp() + $10::int * interval '1 millisecond'
+    ${leases.extend('$10')}
   WHERE ${underIntegrationLease('$1', '$2')}
   RETURNING account_id, deleted_at`;

@@ -1,1 +1,2 @@
 export { DatabaseClient, DatabasePool, databaseDriver } from './database-pool';
+export { LeaseLost, leases } from './lease';

@@ -1,6 +1,7 @@
+import { LeaseLost } from '@certwright/postgres';
 import { CompactTree, verifyConsistency } from '@certwright/ct';
 import { type CtLogEntity } from '@certwright/ct-schema';
-import { type CtLogs, type LeasedLog, type LogLease, LogLeaseLost } from '../logs/ct-logs';
+import { type CtLogs, type LeasedLog, type LogLease } from '../logs/ct-logs';
 import { type LogEvidence } from '../logs/log-evidence';
 import { isDatabaseUnreachable } from '@certwright/errors';
 import { releaseAfterOutage } from '@certwright/service';
@@ -69,7 +70,7 @@ export class FollowLog {
       const isOutage = isDatabaseUnreachable(error);
       const ended = isOutage ? Promise.reject(error as Error) : this.ended(leased, error, stopping);
       await ended.catch((unforeseen: unknown) => {
-        if (unforeseen instanceof LogLeaseLost) return events.leaseLost(leased.log);
+        if (unforeseen instanceof LeaseLost) return events.leaseLost(leased.log);
         events.stumbled(leased.log, unforeseen);
         const release = async () => await logs.release(leased.lease, 0);
         void releaseAfterOutage(unforeseen, release, { forMs: leaseMs, signal: stopping });
@@ -126,7 +127,7 @@ export class FollowLog {
 
   private async ended({ log, lease }: LeasedLog, error: unknown, stopping: AbortSignal): Promise<void> {
     const { logs, events, random } = this.options;
-    if (error instanceof LogLeaseLost) return events.leaseLost(log);
+    if (error instanceof LeaseLost) return events.leaseLost(log);
     if (error instanceof LogMisbehaves) return await this.stop(log, lease, error);
     if (stopping.aborted) return await logs.release(lease, 0);
     const failures = await this.failures(log, lease);

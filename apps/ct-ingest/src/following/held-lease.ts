@@ -1,4 +1,5 @@
-import { type CtLogs, type LogLease, LogLeaseLost } from '../logs/ct-logs';
+import { LeaseLost } from '@certwright/postgres';
+import { type CtLogs, type LogLease } from '../logs/ct-logs';
 
 /** A lease that is lengthened while its log is followed. */
 export interface HeldLease {
@@ -22,8 +23,8 @@ export function holdLease(
       await logs.lengthen(lease, leaseMs);
       heldUntilMs = askedAtMs + leaseMs;
     } catch (error) {
-      if (error instanceof LogLeaseLost) lost.abort(error);
-      else if (performance.now() > heldUntilMs) lost.abort(new LogLeaseLost(lease));
+      if (error instanceof LeaseLost) lost.abort(error);
+      else if (performance.now() > heldUntilMs) lost.abort(new LeaseLost('ct_log', lease.log, lease.token));
     }
   };
   const timer = setInterval(() => void lengthen(), leaseMs / 3);

@@ -37,7 +37,7 @@ export interface Ingesting {
  * What has been read when the log fails is committed all the same.
  *
  * @throws LogMisbehaves when entries do not hash to what the log has signed: their batch is not committed then; LogUnproven,
- *   LogUnavailable, LogLeaseLost, the reason of the signal
+ *   LogUnavailable, LeaseLost, the reason of the signal
  */
 export async function ingestEntries(ingesting: Ingesting): Promise<void> {
   const commits = new Commits(ingesting);

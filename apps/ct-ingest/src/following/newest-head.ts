@@ -22,7 +22,7 @@ export class NewestHead {
     private readonly stalePatienceMs: number,
   ) {}
 
-  /** @throws LogMisbehaves, LogUnproven, LogUnavailable, LogLeaseLost */
+  /** @throws LogMisbehaves, LogUnproven, LogUnavailable, LeaseLost */
   async of(turn: Turn): Promise<VerifiedHead> {
     const { log, lease, api, signal } = turn;
     const kept = keptHead(log);

@@ -1,7 +1,8 @@
+import { LeaseLost } from '@certwright/postgres';
 import { anIssuance, CtDatabaseFixture, keyOf } from '@certwright/ct-testing';
 import { pageOfAll, pageOfKeys } from '@certwright/ct-index';
 import { readingAlone } from '@certwright/ct-index';
-import { CtLogs, type IngestedBatch, LogLeaseLost, type ListedLog } from './ct-logs';
+import { CtLogs, type IngestedBatch, type ListedLog } from './ct-logs';
 import { logReports } from '@certwright/ct-schema';
 
 jest.setTimeout(60_000);
@@ -57,7 +58,7 @@ it('a log is in one pair of hands, and in the next ones when a lease has run out
   const second = await logs.lease(60_000);
   expect(second?.lease.token).not.toBe(first?.lease.token);
   if (first === null || second === null) throw new Error('not leased');
-  await expect(logs.ingest(first.lease, batch(0, 3))).rejects.toThrow(LogLeaseLost);
+  await expect(logs.ingest(first.lease, batch(0, 3))).rejects.toThrow(LeaseLost);
   expect(await all()).toEqual([]);
   expect(await logs.ingest(second.lease, batch(0, 3))).toEqual({ discovered: 3, completed: 0 });
   await logs.release(second.lease, 0);
@@ -73,8 +74,8 @@ it('the position moves together with the rows: a batch that is repeated is refus
     verified: true,
   });
   await logs.ingest(leased.lease, entries);
-  await expect(logs.ingest(leased.lease, entries)).rejects.toThrow(LogLeaseLost);
-  await expect(logs.ingest(leased.lease, batch(6, 8))).rejects.toThrow(LogLeaseLost);
+  await expect(logs.ingest(leased.lease, entries)).rejects.toThrow(LeaseLost);
+  await expect(logs.ingest(leased.lease, batch(6, 8))).rejects.toThrow(LeaseLost);
   const [log] = await logs.all();
   expect(log).toMatchObject({
     position: '5',

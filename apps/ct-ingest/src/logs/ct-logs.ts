@@ -1,3 +1,4 @@
+import { LeaseLost, leases } from '@certwright/postgres';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { NewIssuance } from '@certwright/ct-index';
 import { crlsOf, IssuerIds, type Stored, storeIssuances } from '@certwright/ct-index';
@@ -35,13 +36,6 @@ export interface LogLease {
 export interface LeasedLog {
   readonly lease: LogLease;
   readonly log: CtLogEntity;
-}
-
-/** Somebody else follows the log by now: nothing was written. */
-export class LogLeaseLost extends Error {
-  constructor(readonly lease: LogLease) {
-    super(`the lease ${lease.token} of log ${lease.log} is over`);
-  }
 }
 
 /** An entry that could not be read. */
@@ -90,7 +84,7 @@ const decayedRate = `CASE WHEN ingested_at IS NULL THEN 0 ELSE (
   SELECT entries_per_second * left_over + ($4::bigint - $3::bigint) / s * (1 - left_over)
   FROM greatest(0.001, extract(epoch FROM clock_timestamp() - ingested_at)::double precision) AS s, ${leftOver('s')} AS left_over) END`;
 
-const held = `id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`;
+const held = `id = $1 AND ${leases.isHeld('$2')}`;
 
 /** Which logs are followed, by whom, and how far. */
 export class CtLogs {
@@ -140,11 +134,11 @@ export class CtLogs {
   /** The log that is due longest and in nobody's hands; null: none is. */
   async lease(leaseMs: number): Promise<LeasedLog | null> {
     const [rows] = await this.database.query<[{ id: number; lease_token: string }[], number]>(
-      `UPDATE ct_log SET lease_token = lease_token + 1, leased_until = clock_timestamp() + $1::int * interval '1 millisecond'
+      `UPDATE ct_log SET ${leases.take('$1')}
        WHERE id = (
          SELECT id FROM ct_log
          WHERE enabled AND stopped_at IS NULL AND due_at <= clock_timestamp()
-           AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+           AND ${leases.isFree()}
          ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING id, lease_token`,
       [leaseMs],
@@ -155,18 +149,16 @@ export class CtLogs {
     return { lease: { log: row.id, token: row.lease_token }, log };
   }
 
-  /** @throws LogLeaseLost */
+  /** @throws LeaseLost */
   async lengthen(lease: LogLease, leaseMs: number): Promise<void> {
-    await this.write(lease, `leased_until = clock_timestamp() + $3::int * interval '1 millisecond'`, [
-      leaseMs,
-    ]);
+    await this.write(lease, leases.extend('$3'), [leaseMs]);
   }
 
   /**
    * One transaction: the position of the log moves together with the rows, so each entry is ingested exactly once whatever
    * is repeated.
    *
-   * @throws LogLeaseLost also when the log stands elsewhere than at `from`
+   * @throws LeaseLost also when the log stands elsewhere than at `from`
    */
   async ingest(lease: LogLease, batch: IngestedBatch): Promise<Stored> {
     await this.issuerIds.ensure(
@@ -192,7 +184,7 @@ export class CtLogs {
           batch.entryAt ?? null,
         ],
       );
-      if (moved === 0) throw new LogLeaseLost(lease);
+      if (moved === 0) throw new LeaseLost('ct_log', lease.log, lease.token);
       await insertOdd(tx, lease.log, batch.odd);
       return await storeIssuances(tx, this.issuerIds, batch.issuances, crls, async (places) => {
         if (batch.verified) await this.marks.settle(tx, lease.log, places);
@@ -201,7 +193,7 @@ export class CtLogs {
     });
   }
 
-  /** A head that was verified, and proved to continue the one before. @throws LogLeaseLost */
+  /** A head that was verified, and proved to continue the one before. @throws LeaseLost */
   async saveHead(lease: LogLease, { size, root, at, signed }: SignedHead): Promise<void> {
     await this.write(lease, `head_size = $3, head_root = $4, head_at = $5, head_signed = $6`, [
       size,
@@ -215,7 +207,7 @@ export class CtLogs {
    * Where a log begins that is not followed from its first entry: what lies before is part of a tree that was signed.
    *
    * @param treeState compact range over [0, index)
-   * @throws LogLeaseLost
+   * @throws LeaseLost
    */
   async beginAt(lease: LogLease, index: bigint, treeState: Uint8Array): Promise<void> {
     await this.write(lease, `start_index = $3, position = $3, verified_size = $3, tree_state = $4`, [
@@ -224,22 +216,22 @@ export class CtLogs {
     ]);
   }
 
-  /** Gives the log back. @param error what went wrong, if anything did @throws LogLeaseLost */
+  /** Gives the log back. @param error what went wrong, if anything did @throws LeaseLost */
   async release(lease: LogLease, restMs: number, error: string | null = null): Promise<void> {
     await this.write(
       lease,
-      `leased_until = NULL, due_at = clock_timestamp() + $3::int * interval '1 millisecond',
+      `${leases.release}, due_at = clock_timestamp() + $3::int * interval '1 millisecond',
        last_error = $4, failures = CASE WHEN $4::text IS NULL THEN 0 ELSE failures + 1 END`,
       [restMs, error],
     );
   }
 
-  /** Nobody follows the log until an operator resumes it. The evidence is stored with that. @throws LogLeaseLost */
+  /** Nobody follows the log until an operator resumes it. The evidence is stored with that. @throws LeaseLost */
   async stop(lease: LogLease, kind: StopKind, problem: string, evidence: LogEvidence): Promise<void> {
     const stop = async (database: Queries) =>
       await this.write(
         lease,
-        `leased_until = NULL, stopped_at = clock_timestamp(), stopped_reason = $3`,
+        `${leases.release}, stopped_at = clock_timestamp(), stopped_reason = $3`,
         [`${kind}: ${problem}`],
         database,
       );
@@ -277,7 +269,7 @@ export class CtLogs {
       lease.token,
       ...values,
     ]);
-    if (written === 0) throw new LogLeaseLost(lease);
+    if (written === 0) throw new LeaseLost('ct_log', lease.log, lease.token);
   }
 }
 

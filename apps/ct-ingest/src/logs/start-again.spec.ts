@@ -1,5 +1,6 @@
+import { LeaseLost } from '@certwright/postgres';
 import { CtDatabaseFixture } from '@certwright/ct-testing';
-import { CtLogs, type LeasedLog, LogLeaseLost } from './ct-logs';
+import { CtLogs, type LeasedLog } from './ct-logs';
 import { LogLeftAlone, restartLog, resumeLog } from './start-again';
 
 let ct: CtDatabaseFixture;
@@ -74,7 +75,7 @@ it('a stopped log goes on where it stands, with all that was kept of it', async 
     headRoot: head.root,
     treeState: before.treeState,
   });
-  await expect(logs.lengthen(leased.lease, 1_000)).rejects.toThrow(LogLeaseLost);
+  await expect(logs.lengthen(leased.lease, 1_000)).rejects.toThrow(LeaseLost);
 });
 
 it('a log that is not stopped is not resumed, and one that is followed not begun anew', async () => {
@@ -89,7 +90,7 @@ it('a log whose lease has run out can be begun anew, and whoever held it writes 
   await restart(1n);
   const again = await lease();
   expect(again.log).toMatchObject({ position: '1' });
-  await expect(logs.beginAt(leased.lease, 5n, Buffer.alloc(8))).rejects.toThrow(LogLeaseLost);
+  await expect(logs.beginAt(leased.lease, 5n, Buffer.alloc(8))).rejects.toThrow(LeaseLost);
 });
 
 it('a log that begins anew forgets its tree and its head, and the odd entries that are read again', async () => {

@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
 import { removeUnverified } from './unverified';
 
@@ -11,11 +12,11 @@ export class LogLeftAlone extends Error {
   }
 }
 
-const inNobodysHands = `(leased_until IS NULL OR leased_until <= clock_timestamp())`;
+const isFree = leases.isFree();
 
 /** Nothing of the stop is left, and the log is due; nobody holds it who held it before. */
 const started = `stopped_at = NULL, stopped_reason = NULL, failures = 0, last_error = NULL, due_at = clock_timestamp(),
-  leased_until = NULL`;
+  ${leases.release}`;
 
 /**
  * Tries a stopped log again from where it stands: what was kept of it must still hold.
@@ -24,7 +25,7 @@ const started = `stopped_at = NULL, stopped_reason = NULL, failures = 0, last_er
  */
 export async function resumeLog(database: DataSource, log: number): Promise<void> {
   const [, resumed] = await database.query<[unknown, number]>(
-    `UPDATE ct_log SET ${started} WHERE id = $1 AND stopped_at IS NOT NULL AND ${inNobodysHands}`,
+    `UPDATE ct_log SET ${started} WHERE id = $1 AND stopped_at IS NOT NULL AND ${isFree}`,
     [log],
   );
   if (resumed === 0) throw new LogLeftAlone('not_stopped');
@@ -41,7 +42,7 @@ export async function wakeLog(database: DataSource, log: number): Promise<number
     const [found] = await tx.query<
       { enabled: boolean; isStopped: boolean; isFree: boolean; restMs: number }[]
     >(
-      `SELECT enabled, stopped_at IS NOT NULL AS "isStopped", ${inNobodysHands} AS "isFree",
+      `SELECT enabled, stopped_at IS NOT NULL AS "isStopped", ${isFree} AS "isFree",
          greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS "restMs"
        FROM ct_log WHERE id = $1 FOR UPDATE`,
       [log],
@@ -80,7 +81,7 @@ export async function restartLog(database: DataSource, log: number, from: bigint
   return await database.transaction(async (tx) => {
     const [forgotten] = await tx.query<Forgotten[]>(
       `SELECT start_index AS "startIndex", position, head_size AS "headSize", head_root AS "headRoot" FROM ct_log
-       WHERE id = $1 AND ${inNobodysHands} FOR UPDATE`,
+       WHERE id = $1 AND ${isFree} FOR UPDATE`,
       [log],
     );
     if (forgotten === undefined) throw new LogLeftAlone('followed');

@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { StoredPlaces } from '@certwright/ct-index';
 
@@ -102,7 +103,7 @@ async function removeNewest(tx: EntityManager, log: number | null): Promise<numb
     `SELECT log, from_entry AS entry, batch.tree_state AS tree, from_position AS from, to_position AS to
      FROM ct_unverified AS batch JOIN ct_log ON ct_log.id = log
      WHERE (log = $1::int OR ($1::int IS NULL AND stopped_at IS NOT NULL))
-       AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+       AND ${leases.isFree()}
      ORDER BY log, from_entry DESC LIMIT 1 FOR UPDATE OF ct_log`,
     [log],
   );

@@ -1,9 +1,10 @@
+import { LeaseLost } from '@certwright/postgres';
 import { createHash } from 'node:crypto';
 import { setImmediate as others, setTimeout as delay } from 'node:timers/promises';
 import { type Crl, readCrl, RevokedCertificates } from '@certwright/ct';
 import { type CrlHosts } from './store/crl-hosts';
 import { type CtCrls, type DueCrl } from './store/ct-crls';
-import { type HostLease, HostLeaseLost } from './store/host-lease';
+import { type HostLease } from './store/host-lease';
 import type { MemoryBudget } from '../memory/memory-budget';
 import type { CrlEvents } from './crl-events';
 import {
@@ -77,7 +78,7 @@ export class CrlTurn {
     try {
       ended = await this.each(lease, held.signal);
     } catch (error) {
-      if (!held.signal.aborted && !(error instanceof HostLeaseLost)) throw error;
+      if (!held.signal.aborted && !(error instanceof LeaseLost)) throw error;
     } finally {
       held.end();
       const { unavailable, hadSome } = ended;
@@ -87,7 +88,7 @@ export class CrlTurn {
           ? 0
           : restAfterFailure(failures, longestHostRestMs, unavailable.retryAfterMs, random);
       await hosts.release(lease, restMs, failures).catch((error: unknown) => {
-        if (!(error instanceof HostLeaseLost)) throw error;
+        if (!(error instanceof LeaseLost)) throw error;
       });
     }
   }
@@ -116,7 +117,7 @@ export class CrlTurn {
       return null;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (error instanceof HostLeaseLost) throw error;
+      if (error instanceof LeaseLost) throw error;
       const unavailable = error instanceof CrlUnavailable ? error : null;
       // One that is wanted anew so often anyway does not rest longer than that.
       const longestMs = crl.checkedAt === null ? longestRestMs : intervals.maxMs;

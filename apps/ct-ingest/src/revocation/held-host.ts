@@ -1,5 +1,6 @@
+import { LeaseLost } from '@certwright/postgres';
 import { type CrlHosts } from './store/crl-hosts';
-import { type HostLease, HostLeaseLost } from './store/host-lease';
+import { type HostLease } from './store/host-lease';
 
 /** A lease that is lengthened while its host is asked. */
 export interface HeldHost {
@@ -23,8 +24,9 @@ export function holdHost(
       await hosts.lengthen(lease, leaseMs);
       heldUntilMs = askedAtMs + leaseMs;
     } catch (error) {
-      if (error instanceof HostLeaseLost) lost.abort(error);
-      else if (performance.now() > heldUntilMs) lost.abort(new HostLeaseLost(lease));
+      if (error instanceof LeaseLost) lost.abort(error);
+      else if (performance.now() > heldUntilMs)
+        lost.abort(new LeaseLost('ct_crl_host', lease.host, lease.token));
     }
   };
   const timer = setInterval(() => void lengthen(), leaseMs / 3);

@@ -1,14 +1,11 @@
+import { LeaseLost } from '@certwright/postgres';
 import { type Gateway, GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
 import {
   type HostedChallengeRecords,
   type HostedRecord,
   type RecordKey,
 } from '../integrations/hosted-challenge-records';
-import {
-  type IntegrationLease,
-  IntegrationLeaseLost,
-  type LeasedIntegrations,
-} from '@certwright/dns-integrations';
+import { type IntegrationLease, type LeasedIntegrations } from '@certwright/dns-integrations';
 import { releaseAfterOutage } from '@certwright/service';
 import { GatewaySession, leaseMs, NotAsked } from '../integrations/gateway-session';
 
@@ -26,7 +23,7 @@ export interface HostingEvents {
   gone(integrationId: string): void;
   addFailed(integrationId: string, record: RecordKey, fault: GatewayFault): void;
   removeFailed(integrationId: string, record: RecordKey, fault: GatewayFault): void;
-  leaseLost(integrationId: string, error: IntegrationLeaseLost): void;
+  leaseLost(integrationId: string, error: LeaseLost): void;
 }
 
 /** How long resolvers may keep it, seconds: a CA that looked too early looks again soon. */
@@ -107,7 +104,7 @@ export class HostedRecords {
       await integrations.release(held.lease);
       return result;
     } catch (error) {
-      if (error instanceof IntegrationLeaseLost) {
+      if (error instanceof LeaseLost && error.table === 'dns_integration') {
         events.leaseLost(integrationId, error);
         return null;
       }

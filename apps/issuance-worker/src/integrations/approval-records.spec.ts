@@ -1,8 +1,9 @@
+import { LeaseLost } from '@certwright/postgres';
 import type { Placement } from '@certwright/issuance';
 import { DnsIntegrations } from '@certwright/dns-integrations';
 import { LeasedIntegrations } from '@certwright/dns-integrations';
 import type { IntegrationLease } from '@certwright/dns-integrations';
-import { LeaseLost } from '@certwright/core-schema';
+
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { integrationFixture, type IntegrationFixture } from '@certwright/core-testing';
 import { ApprovalRecords } from '@certwright/approvals';

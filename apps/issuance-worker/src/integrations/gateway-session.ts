@@ -44,18 +44,18 @@ export class GatewaySession {
     this.integration = held.integration;
   }
 
-  /** @throws GatewayFault, IntegrationLeaseLost */
+  /** @throws GatewayFault, LeaseLost */
   async zones(): Promise<readonly Zone[]> {
     return (await this.say(async (about) => await this.gateway.getZones(about))).zones;
   }
 
-  /** @returns what removes it @throws GatewayFault, IntegrationLeaseLost */
+  /** @returns what removes it @throws GatewayFault, LeaseLost */
   async add(record: WantedRecord): Promise<string> {
     const answer = await this.say(async (about) => await this.gateway.addRecord({ ...about, record }));
     return answer.record_handle;
   }
 
-  /** @throws GatewayFault, IntegrationLeaseLost */
+  /** @throws GatewayFault, LeaseLost */
   async remove(recordHandle: string): Promise<void> {
     await this.say(
       async (about) => await this.gateway.removeRecord({ ...about, record_handle: recordHandle }),

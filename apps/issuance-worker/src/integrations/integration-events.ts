@@ -1,5 +1,6 @@
+import { LeaseLost } from '@certwright/postgres';
 import type { GatewayFault } from '@certwright/gateway-client';
-import type { IntegrationLeaseLost, LeasedIntegration } from '@certwright/dns-integrations';
+import type { LeasedIntegration } from '@certwright/dns-integrations';
 import type { LeasedRecord } from './leased-records';
 
 /** What an operator wants to know of integrations and their records: log lines and counters. */
@@ -12,5 +13,5 @@ export interface IntegrationEvents {
   recordFailed(record: LeasedRecord, fault: GatewayFault): void;
   zonesFailed(integration: LeasedIntegration['integration'], fault: GatewayFault): void;
   /** Another worker has it; nothing was written. */
-  leaseLost(integration: LeasedIntegration['integration'], error: IntegrationLeaseLost): void;
+  leaseLost(integration: LeasedIntegration['integration'], error: LeaseLost): void;
 }

@@ -1,7 +1,7 @@
+import { LeaseLost } from '@certwright/postgres';
 import { type Gateway, GatewayFault } from '@certwright/gateway-client';
 import {
   type DnsIntegrations,
-  IntegrationLeaseLost,
   type LeasedIntegration,
   type LeasedIntegrations,
   nextZonesAt,
@@ -49,7 +49,7 @@ export class KeepIntegration {
       await this.keepRecords(walk, startedMs + runMs);
       await this.ports.integrations.release(held.lease);
     } catch (error) {
-      if (error instanceof IntegrationLeaseLost) return this.ports.events.leaseLost(held.integration, error);
+      if (error instanceof LeaseLost) return this.ports.events.leaseLost(held.integration, error);
       // After anything else that was not foreseen the lease runs out by itself: until then nothing spins.
       const release = async () => await this.ports.integrations.release(held.lease);
       void releaseAfterOutage(error, release, { forMs: leaseMs, signal: this.ports.stopping });

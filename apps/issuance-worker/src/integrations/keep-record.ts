@@ -45,7 +45,7 @@ export class KeepRecord {
     private readonly goesOn: () => boolean,
   ) {}
 
-  /** Each step leaves a row that says how to go on. @throws IntegrationLeaseLost */
+  /** Each step leaves a row that says how to go on. @throws LeaseLost */
   async run({ record: found, needed }: DueRecord): Promise<void> {
     // Due by the clock of the database, whatever ours says.
     let record: LeasedRecord | null = found;

@@ -1,6 +1,6 @@
+import { LeaseLost } from '@certwright/postgres';
 import type { Issuance, IssuanceError } from '@certwright/issuance';
 import type { Attachment } from '@certwright/ordering';
-import type { LeaseLost } from '@certwright/core-schema';
 
 /** What an operator wants to know of an issuance: log lines and counters; and what wakes whoever waits for it. */
 export interface IssuanceEvents {

@@ -1,5 +1,6 @@
+import { LeaseLost } from '@certwright/postgres';
 import type { ApprovalWay } from '@certwright/issuance';
-import type { LeaseLost } from '@certwright/core-schema';
+
 import type { Approver } from '../approvals/approver';
 import { Approving, byDns, byEmail } from '../testing/approving';
 import type { OpenedIssuance } from '../testing/opened-issuance';

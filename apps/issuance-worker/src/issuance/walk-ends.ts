@@ -1,7 +1,8 @@
+import { LeaseLost } from '@certwright/postgres';
 import { databaseOutage } from '@certwright/errors';
 import { type IssuanceError, nextAfterStall, nextAttempt, nextUnexpectedAttempt } from '@certwright/issuance';
 import { type IssuanceProgress } from '@certwright/ordering';
-import { LeaseLost } from '@certwright/core-schema';
+
 import { releaseAfterOutage } from '@certwright/service';
 import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';

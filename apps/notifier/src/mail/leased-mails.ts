@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { NewMail } from '@certwright/delivery';
@@ -55,10 +56,10 @@ export class LeasedMails {
   /** @returns false when the lease is lost: then nothing was written */
   async finish({ mailId, token }: MailLease, sent: SentMail): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
-      `UPDATE mail SET state = $3, attempts = attempts + 1, leased_until = NULL,
+      `UPDATE mail SET state = $3, attempts = attempts + 1, ${leases.release},
          finished_at = CASE WHEN $3 <> 'pending' THEN clock_timestamp() END,
          due_at = coalesce($4::timestamptz, due_at)
-       WHERE id = $1 AND lease_token = $2 AND state = 'pending' AND leased_until > clock_timestamp()`,
+       WHERE id = $1 AND ${leases.isHeld('$2')} AND state = 'pending'`,
       [mailId, token, sent.state, sent.state === 'pending' ? sent.dueAt : null],
     );
     return changed > 0;
@@ -70,7 +71,7 @@ export class LeasedMails {
       `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
        FROM mail
        WHERE state = 'pending' AND due_at <= clock_timestamp()
-         AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+         AND ${leases.isFree()}
        ORDER BY due_at LIMIT $1`,
       [limit],
     );
@@ -100,11 +101,10 @@ interface LeaseRow {
 
 const leaseStatement = `
   UPDATE mail SET
-    lease_token = lease_token + 1,
-    leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+    ${leases.take('$2')}
   WHERE id = (
     SELECT id FROM mail
     WHERE id = $1 AND state = 'pending' AND due_at <= clock_timestamp()
-      AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+      AND ${leases.isFree()}
     FOR UPDATE SKIP LOCKED)
   RETURNING id, account_id, kind, recipient, facts, lease_token, attempts, created_at, clock_timestamp() AS now`;

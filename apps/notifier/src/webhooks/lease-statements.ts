@@ -1,8 +1,8 @@
+import { leases } from '@certwright/postgres';
 import type { LeasedDelivery } from './delivery-lease';
 
 /** In flight: held by a process that may still be sending, even when it was superseded or canceled meanwhile. */
 const held = 'leased_until > clock_timestamp()';
-const free = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
 
 /** Class of the advisory locks (of the transaction) that make the leases of one account one after another. */
 const accountLock = 4_361;
@@ -40,7 +40,7 @@ export const leaseStatement = `
           SELECT 1 FROM plan WHERE plan.id = delivery.plan_id AND plan.closed_at IS NOT NULL) AS sendable
       FROM webhook_delivery AS delivery
       WHERE delivery.endpoint_id = room.endpoint_id AND delivery.state = 'pending' AND delivery.due_at <= now()
-        AND ${free}
+        AND ${leases.isFree()}
         AND NOT EXISTS (
           SELECT 1 FROM webhook_delivery AS older
           WHERE older.endpoint_id = delivery.endpoint_id AND older.plan_id = delivery.plan_id
@@ -52,8 +52,7 @@ export const leaseStatement = `
     RETURNING delivery.endpoint_id),
   leased AS (
     UPDATE webhook_delivery AS delivery SET
-      lease_token = lease_token + 1,
-      leased_until = clock_timestamp() + $3::int * interval '1 millisecond'
+      ${leases.take('$3')}
     FROM candidate
     WHERE delivery.id = candidate.id AND candidate.sendable AND candidate.account_turn <= candidate.account_free
     RETURNING delivery.*)
@@ -77,14 +76,14 @@ export const recordDeliveredStatement = `
       AS tried (id, token, started_at, duration_ms, status)),
   locked AS MATERIALIZED (
     SELECT delivery.id FROM tried JOIN webhook_delivery AS delivery ON delivery.id = tried.id
-    WHERE delivery.lease_token = tried.token AND delivery.leased_until > clock_timestamp()
+    WHERE ${leases.isHeld('tried.token', 'delivery')}
       AND EXISTS (SELECT 1 FROM webhook_endpoint AS endpoint
                   WHERE endpoint.id = delivery.endpoint_id AND endpoint.failing_since IS NULL AND endpoint.failed_at IS NULL)
     FOR UPDATE OF delivery SKIP LOCKED),
   recorded AS (
     UPDATE webhook_delivery AS delivery SET
       attempts = attempts + 1,
-      leased_until = NULL,
+      ${leases.release},
       state = CASE WHEN state = 'pending' THEN 'delivered' ELSE state END,
       finished_at = CASE WHEN state = 'pending' THEN clock_timestamp() ELSE finished_at END
     FROM locked WHERE delivery.id = locked.id
@@ -98,11 +97,11 @@ export const recordStatement = `
   WITH tried AS (
     UPDATE webhook_delivery SET
       attempts = attempts + 1,
-      leased_until = NULL,
+      ${leases.release},
       state = CASE WHEN state = 'pending' THEN $3 ELSE state END,
       finished_at = CASE WHEN state = 'pending' AND $3 <> 'pending' THEN clock_timestamp() ELSE finished_at END,
       due_at = coalesce($4::timestamptz, due_at)
-    WHERE id = $1 AND lease_token = $2 AND leased_until > clock_timestamp()
+    WHERE id = $1 AND ${leases.isHeld('$2')}
     RETURNING id)
   INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status, problem)
   SELECT id, $5, $6, $7, $8 FROM tried RETURNING id`;
@@ -112,7 +111,7 @@ const waitingColumns = `endpoint.id AS "endpointId", endpoint.account_id AS "acc
 
 const oldestDue = `
   SELECT extract(epoch FROM now() - delivery.due_at)::float AS overdue_s FROM webhook_delivery AS delivery
-  WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'pending' AND delivery.due_at <= now() AND ${free}
+  WHERE delivery.endpoint_id = endpoint.id AND delivery.state = 'pending' AND delivery.due_at <= now() AND ${leases.isFree()}
   ORDER BY delivery.due_at LIMIT 1`;
 
 /**

@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Mails } from '@certwright/delivery';
@@ -138,7 +139,7 @@ export class LeasedDeliveries {
   /** Gives the lease back without a try. */
   async postpone({ deliveryId, token }: DeliveryLease, delayMs: number): Promise<void> {
     await this.database.query(
-      `UPDATE webhook_delivery SET leased_until = NULL, due_at = clock_timestamp() + $3::int * interval '1 millisecond'
+      `UPDATE webhook_delivery SET ${leases.release}, due_at = clock_timestamp() + $3::int * interval '1 millisecond'
        WHERE id = $1 AND lease_token = $2 AND state = 'pending'`,
       [deliveryId, token, delayMs],
     );

@@ -1,8 +1,8 @@
+import { LeaseLost } from '@certwright/postgres';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Gateway, GatewayFault } from '@certwright/gateway-client';
 import {
   DnsIntegrations,
-  IntegrationLeaseLost,
   type IntegrationProgress,
   LeasedIntegrations,
   type LeasedIntegration,
@@ -76,7 +76,7 @@ export class ListZones {
       await this.leases.save(lease, progress, 'release');
     } catch (error) {
       // Whoever took it stores what the provider told them.
-      if (!(error instanceof IntegrationLeaseLost)) throw error;
+      if (!(error instanceof LeaseLost)) throw error;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { LeaseLost } from '@certwright/postgres';
 import {
   type Coverage,
   type IntegrationZone,
@@ -8,7 +9,7 @@ import {
 import { keepIntegration } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+import { type Lease, underLease } from '@certwright/core-schema';
 import { addToOutbox } from '@certwright/core-schema';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { askedAgain } from './asking';
@@ -74,7 +75,7 @@ export class ApprovalRecords {
         `SELECT 1 FROM issuance WHERE ${underLease('$1', '$2')} FOR NO KEY UPDATE`,
         [lease.issuanceId, lease.token],
       );
-      if (held.length === 0) throw new LeaseLost(lease);
+      if (held.length === 0) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
       await nudge(
         tx,
         wanted.map(({ integration_id }) => integration_id),

@@ -1,5 +1,5 @@
+import { LeaseLost } from '@certwright/postgres';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
-import { LeaseLost } from '@certwright/core-schema';
 
 let core: CoreDatabaseFixture;
 const accountId = '1000000000001';

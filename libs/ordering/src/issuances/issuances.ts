@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import { advanceIssuance } from '@certwright/jobs';
 import {
   type ApprovalRecord,
@@ -90,7 +91,7 @@ export class Issuances {
     state: Extract<IssuanceState, 'superseded' | 'canceled'>,
   ): Promise<{ readonly dueAt: Date; readonly now: Date } | null> {
     const [rows] = await tx.query<[{ due_at: Date; now: Date }[], number]>(
-      `UPDATE issuance SET state = $2, closed_at = now(), leased_until = NULL
+      `UPDATE issuance SET state = $2, closed_at = now(), ${leases.release}
        WHERE plan_id = $1 AND state = 'open' RETURNING due_at, clock_timestamp() AS now`,
       [planId, state],
     );

@@ -1,8 +1,9 @@
+import { LeaseLost, leases } from '@certwright/postgres';
 import type { IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Tx } from '@certwright/core-schema';
-import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+import { type Lease, underLease } from '@certwright/core-schema';
 import type { LeasedWork } from './leased-work';
 import { type LeaseRow, leasedWork } from './lease-row';
 
@@ -90,7 +91,7 @@ export async function saveProgress(
     after === 'release' ? null : after.keepForMs,
     progress.waitsFor ?? null,
   ]);
-  if (changed === 0) throw new LeaseLost(lease);
+  if (changed === 0) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
 }
 
 const dueColumns = `
@@ -132,7 +133,7 @@ const saveStatement = `
     last_error = CASE WHEN $8::boolean THEN $9::jsonb ELSE last_error END,
     due_at = CASE WHEN hastened THEN clock_timestamp() ELSE coalesce($10::timestamptz, due_at) END,
     waits_for = coalesce($12::text[], waits_for),
-    leased_until = clock_timestamp() + $11::int * interval '1 millisecond'
+    ${leases.extend('$11')}
   WHERE ${underLease('$1', '$2')}`;
 
 /**
@@ -142,14 +143,13 @@ const saveStatement = `
 const leaseStatement = `
   WITH leased AS (
     UPDATE issuance SET
-      lease_token = lease_token + 1,
       hastened = false,
       waits_for = NULL,
-      leased_until = clock_timestamp() + $2::int * interval '1 millisecond'
+      ${leases.take('$2')}
     WHERE id = (
       SELECT id FROM issuance
       WHERE id = $1 AND state = 'open' AND due_at <= clock_timestamp()
-        AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+        AND ${leases.isFree()}
       FOR UPDATE SKIP LOCKED)
     RETURNING *)
   SELECT to_jsonb(leased) AS issuance,

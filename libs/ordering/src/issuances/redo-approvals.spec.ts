@@ -1,3 +1,4 @@
+import { LeaseLost } from '@certwright/postgres';
 import { randomBytes } from 'node:crypto';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
 import { DnsIntegrations } from '@certwright/dns-integrations';
@@ -13,7 +14,7 @@ import {
   planWithWays,
   sayOtherwise,
 } from '@certwright/core-testing';
-import { LeaseLost } from '@certwright/core-schema';
+
 import { approvalUnder } from './redo-approvals';
 
 const accountId = '1000000000001';

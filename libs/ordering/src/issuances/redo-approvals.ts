@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
 import { askForRecordsOf } from '@certwright/approvals';
@@ -83,7 +84,7 @@ const redoStatement = `
       WHERE wanted.id = $3 AND (wanted.plan_id, wanted.product, wanted.dns_names, wanted.key_type, wanted.csr)
         = (present.plan_id, present.product, present.dns_names, present.key_type, present.csr)), terms_id),
     lease_token = lease_token + 1,
-    leased_until = NULL,
+    ${leases.release},
     hastened = false,
     due_at = clock_timestamp()
   WHERE id = $1 AND state = 'open' RETURNING lease_token`;

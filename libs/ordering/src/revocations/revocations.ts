@@ -1,3 +1,4 @@
+import { leases } from '@certwright/postgres';
 import {
   type ApprovalWay,
   isReplacedAfterRevocation,
@@ -113,7 +114,7 @@ export class Revocations {
     );
     if (added.length === 0) return;
     const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `UPDATE issuance SET lease_token = lease_token + 1, leased_until = NULL, due_at = clock_timestamp()
+      `UPDATE issuance SET lease_token = lease_token + 1, ${leases.release}, due_at = clock_timestamp()
        WHERE plan_id = $1 AND state = 'open' RETURNING id, lease_token`,
       [planId],
     );

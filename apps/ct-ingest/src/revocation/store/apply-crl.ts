@@ -1,7 +1,8 @@
+import { LeaseLost } from '@certwright/postgres';
 import { setImmediate as others } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { changeStatement, stage, stagingTables } from './crl-staging';
-import { type HostLease, HostLeaseLost } from './host-lease';
+import { type HostLease } from './host-lease';
 
 /** A certificate on a list. */
 export interface ListedRevocation {
@@ -67,7 +68,7 @@ export const mostRevocationsPerIssuer = 20_000_000;
  * the rest is not touched. In steps that each hold locks for a moment only, as whoever ingests certificates needs the row of the list,
  * too; only the last one says that the list is known. One that is broken off is made up for by the next list, whichever that is.
  *
- * @throws HostLeaseLost before anything is changed that somebody else has changed since; the reason of the signal
+ * @throws LeaseLost before anything is changed that somebody else has changed since; the reason of the signal
  */
 export async function applyCrl(
   database: DataSource,
@@ -148,7 +149,7 @@ interface Done {
   readonly removed: number;
 }
 
-/** @throws HostLeaseLost */
+/** @throws LeaseLost */
 async function fenced(
   database: DataSource | QueryRunner,
   statement: string,
@@ -156,7 +157,7 @@ async function fenced(
   values: readonly unknown[],
 ): Promise<Done> {
   const [done] = (await database.query(statement, [crl, lease.token, ...values])) as [Done];
-  if (!done.held) throw new HostLeaseLost(lease);
+  if (!done.held) throw new LeaseLost('ct_crl_host', lease.host, lease.token);
   return done;
 }
 

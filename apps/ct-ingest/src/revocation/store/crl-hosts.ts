@@ -1,5 +1,6 @@
+import { LeaseLost, leases } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
-import { type HostLease, HostLeaseLost } from './host-lease';
+import { type HostLease } from './host-lease';
 
 /** A list that is fetched: somebody needs it, and its signature can be verified. */
 export const isWanted = `(crl.role IS NOT NULL OR crl.needed_until > clock_timestamp())
@@ -23,11 +24,10 @@ export class CrlHosts {
    */
   async lease(leaseMs: number): Promise<HostLease | null> {
     const [rows] = await this.database.query<[HostLease[], number]>(
-      `UPDATE ct_crl_host SET lease_token = lease_token + 1,
-         leased_until = clock_timestamp() + $1::int * interval '1 millisecond'
+      `UPDATE ct_crl_host SET ${leases.take('$1')}
        WHERE host = (
          SELECT host FROM ct_crl_host AS each
-         WHERE rests_until <= clock_timestamp() AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+         WHERE rests_until <= clock_timestamp() AND ${leases.isFree()}
            AND EXISTS (
              SELECT FROM ct_crl AS crl WHERE crl.host = each.host AND due_at <= clock_timestamp() AND ${isWanted})
          ORDER BY failures > 0, rests_until LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -37,18 +37,16 @@ export class CrlHosts {
     return rows[0] ?? null;
   }
 
-  /** @throws HostLeaseLost */
+  /** @throws LeaseLost */
   async lengthen(lease: HostLease, leaseMs: number): Promise<void> {
-    await this.write(lease, `leased_until = clock_timestamp() + $3::int * interval '1 millisecond'`, [
-      leaseMs,
-    ]);
+    await this.write(lease, leases.extend('$3'), [leaseMs]);
   }
 
-  /** Gives the host back. @param failures in a row: 0 unless nothing can be had from it @throws HostLeaseLost */
+  /** Gives the host back. @param failures in a row: 0 unless nothing can be had from it @throws LeaseLost */
   async release(lease: HostLease, restMs: number, failures: number): Promise<void> {
     await this.write(
       lease,
-      `leased_until = NULL, rests_until = clock_timestamp() + $3::int * interval '1 millisecond', failures = $4::int`,
+      `${leases.release}, rests_until = clock_timestamp() + $3::int * interval '1 millisecond', failures = $4::int`,
       [restMs, failures],
     );
   }
@@ -56,9 +54,9 @@ export class CrlHosts {
   private async write(lease: HostLease, change: string, values: readonly unknown[]): Promise<void> {
     const [, written] = await this.database.query<[unknown, number]>(
       `UPDATE ct_crl_host SET ${change}
-       WHERE host = $1 AND lease_token = $2 AND leased_until > clock_timestamp()`,
+       WHERE host = $1 AND ${leases.isHeld('$2')}`,
       [lease.host, lease.token, ...values],
     );
-    if (written === 0) throw new HostLeaseLost(lease);
+    if (written === 0) throw new LeaseLost('ct_crl_host', lease.host, lease.token);
   }
 }

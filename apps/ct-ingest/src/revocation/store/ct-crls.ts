@@ -1,8 +1,9 @@
+import { LeaseLost } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
 import { type Applied, applyCrl, type VerifiedCrl } from './apply-crl';
 import { isWanted } from './crl-hosts';
 import { discloseCrls } from '@certwright/issuer-profiles';
-import { type HostLease, HostLeaseLost } from './host-lease';
+import { type HostLease } from './host-lease';
 
 /** A list that is to be fetched, and what is known of it. */
 export interface DueCrl {
@@ -80,7 +81,7 @@ export class CtCrls {
     return crl === undefined ? null : { ...crl, lease };
   }
 
-  /** @param dueInMs when it is fetched again @throws HostLeaseLost; the reason of the signal */
+  /** @param dueInMs when it is fetched again @throws LeaseLost; the reason of the signal */
   async apply(
     { id, lease, askedAt }: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>,
     list: VerifiedCrl,
@@ -90,12 +91,12 @@ export class CtCrls {
     return await applyCrl(this.database, list, { crl: id, lease, askedAt, dueInMs, signal });
   }
 
-  /** The server says that it is what it was. @throws HostLeaseLost */
+  /** The server says that it is what it was. @throws LeaseLost */
   async unchanged(crl: Pick<DueCrl, 'id' | 'lease' | 'askedAt'>, dueInMs: number): Promise<void> {
     await this.write(crl, dueInMs, `checked_at = $4, failures = 0, last_error = NULL`, [crl.askedAt]);
   }
 
-  /** @throws HostLeaseLost */
+  /** @throws LeaseLost */
   async failed(crl: DueCrl, error: string, dueInMs: number): Promise<void> {
     await this.write(crl, dueInMs, `failures = failures + 1, last_error = $4`, [error]);
   }
@@ -112,7 +113,7 @@ export class CtCrls {
        WHERE id = $1 AND EXISTS (SELECT FROM ct_crl_host AS asked WHERE asked.host = ct_crl.host AND lease_token = $2)`,
       [id, lease.token, dueInMs, ...values],
     );
-    if (written === 0) throw new HostLeaseLost(lease);
+    if (written === 0) throw new LeaseLost('ct_crl_host', lease.host, lease.token);
   }
 
   async counts(): Promise<CrlCounts> {

@@ -5,10 +5,3 @@ export interface HostLease {
   /** Failures in a row before. */
   readonly failures: number;
 }
-
-/** Somebody else asks the host by now. */
-export class HostLeaseLost extends Error {
-  constructor(readonly lease: HostLease) {
-    super(`the lease ${lease.token} of ${lease.host} is over`);
-  }
-}

@@ -1,3 +1,4 @@
+import { LeaseLost } from '@certwright/postgres';
 import { randomBytes } from 'node:crypto';
 import { type CheckedIssuance, factsAbout } from '@certwright/ct-testing';
 import { CtDatabaseFixture } from '@certwright/ct-testing';
@@ -5,7 +6,7 @@ import { applyCrl, type ListedRevocation, mostRevocationsPerIssuer, type Verifie
 import { CrlHosts } from './crl-hosts';
 import { CrlIds, mostCrlsPerIssuer, mostHostsPerIssuer } from '@certwright/ct-index';
 import { CtCrls } from './ct-crls';
-import { type HostLease, HostLeaseLost } from './host-lease';
+import { type HostLease } from './host-lease';
 
 jest.setTimeout(60_000);
 
@@ -317,10 +318,10 @@ describe('a newer list', () => {
     const before = await ct.database.query(`SELECT * FROM ct_crl`);
     const late = { id: crl, lease: sleeper, askedAt: new Date() } as Parameters<CtCrls['failed']>[0];
     await expect(crls.apply(late, list([revoked('03')], { number: '4' }), 1, never)).rejects.toThrow(
-      HostLeaseLost,
+      LeaseLost,
     );
-    await expect(crls.failed(late, 'gone', 1)).rejects.toThrow(HostLeaseLost);
-    await expect(crls.unchanged(late, 1)).rejects.toThrow(HostLeaseLost);
+    await expect(crls.failed(late, 'gone', 1)).rejects.toThrow(LeaseLost);
+    await expect(crls.unchanged(late, 1)).rejects.toThrow(LeaseLost);
     expect(await ct.database.query(`SELECT * FROM ct_crl`)).toEqual(before);
     expect(await statuses({ crl, serial: serial('02') }, { crl, serial: serial('03') })).toEqual([
       'revoked',
@@ -461,7 +462,7 @@ describe('a host', () => {
     await crls.failed(due, 'gone', 60_000);
     expect(await crls.due(lease)).toMatchObject({ url: 'http://a/1.crl' });
     await hosts.release(lease, 0, 1);
-    await expect(hosts.lengthen(lease, 1_000)).rejects.toThrow(HostLeaseLost);
+    await expect(hosts.lengthen(lease, 1_000)).rejects.toThrow(LeaseLost);
     expect(await hosts.lease(1)).toMatchObject({ failures: 1 });
   });
 

@@ -1,4 +1,5 @@
-import { type Lease, LeaseLost } from '@certwright/core-schema';
+import { LeaseLost } from '@certwright/postgres';
+import { type Lease } from '@certwright/core-schema';
 import { attachOpen, validity } from '@certwright/core-testing';
 import { caAccount } from '../../testing/ca-accounts';
 import { CoreDatabaseFixture } from '@certwright/core-testing';

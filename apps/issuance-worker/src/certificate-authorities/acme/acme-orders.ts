@@ -1,6 +1,7 @@
+import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+import { type Lease, underLease } from '@certwright/core-schema';
 import { isUniqueViolation } from '@certwright/core-schema';
 import { type AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
 
@@ -61,7 +62,8 @@ export class AcmeOrders {
       [lease.issuanceId, lease.token, order.authority, order.caAccountId, order.profile, order.replaces],
     );
     const standing = await this.standing(lease.issuanceId);
-    if (standing === null || !(await this.holds(lease))) throw new LeaseLost(lease);
+    if (standing === null || !(await this.holds(lease)))
+      throw new LeaseLost('issuance', lease.issuanceId, lease.token);
     return standing;
   }
 
@@ -191,7 +193,7 @@ export class AcmeOrders {
       [lease.issuanceId, lease.token, id, from, ...values],
     );
     if (changed > 0) return;
-    if (!(await this.holds(lease))) throw new LeaseLost(lease);
+    if (!(await this.holds(lease))) throw new LeaseLost('issuance', lease.issuanceId, lease.token);
     throw new Error(`ACME order ${id} of issuance ${lease.issuanceId} cannot become that: ${change}`);
   }
 

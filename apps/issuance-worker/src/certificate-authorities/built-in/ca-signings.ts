@@ -1,6 +1,7 @@
+import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, LeaseLost, underLease } from '@certwright/core-schema';
+import { type Lease, underLease } from '@certwright/core-schema';
 
 export interface SigningIntent {
   /** Content octets of the DER INTEGER. */
@@ -27,7 +28,8 @@ export class CaSignings {
        ON CONFLICT (issuance_id) DO NOTHING RETURNING 1 AS recorded`,
       [lease.issuanceId, lease.token, serialNumber, tbs, notAfter],
     );
-    if (rows.length === 0 && (await this.tbsOf(lease.issuanceId)) === null) throw new LeaseLost(lease);
+    if (rows.length === 0 && (await this.tbsOf(lease.issuanceId)) === null)
+      throw new LeaseLost('issuance', lease.issuanceId, lease.token);
   }
 
   /**
