@@ -1,36 +1,20 @@
 import { CoreSchemaModule } from '@certwright/core-schema';
-import { AccountsModule } from '@certwright/accounts';
-import { ApprovalsModule } from '@certwright/approvals';
-import { BillingModule } from '@certwright/billing';
-import { DeliveryModule } from '@certwright/delivery';
-import { IdempotencyModule } from '@certwright/idempotency';
-import { OrderingModule } from '@certwright/ordering';
+import { ProcessModule } from '@certwright/service';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { account } from './account/parts';
-import { announcements } from './announcements/parts';
-import { certObjects } from './cert-objects/parts';
+import { AccountModule } from './account/account.module';
+import { AnnouncementsModule } from './announcements/announcements.module';
+import { CertObjectsModule } from './cert-objects/cert-objects.module';
+import { ConfigTemplatesModule } from './config-templates/config-templates.module';
+import { InstallationTestModule } from './installation-test/installation-test.module';
+import { InstanceActionsModule } from './instance-actions/instance-actions.module';
+import { InstancesModule } from './instances/instances.module';
+import { InvoicesModule } from './invoices/invoices.module';
 import { CertsConfig } from './config';
-import { configTemplates } from './config-templates/parts';
-import { installationTest } from './installation-test/parts';
-import { instanceActions } from './instance-actions/parts';
-import { instances } from './instances/parts';
-import { invoices } from './invoices/parts';
-
-const parts = [
-  certObjects,
-  instances,
-  instanceActions,
-  installationTest,
-  configTemplates,
-  account,
-  invoices,
-  announcements,
-];
 
 @Module({})
 export class AppModule {
-  /** @param surroundings what the process opened before the application: connections, keys */
-  static forRoot(config: CertsConfig, surroundings: readonly Provider[]): DynamicModule {
+  /** @param opened what the process opened before the application: connections, limits, keys */
+  static forRoot(config: CertsConfig, opened: readonly Provider[]): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -40,18 +24,15 @@ export class AppModule {
           poolSize: config.DATABASE_POOL_SIZE,
           statementTimeoutMs: config.STATEMENT_TIMEOUT,
         }),
-        AccountsModule,
-        ApprovalsModule,
-        BillingModule,
-        DeliveryModule,
-        IdempotencyModule,
-        OrderingModule,
-      ],
-      controllers: parts.flatMap(({ controllers }) => controllers),
-      providers: [
-        { provide: CertsConfig, useValue: config },
-        ...surroundings,
-        ...parts.flatMap(({ providers }) => providers),
+        ProcessModule.of([{ provide: CertsConfig, useValue: config }, ...opened]),
+        AccountModule,
+        AnnouncementsModule,
+        CertObjectsModule,
+        ConfigTemplatesModule,
+        InstallationTestModule,
+        InstanceActionsModule,
+        InstancesModule,
+        InvoicesModule,
       ],
     };
   }

@@ -1,24 +1,25 @@
+import { ProcessModule } from '@certwright/service';
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { admission } from './admission/parts';
-import { certificates } from './certificates/parts';
+import { AdmissionModule } from './admission/admission.module';
+import { CertificatesModule } from './certificates/certificates.module';
+import { FirehoseModule } from './firehose/firehose.module';
+import { IssuancesModule } from './issuances/issuances.module';
+import { StatusModule } from './status/status.module';
 import { SearchConfig } from './config';
-import { firehose } from './firehose/parts';
-import { issuances } from './issuances/parts';
-import { status } from './status/parts';
-
-const parts = [admission, firehose, certificates, issuances, status];
 
 @Module({})
 export class AppModule {
-  /** @param surroundings what the process opened before the application: databases, who may search */
-  static forRoot(config: SearchConfig, surroundings: readonly Provider[]): DynamicModule {
+  /** @param opened what the process opened before the application: connections, limits, keys */
+  static forRoot(config: SearchConfig, opened: readonly Provider[]): DynamicModule {
     return {
       module: AppModule,
-      controllers: parts.flatMap(({ controllers }) => controllers),
-      providers: [
-        { provide: SearchConfig, useValue: config },
-        ...surroundings,
-        ...parts.flatMap(({ providers }) => providers),
+      imports: [
+        ProcessModule.of([{ provide: SearchConfig, useValue: config }, ...opened]),
+        AdmissionModule,
+        CertificatesModule,
+        FirehoseModule,
+        IssuancesModule,
+        StatusModule,
       ],
     };
   }

@@ -74,3 +74,4 @@ export { repeat, type Repeating } from './lifecycle/repeating';
 export { type ProcessDefinition, runProcess, type RunningProcess } from './lifecycle/run-process';
 export { faultsFrom } from './validation/field-faults';
 export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
+export { ProcessModule } from './lifecycle/process.module';

@@ -1,10 +1,12 @@
+import { Module } from '@nestjs/common';
+import { AdmissionModule } from '../admission/admission.module';
 import { KnownIssuers } from '../issuers/known-issuers';
-import type { Parts } from '../parts';
 import { KnownCoverage } from '../revocations/known-coverage';
 import { IssuancesController } from './issuances.controller';
 import { PresentIssuances } from './present-issuances';
 
-export const issuances: Parts = {
+@Module({
+  imports: [AdmissionModule],
   controllers: [IssuancesController],
   providers: [
     {
@@ -12,4 +14,6 @@ export const issuances: Parts = {
       useFactory: () => new PresentIssuances(new KnownIssuers(), new KnownCoverage()),
     },
   ],
-};
+  exports: [PresentIssuances],
+})
+export class IssuancesModule {}

@@ -1,4 +1,9 @@
-import type { Parts } from '../parts';
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '@certwright/accounts';
+import { ApprovalsModule } from '@certwright/approvals';
+import { BillingModule } from '@certwright/billing';
+import { OrderingModule } from '@certwright/ordering';
+import { CertObjectsModule } from '../cert-objects/cert-objects.module';
 import { AccountController } from './account.controller';
 import { ClientVersionController } from './client-version.controller';
 import { ProductsController } from './products.controller';
@@ -7,7 +12,9 @@ import { RetrieveApiKey } from './retrieve-api-key.use-case';
 import { RetrieveApprovalMethods } from './retrieve-approval-methods.use-case';
 import { RetrieveProduct } from './retrieve-product.use-case';
 
-export const account: Parts = {
+@Module({
+  imports: [AccountsModule, ApprovalsModule, BillingModule, OrderingModule, CertObjectsModule],
   controllers: [AccountController, ClientVersionController, ProductsController],
   providers: [QuoteCertificate, RetrieveApiKey, RetrieveApprovalMethods, RetrieveProduct],
-};
+})
+export class AccountModule {}

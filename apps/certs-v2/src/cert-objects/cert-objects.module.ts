@@ -1,4 +1,8 @@
-import type { Parts } from '../parts';
+import { Module } from '@nestjs/common';
+import { ApprovalsModule } from '@certwright/approvals';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { OrderingModule } from '@certwright/ordering';
+import { InstancesModule } from '../instances/instances.module';
 import { ApprovalHistory } from './approval-history';
 import { ApprovalStatuses } from './approval-statuses';
 import { CertObjectChanges } from './cert-object-changes';
@@ -11,7 +15,8 @@ import { RetrieveCertObjects } from './retrieve-cert-objects.use-case';
 import { SaveCertObject } from './save-cert-object.use-case';
 import { WebRuleLooks } from './web-rule-looks';
 
-export const certObjects: Parts = {
+@Module({
+  imports: [ApprovalsModule, IdempotencyModule, OrderingModule, InstancesModule],
   controllers: [CertObjectsController],
   providers: [
     ApprovalHistory,
@@ -25,4 +30,6 @@ export const certObjects: Parts = {
     SaveCertObject,
     WebRuleLooks,
   ],
-};
+  exports: [ApprovalStatuses, CertObjectViews, CertObjectsRepository, CertProducts],
+})
+export class CertObjectsModule {}

@@ -1,9 +1,13 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '@certwright/accounts';
 import { Invoices } from './invoices.repository';
-import type { Parts } from '../parts';
 import { InvoicesController } from './invoices.controller';
 import { RetrieveInvoices } from './retrieve-invoices.use-case';
 
-export const invoices: Parts = {
+@Module({
+  imports: [AccountsModule],
   controllers: [InvoicesController],
   providers: [Invoices, RetrieveInvoices],
-};
+  exports: [Invoices],
+})
+export class InvoicesModule {}

@@ -1,4 +1,8 @@
-import type { Parts } from '../parts';
+import { Module } from '@nestjs/common';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { OrderingModule } from '@certwright/ordering';
+import { CertObjectsModule } from '../cert-objects/cert-objects.module';
+import { InstancesModule } from '../instances/instances.module';
 import { ImportInstance } from './import-instance.use-case';
 import { ImportedCertificates } from './imported-certificates.repository';
 import { InstanceActionsController } from './instance-actions.controller';
@@ -11,7 +15,8 @@ import { ParseCrtController } from './parse-crt.controller';
 import { RedoApproval } from './redo-approval.use-case';
 import { RevokeInstances } from './revoke-instances.use-case';
 
-export const instanceActions: Parts = {
+@Module({
+  imports: [IdempotencyModule, OrderingModule, CertObjectsModule, InstancesModule],
   controllers: [InstancesController, InstanceActionsController, ParseCrtController],
   providers: [
     ImportedCertificates,
@@ -23,4 +28,5 @@ export const instanceActions: Parts = {
     RedoApproval,
     RevokeInstances,
   ],
-};
+})
+export class InstanceActionsModule {}

@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { StatusController } from './status.controller';
+
+@Module({
+  controllers: [StatusController],
+})
+export class StatusModule {}
