@@ -41,7 +41,10 @@ const providerAway = {
 
 /** What the OpenAPI document says about each route of DNS integrations. */
 export const DescribesDnsIntegrations = {
-  all: applyDecorators(ApiTags('DNS integrations'), ApiBearerAuth(), ApiBasicAuth()),
+  /** New for each controller: a decorator of @nestjs/swagger that is applied twice adds its security twice. */
+  get all() {
+    return applyDecorators(ApiTags('DNS integrations'), ApiBearerAuth(), ApiBasicAuth());
+  },
   providers: applyDecorators(
     ApiOperation({
       operationId: 'listDnsProviders',

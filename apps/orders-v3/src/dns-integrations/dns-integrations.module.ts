@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { OrdersConfig } from '../config';
+import { BodyFingerprints } from './body-fingerprints';
+import { DnsIntegrationsModule } from '@certwright/dns-integrations';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { DnsProvidersController } from './dns-providers.controller';
+import { DnsIntegrationsController } from './dns-integrations.controller';
+import { ReservedWork } from './reserved-work';
+import { CreateIntegration } from './create-integration.use-case';
+import { RetrieveIntegrations } from './retrieve-integrations.use-case';
+import { DeleteIntegration } from './delete-integration.use-case';
+import { ListZones } from './list-zones.use-case';
+import { RetrieveProviders } from './retrieve-providers.use-case';
+
+@Module({
+  imports: [DnsIntegrationsModule, IdempotencyModule],
+  controllers: [DnsProvidersController, DnsIntegrationsController],
+  providers: [
+    {
+      provide: BodyFingerprints,
+      useFactory: (config: OrdersConfig) => new BodyFingerprints(config.SEALING_KEYS),
+      inject: [OrdersConfig],
+    },
+    ReservedWork,
+    CreateIntegration,
+    RetrieveIntegrations,
+    DeleteIntegration,
+    ListZones,
+    RetrieveProviders,
+  ],
+})
+export class IntegrationsModule {}

@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '@certwright/accounts';
+import { ApprovalsModule } from '@certwright/approvals';
+import { DeliveryModule } from '@certwright/delivery';
+import { IdempotencyModule } from '@certwright/idempotency';
+import { OrderingModule } from '@certwright/ordering';
+import { OrdersController } from './orders.controller';
+import { OrdersRepository } from './orders.repository';
+import { OrderFactsReader } from './order-facts';
+import { OrderChanges } from './order-changes';
+import { IssuanceFactsReader } from './issuance-facts';
+import { OrderViews } from './order-views';
+import { CreateOrder } from './create-order.use-case';
+import { UpdateOrder } from './update-order.use-case';
+import { RetrieveOrders } from './retrieve-orders.use-case';
+import { DeleteOrder } from './delete-order.use-case';
+
+@Module({
+  imports: [AccountsModule, ApprovalsModule, DeliveryModule, IdempotencyModule, OrderingModule],
+  controllers: [OrdersController],
+  providers: [
+    OrdersRepository,
+    OrderFactsReader,
+    OrderChanges,
+    IssuanceFactsReader,
+    OrderViews,
+    CreateOrder,
+    UpdateOrder,
+    RetrieveOrders,
+    DeleteOrder,
+  ],
+  exports: [OrderViews, OrdersRepository],
+})
+export class OrdersModule {}
