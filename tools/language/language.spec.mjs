@@ -38,7 +38,7 @@ it.each([
 
 it.each([
   ['no reason', '// octet language:', ['octet']], // language: test data
-  ['no comment', `const text = 'octet language: C';`, ['octet']],
+  ['no comment', `const text = 'octet language: C';`, ['octet']], // language: test data
 ])('does not allow a word with %s', (_what, text, words) => {
   expect(wordsIn(text)).toEqual(words);
 });
