@@ -32,12 +32,11 @@ describe('docs/errors.md', () => {
 });
 
 describe('paths in the documents', () => {
-  const documents = [
-    'README.md',
-    ...readdirSync(path.join(root, 'docs'))
+  const documents = ['.', 'docs', 'docs/decisions', '.github', '.github/ISSUE_TEMPLATE'].flatMap((folder) =>
+    readdirSync(path.join(root, folder))
       .filter((name) => name.endsWith('.md'))
-      .map((name) => `docs/${name}`),
-  ];
+      .map((name) => path.join(folder, name)),
+  );
 
   it.each(documents)('%s names only files that exist', (document) => {
     const paths = [...read(document).matchAll(/`((?:apps|libs|tools)\/[\w./-]+\.[a-z]+)`/g)].map(
