@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Pool } from 'pg';
-import { DataSource } from 'typeorm';
 import { audit } from './audit/audit';
 import { Observations } from './audit/observations';
 import { Chance } from './chance';
@@ -33,6 +32,8 @@ import { WebhookReceivers } from './world/webhook-receivers';
 export interface SimulationOptions {
   /** A migrated database that nobody else uses. */
   readonly databaseUrl: string;
+  /** The same as the role of a process; where it is absent, processes connect as the owner. */
+  readonly urlOf?: (process: string) => string;
   readonly orders: number;
   readonly days: number;
   readonly seed: string;
@@ -63,9 +64,9 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   const clock = await DrivenClock.start(options.databaseUrl, new Date(startMs));
   const auditor = new Pool({ connectionString: options.databaseUrl, max: 4 });
   const keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-simulate-'));
-  const processes = await openProcesses(options.databaseUrl);
+  const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl));
   try {
-    await sell(processes.worker.get(DataSource));
+    await sell(auditor);
     return await run(options, { clock, auditor, keyFolder, processes });
   } finally {
     await processes.close();
@@ -76,7 +77,7 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
 }
 
 /** Products as data: short lives of certificates, and terms of which several pass in a year. */
-async function sell(database: DataSource): Promise<void> {
+async function sell(database: Pool): Promise<void> {
   await database.query(
     `UPDATE product SET certificate_authority = 'built-in', lifetime_days = 90, available = true,
        term_days = CASE name WHEN 'paid_ca' THEN 180 END,

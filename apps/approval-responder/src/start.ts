@@ -1,5 +1,6 @@
 import { databaseOutage } from '@certwright/errors';
-import { Challenges, claimDeployment } from '@certwright/persistence';
+import { awaitDeployment, Challenges, coreSchema } from '@certwright/persistence';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   closeHttpApp,
@@ -49,7 +50,8 @@ export async function start(
   const { REQUESTS_PER_S: ratePerS } = config;
   app.useGlobalGuards(new AddressLimit(buckets, { ratePerS, burst: burstS * ratePerS }));
   const database = app.get(DataSource);
-  await claimDeployment(database, config.CERTWRIGHT_MODE);
+  await awaitDeployment(database, config.CERTWRIGHT_MODE);
+  await warnOfExcessPrivileges(database, coreSchema, 'approval-responder', log);
   readiness.add('database', () => database.query('SELECT 1'));
   await startDns(config, running, app.get(Challenges));
   await app.listen(config.PORT, config.HOST);

@@ -3,9 +3,11 @@ import {
   AccountUsers,
   ApiKeys,
   claimDeployment,
+  coreSchema,
   withinDatabaseTime,
   WriteConnections,
 } from '@certwright/persistence';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import {
   connectRedis,
   followDisabledKeys,
@@ -79,6 +81,7 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
   running.opened('waiting polls', () => waiting.pending.close());
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  await warnOfExcessPrivileges(database, coreSchema, 'certs-v2', log);
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'certs-v2', keys, log });
   running.opened('disabled keys', () => news.close());

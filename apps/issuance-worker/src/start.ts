@@ -8,6 +8,7 @@ import {
   CaIssuers,
   CaSignings,
   claimDeployment,
+  coreSchema,
   ExpirationNotices,
   LeasedIssuances,
   Outbox,
@@ -15,6 +16,7 @@ import {
   Renewals,
   RevocationLists,
 } from '@certwright/persistence';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -148,6 +150,7 @@ async function openDatabase(
   const database = context.get(DataSource);
   readiness.add('database', async () => await database.query('SELECT 1'));
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  await warnOfExcessPrivileges(database, coreSchema, 'issuance-worker', log);
   return context;
 }
 

@@ -3,6 +3,7 @@ import { JobQueues, runJobs, type RunningJobs } from '@certwright/bullmq';
 import { sendMail } from '@certwright/jobs';
 import { AddressGuard } from '@certwright/outbound';
 import {
+  coreSchema,
   EmailApprovals,
   LeasedDeliveries,
   LeasedMails,
@@ -10,6 +11,7 @@ import {
   MailSubjects,
   WebhookDeliveries,
 } from '@certwright/persistence';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -164,5 +166,6 @@ async function openDatabase(
   opened('database', async () => await context.close());
   const database = context.get(DataSource);
   readiness.add('database', async () => await database.query('SELECT 1'));
+  await warnOfExcessPrivileges(database, coreSchema, 'notifier', log);
   return context;
 }

@@ -1,5 +1,12 @@
 import { databaseOutage } from '@certwright/errors';
-import { ApiKeys, claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/persistence';
+import {
+  ApiKeys,
+  claimDeployment,
+  coreSchema,
+  withinDatabaseTime,
+  WriteConnections,
+} from '@certwright/persistence';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -53,6 +60,7 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   running.opened('http', () => closeHttpApp(app, config.DRAIN_TIME));
   const database = app.get(DataSource);
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  await warnOfExcessPrivileges(database, coreSchema, 'orders-v3', log);
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'orders-v3', keys, log });
   running.opened('disabled keys', () => news.close());

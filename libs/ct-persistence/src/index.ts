@@ -1,3 +1,4 @@
+export { ctSchema } from './roles/ct-schema';
 export { type CtDatabase, ctDataSource, ctDataSourceOptions } from './ct-data-source';
 export { bodyDeflation, type BodyPacking, bodyPackings, packBody, unpackBody } from './index/body';
 export { issuanceBodies, type IssuanceBody } from './index/issuance-bodies';

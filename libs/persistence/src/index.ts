@@ -22,9 +22,10 @@ export {
 export { type Attachment, Attachments } from './certificates/attachments';
 export { Certificates, type StoredCertificate } from './certificates/certificates';
 export { type CoreDatabase, coreDataSource, coreDataSourceOptions } from './core-data-source';
+export { coreSchema } from './roles/core-schema';
 export { CorePersistenceModule } from './core-persistence.module';
 export { type DelegationLabels, Delegations } from './delegations/delegations';
-export { claimDeployment, type DeploymentMode } from './deployment/deployment';
+export { awaitDeployment, claimDeployment, type DeploymentMode } from './deployment/deployment';
 export {
   type DnsIntegration,
   DnsIntegrations,

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import {
+  claimDeployment,
   coreDataSource,
   EmailApprovals,
   HttpChallenges,
@@ -69,13 +70,14 @@ export class RunningResponder {
       statementTimeoutMs: 10_000,
     });
     const responder = new RunningResponder(await database.initialize());
+    await claimDeployment(database, 'sandbox');
     responder.closes.push(
       async () => await database.destroy(),
       async () => await Promise.all([store.dispose(), redis.dispose()]),
     );
-    const special = await settings(store.url);
+    const special = await settings(store.urlOf('approval-responder'));
     const config = responderSettings.read({
-      DATABASE_URL: store.url,
+      DATABASE_URL: store.urlOf('approval-responder'),
       REDIS_URL: redis.url,
       PORT: '0',
       DRAIN_TIME: '0',

@@ -1,4 +1,12 @@
-import { Issuances, Mails, Outbox, ProductEntity, Purchases, UnusedCharges } from '@certwright/persistence';
+import {
+  Issuances,
+  Mails,
+  Outbox,
+  ProductEntity,
+  Purchases,
+  Transactions,
+  UnusedCharges,
+} from '@certwright/persistence';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Issuing } from '../testing/issuing';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';
@@ -13,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => await issuing.close());
 
 it('gives back what an issuance cost that ended without a certificate', async () => {
-  const { database, repositories } = issuing;
+  const { database, asWorker, repositories } = issuing;
   await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
   const product = await database.getRepository(ProductEntity).findOneByOrFail({ name: 'free_ca' });
   const { planId } = await openIssuance(repositories, dnsNames, opensslCsr(dnsNames));
@@ -44,7 +52,7 @@ it('gives back what an issuance cost that ended without a certificate', async ()
     planId,
   ]);
 
-  const unusedCharges = new UnusedCharges(database, repositories.transactions);
+  const unusedCharges = new UnusedCharges(asWorker, new Transactions(asWorker));
   const context = { get: (token: unknown) => (token === UnusedCharges ? unusedCharges : {}) };
   const rounds = housekeeping(context as INestApplicationContext, null);
   expect(await rounds['unusedCharges']?.()).toBeGreaterThan(0);

@@ -1,7 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { baseName } from '@certwright/dns-names';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
-import { ApprovalRecords, EmailApprovals, HttpChallenges, Mails, WebRules } from '@certwright/persistence';
+import {
+  ApprovalRecords,
+  EmailApprovals,
+  HttpChallenges,
+  Issuances,
+  Mails,
+  Outbox,
+  Transactions,
+  WebRules,
+} from '@certwright/persistence';
 import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';
 import { DnsApprover } from '../approvals/dns-approver';
@@ -129,12 +138,16 @@ export class Approving {
 
   private approvers(): readonly Approver[] {
     const { lookUp, nameServers } = this.network;
-    const records = new ApprovalRecords(this.database, this.issuing.repositories.transactions);
+    const { asWorker } = this.issuing;
+    const transactions = new Transactions(asWorker);
+    const records = new ApprovalRecords(asWorker, transactions);
+    const issuances = new Issuances(asWorker, new Outbox(asWorker));
+    const emails = new EmailApprovals(asWorker, transactions, new Mails(asWorker), issuances);
     const doubt = async (id: string) => await records.doubt(id);
     return [
       new DnsApprover(lookUp, approvalZone, doubt, parentDelegation(lookUp, nameServers)),
-      new HttpApprover(new HttpChallenges(this.database), this.probe),
-      new EmailApprover(this.emails, reuseMs),
+      new HttpApprover(new HttpChallenges(asWorker), this.probe),
+      new EmailApprover(emails, reuseMs),
     ];
   }
 

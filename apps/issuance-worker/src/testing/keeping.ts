@@ -67,6 +67,10 @@ export class Keeping {
     return this.issuing.database;
   }
 
+  get asWorker(): DataSource {
+    return this.issuing.asWorker;
+  }
+
   /** @param listed whether its zones are known already */
   async integration(accountId: string, zoneNames: readonly string[], listed = true): Promise<string> {
     const { database } = this;
@@ -99,7 +103,7 @@ export class Keeping {
   }
 
   /** The job `keep-integration` over a connection. */
-  async keep(id: string, source: DataSource = this.database): Promise<void> {
+  async keep(id: string, source: DataSource = this.asWorker): Promise<void> {
     const transactions = new Transactions(source);
     const issuances = new Issuances(source, new Outbox(source));
     const job = new KeepIntegration({
@@ -116,7 +120,7 @@ export class Keeping {
   }
 
   /** The job `advance-issuance` over a connection. */
-  async advance(issuanceId: string, source: DataSource = this.database): Promise<void> {
+  async advance(issuanceId: string, source: DataSource = this.asWorker): Promise<void> {
     const records = new ApprovalRecords(source, new Transactions(source));
     const doubt = async (id: string) => await records.doubt(id);
     const ports: AdvancePorts = {

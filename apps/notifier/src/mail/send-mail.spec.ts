@@ -3,9 +3,11 @@ import {
   EmailApprovals,
   Issuances,
   type LeasedMails,
+  Mails,
   MailSubjects,
   type NewMail,
   Outbox,
+  Transactions,
 } from '@certwright/persistence';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
@@ -25,12 +27,12 @@ beforeAll(async () => {
   server = await MailServer.open();
   const options = { url: server.url, requireTls: false, login: null };
   smtp = new SmtpClient(options, new AbortController().signal);
-  const { database, transactions, mails } = notifier;
+  const { asNotifier } = notifier;
   approvals = new EmailApprovals(
-    database,
-    transactions,
-    mails,
-    new Issuances(database, new Outbox(database)),
+    asNotifier,
+    new Transactions(asNotifier),
+    new Mails(asNotifier),
+    new Issuances(asNotifier, new Outbox(asNotifier)),
   );
 });
 afterAll(async () => {
@@ -51,7 +53,7 @@ const sender = (
   new SendMail({
     mails,
     smtp,
-    subjects: new MailSubjects(notifier.database),
+    subjects: new MailSubjects(notifier.asNotifier),
     approvals,
     approvalUrl: 'https://approve.example.net',
     tokenBytes: () => randomBytes(20),
@@ -106,7 +108,7 @@ const noticeOf = (certificateId: string): NewMail => ({
 
 async function approvalMail(planId: string): Promise<string> {
   const box = { accountId: account, planId, dnsName: 'www.example.com', address: 'admin@example.com' };
-  await approvals.ask(box, new Date(0));
+  await notifier.approvals.ask(box, new Date(0));
   const [{ id }] = await notifier.database.query<[{ id: string }]>(`SELECT id FROM mail`);
   return id;
 }
@@ -147,7 +149,7 @@ describe('a request for approval', () => {
     const token = /https:\/\/approve\.example\.net\/approve\/([\w-]{27})\n/.exec(text)?.[1] ?? '';
     expect(html).toContain(`href="https://approve.example.net/approve/${token}"`);
     const sha256 = createHash('sha256').update(token).digest();
-    expect(await approvals.lookUp(sha256)).toMatchObject({ state: 'open' });
+    expect(await notifier.approvals.lookUp(sha256)).toMatchObject({ state: 'open' });
     const stored = await notifier.database.query(`SELECT row_to_json(mail)::text AS mail FROM mail`);
     expect(JSON.stringify(stored)).not.toContain(token);
     expect(await stateOf(id)).toMatchObject({ state: 'sent' });

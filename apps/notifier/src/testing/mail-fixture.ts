@@ -1,5 +1,13 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { EmailApprovals, Issuances, MailSubjects, type NewMail, Outbox } from '@certwright/persistence';
+import {
+  EmailApprovals,
+  Issuances,
+  Mails,
+  MailSubjects,
+  type NewMail,
+  Outbox,
+  Transactions,
+} from '@certwright/persistence';
 import type { ParsedMail } from 'mailparser';
 import { SendMail } from '../mail/send-mail';
 import { SmtpClient } from '../mail/smtp.client';
@@ -22,7 +30,6 @@ export interface Received {
 
 /** Sends mails from rows of a database of its own to a mail server on loopback. */
 export class MailFixture {
-  readonly approvals: EmailApprovals;
   readonly send: SendMail;
   /** A plan has one issued issuance per revision. */
   private revision = 0;
@@ -33,14 +40,15 @@ export class MailFixture {
     private readonly smtp: SmtpClient,
     readonly account: string,
   ) {
-    const { database, transactions, mails } = notifier;
-    const issuances = new Issuances(database, new Outbox(database));
-    this.approvals = new EmailApprovals(database, transactions, mails, issuances);
+    const { asNotifier } = notifier;
+    const issuances = new Issuances(asNotifier, new Outbox(asNotifier));
+    const mails = new Mails(asNotifier);
+    const approvals = new EmailApprovals(asNotifier, new Transactions(asNotifier), mails, issuances);
     this.send = new SendMail({
       mails: notifier.leasedMails,
       smtp,
-      subjects: new MailSubjects(database),
-      approvals: this.approvals,
+      subjects: new MailSubjects(asNotifier),
+      approvals,
       approvalUrl: 'https://approve.example.net',
       tokenBytes: () => randomBytes(20),
       from: { name: 'Certwright', address: 'no-reply@certwright.example' },

@@ -9,9 +9,9 @@ import {
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { askForRecordsOf } from '../approval-records/asking';
-import { askAgain } from '../email-approvals/asking';
 import type { Tx } from '../transactions/transactions';
 import { Outbox } from '../outbox/outbox';
+import { hastenPlan, hastenWhere } from './hasten';
 import { pendingApproval } from './pending-approval';
 import { redoApprovals, type TooSoon } from './redo-approvals';
 
@@ -106,13 +106,9 @@ export class Issuances {
    */
   async hasten(tx: Tx, planId: string): Promise<void> {
     await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);
-    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `WITH asked AS (${askAgain('$1')})
-       ${hastenWhere('plan_id = $1')}
-         AND opened_at < clock_timestamp() - interval '1 second'
-       RETURNING id, lease_token`,
-      [planId],
-    );
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(hastenPlan('$1'), [
+      planId,
+    ]);
     for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
   }
 
@@ -177,14 +173,6 @@ export class Issuances {
     );
   }
 }
-
-/** Open issuances that wait for their next look, and those that are just being looked at. */
-const hastenWhere = (whose: string) => `
-  UPDATE issuance SET
-    due_at = least(due_at, clock_timestamp()),
-    hastened = coalesce(leased_until > clock_timestamp(), false)
-  WHERE ${whose} AND state = 'open'
-    AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())`;
 
 async function databaseNow(tx: Tx): Promise<Date> {
   const [{ now }] = await tx.query<[{ now: Date }]>(`SELECT clock_timestamp() AS now`);

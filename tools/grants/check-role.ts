@@ -1,0 +1,69 @@
+import { type Columns, privilegesOf, type RoleGrants } from '@certwright/postgres';
+import type { Probe } from './probe';
+import type { ProbedStatements } from './probed-statements';
+
+/** @returns what is wrong with the grants of a role that ran these statements, and no others; a line each */
+export async function checkRole(
+  probe: Probe,
+  role: string,
+  grants: RoleGrants,
+  { statements: probed, usesTemporaryTables }: ProbedStatements,
+): Promise<string[]> {
+  const unexplained = await probe.unexplained(probed);
+  const statements = probed.filter((statement) => !unexplained.has(statement));
+  const faults = [...unexplained].map(
+    ([statement, problem]) => `a statement cannot be explained (${problem}): ${inOneLine(statement)}`,
+  );
+  for (const statement of await probe.refused(role, statements))
+    faults.push(`a grant is missing for: ${inOneLine(statement)}`);
+  for (const [privilege, mentioned] of await privilegesToProbe(probe, grants)) {
+    if (!(await probe.needs(role, privilege, statementsOf(statements, mentioned))))
+      faults.push(`no statement needs ${privilege[0]}`);
+  }
+  if ((grants.temporaryTables ?? false) !== usesTemporaryTables)
+    faults.push(usesTemporaryTables ? 'temporaryTables is missing' : 'no statement needs temporaryTables');
+  return faults;
+}
+
+const inOneLine = (statement: string) => statement.replaceAll(/\s+/g, ' ');
+
+/** Each grant with those of partitions behind it, and the words that a statement contains that needs it. */
+async function privilegesToProbe(
+  probe: Probe,
+  { tables, functions = [], sequences = [] }: RoleGrants,
+): Promise<(readonly [readonly string[], readonly string[]])[]> {
+  const partitions = await probe.partitions();
+  const ofTables = Object.entries(tables).flatMap(([table, { delete: deletes, ...columns }]) => {
+    const of = (grants: RoleGrants['tables'][string], ...words: string[]) =>
+      [
+        [table, ...(partitions.get(table) ?? [])].flatMap((name) =>
+          privilegesOf({ tables: { [name]: grants } }),
+        ),
+        [table, ...words],
+      ] as const;
+    const each = Object.entries(columns as Record<string, Columns>).flatMap(([kind, listed]) =>
+      listed === '*' ? [of({ [kind]: '*' })] : listed.map((column) => of({ [kind]: [column] }, column)),
+    );
+    return deletes ? [...each, of({ delete: true })] : each;
+  });
+  const named = (privileges: readonly string[], names: readonly string[]) =>
+    privileges.map((privilege, nth) => [[privilege], [names[nth]?.replace(/\(.*/, '') ?? '']] as const);
+  return [
+    ...ofTables,
+    ...named(privilegesOf({ tables: {}, functions }), functions),
+    ...named(privilegesOf({ tables: {}, sequences }), sequences),
+  ];
+}
+
+/**
+ * First those that contain every word; then, for what `*`, row locks and defaults need without naming it, those that contain
+ * the first; then the others, which may call it by a default of a column.
+ */
+function statementsOf(
+  statements: readonly string[],
+  [first = '', ...others]: readonly string[],
+): readonly string[] {
+  const named = statements.filter((statement) => statement.includes(first));
+  const exact = named.filter((statement) => others.every((word) => statement.includes(word)));
+  return [...new Set([...exact, ...named, ...statements])];
+}
