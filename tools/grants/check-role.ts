@@ -20,6 +20,10 @@ export async function checkRole(
     if (!(await probe.needs(role, privilege, statementsOf(statements, mentioned))))
       faults.push(`no statement needs ${privilege[0]}`);
   }
+  // A plan is explained without the privilege on a sequence: that is checked when it is used.
+  for (const sequence of grants.sequences ?? [])
+    if (!statements.some((statement) => usesSequence(statement, sequence)))
+      faults.push(`no statement needs USAGE ON SEQUENCE ${sequence}`);
   if ((grants.temporaryTables ?? false) !== usesTemporaryTables)
     faults.push(usesTemporaryTables ? 'temporaryTables is missing' : 'no statement needs temporaryTables');
   return faults;
@@ -30,7 +34,7 @@ const inOneLine = (statement: string) => statement.replaceAll(/\s+/g, ' ');
 /** Each grant with those of partitions behind it, and the words that a statement contains that needs it. */
 async function privilegesToProbe(
   probe: Probe,
-  { tables, functions = [], sequences = [] }: RoleGrants,
+  { tables, functions = [] }: RoleGrants,
 ): Promise<(readonly [readonly string[], readonly string[]])[]> {
   const partitions = await probe.partitions();
   const ofTables = Object.entries(tables).flatMap(([table, { delete: deletes, ...columns }]) => {
@@ -46,13 +50,20 @@ async function privilegesToProbe(
     );
     return deletes ? [...each, of({ delete: true })] : each;
   });
-  const named = (privileges: readonly string[], names: readonly string[]) =>
-    privileges.map((privilege, nth) => [[privilege], [names[nth]?.replace(/\(.*/, '') ?? '']] as const);
-  return [
-    ...ofTables,
-    ...named(privilegesOf({ tables: {}, functions }), functions),
-    ...named(privilegesOf({ tables: {}, sequences }), sequences),
-  ];
+  const ofFunctions = functions.map(
+    (signature) =>
+      [privilegesOf({ tables: {}, functions: [signature] }), [signature.replace(/\(.*/, '')]] as const,
+  );
+  return [...ofTables, ...ofFunctions];
+}
+
+/** `nextval('plan_id_seq')`, or by the column: `nextval(pg_get_serial_sequence('plan', 'id'))`. */
+function usesSequence(statement: string, sequence: string): boolean {
+  const table = sequence.replace(/_[a-z]+_seq$/, '');
+  return (
+    statement.includes('nextval(') &&
+    (statement.includes(`'${sequence}'`) || statement.includes(`'${table}'`))
+  );
 }
 
 /**

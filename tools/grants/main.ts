@@ -17,7 +17,8 @@ PREFIX        of the roles in that log
 PROCESS       processes whose specs have all run: each of their grants must be needed by a statement
 DATABASE_URL  an empty database on a server that is thrown away
 
-Exits 1 when a role lacked a privilege, or has one that no statement needs.
+Prints JSON: checked, those of the processes that have a role, and faults, a line each: what a role was refused, and
+its grants that no statement needs.
 `;
 
 const statementTimeoutMs = 600_000;
@@ -32,16 +33,16 @@ async function main([log, logged, ...complete]: readonly string[]): Promise<numb
   const roles = await readLog(log);
   const { database, probe, renamed } = await openDatabase(url);
   const processes = new Set([...Object.keys(coreSchema.roles), ...Object.keys(ctSchema.roles)]);
-  let faults = 0;
+  const faults: string[] = [];
   for (const name of processes) {
     const role = roles.get(roleOf(logged, name));
     if (role === undefined && !complete.includes(name)) continue;
-    const found = await faultsOf(name, role, complete.includes(name), { probe, renamed });
-    for (const fault of found) console.log(`${name}: ${fault}`);
-    faults += found.length;
+    const found = await faultsOf(role, complete.includes(name) ? grantsOf(name) : null, { probe, renamed });
+    faults.push(...found.map((fault) => `${name}: ${fault}`));
   }
   await database.destroy();
-  return faults === 0 ? 0 : 1;
+  console.log(JSON.stringify({ checked: complete.filter((name) => processes.has(name)), faults }));
+  return 0;
 }
 
 interface Probing {
@@ -49,26 +50,29 @@ interface Probing {
   readonly renamed: (statement: string) => string;
 }
 
+/** @param grants of the role, when it has run all that its process ever does; null: only what it was refused is found */
 async function faultsOf(
-  name: string,
-  { statements: logged, refused }: LoggedRole = { statements: new Set(), refused: new Set() },
-  isComplete: boolean,
+  { statements, refused }: LoggedRole = { statements: new Set(), refused: new Set() },
+  grants: { readonly role: string; readonly declared: RoleGrants } | null,
   { probe, renamed }: Probing,
 ): Promise<readonly string[]> {
-  const probed = probedStatements(logged, renamed);
   const refusals = [...refused].map((refusal) => `is refused what its code does: ${refusal}`);
-  if (!isComplete) return refusals;
-  const grants = [coreSchema, ctSchema].flatMap(({ roles }) => roles[name] ?? []);
-  return [...refusals, ...(await checkRole(probe, roleOf(prefix, name), merged(grants), probed))];
+  if (grants === null) return refusals;
+  const probed = probedStatements(statements, renamed);
+  return [...refusals, ...(await checkRole(probe, grants.role, grants.declared, probed))];
 }
 
 /** A process may use both databases; no name is in both. */
-const merged = (grants: readonly RoleGrants[]): RoleGrants => ({
-  tables: Object.assign({}, ...grants.map(({ tables }) => tables)) as RoleGrants['tables'],
-  functions: grants.flatMap(({ functions = [] }) => functions),
-  sequences: grants.flatMap(({ sequences = [] }) => sequences),
-  ...(grants.some(({ temporaryTables }) => temporaryTables) && { temporaryTables: true }),
-});
+function grantsOf(name: string): { readonly role: string; readonly declared: RoleGrants } {
+  const grants = [coreSchema, ctSchema].flatMap(({ roles }) => roles[name] ?? []);
+  const declared: RoleGrants = {
+    tables: Object.fromEntries(grants.flatMap(({ tables }) => Object.entries(tables))),
+    functions: grants.flatMap(({ functions = [] }) => functions),
+    sequences: grants.flatMap(({ sequences = [] }) => sequences),
+    ...(grants.some(({ temporaryTables }) => temporaryTables) && { temporaryTables: true }),
+  };
+  return { role: roleOf(prefix, name), declared };
+}
 
 /** Both schemas with their grants in one database. */
 async function openDatabase(url: string): Promise<Probing & { readonly database: DataSource }> {
