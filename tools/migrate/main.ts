@@ -5,6 +5,7 @@ import { ctDataSource, ctSchema } from '@certwright/ct-persistence';
 import { coreDataSource, coreSchema } from '@certwright/persistence';
 import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
+import { rolesTable } from './roles-table';
 
 const usage = `Brings the databases to their newest schemas: core, and ct where CT_DATABASE_URL is set.
 
@@ -14,6 +15,7 @@ const usage = `Brings the databases to their newest schemas: core, and ct where 
   npm run migrate -- --revert         takes the newest one back; of core unless --database says ct
   npm run migrate -- --create         makes the ct database first where it is missing, on the server of DATABASE_URL
   npm run migrate -- --check-drift    fails when entities and migrations disagree (on an empty database of its own)
+  npm run migrate -- --roles          prints what each role may do, as docs/operating.md has it
   npm run migrate -- --help
 
 DATABASE_URL      the core database, postgres://user:password@host:port/name (with --check-drift: any database of a
@@ -35,6 +37,7 @@ const statementTimeoutMs = 60 * 60 * 1_000;
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) return void process.stdout.write(usage);
+  if (args.includes('--roles')) return void console.log(rolesTable());
   const schemas = schemasOf(args);
   if (args.includes('--check-drift')) {
     for (const schema of schemas) await checkDrift(schema);

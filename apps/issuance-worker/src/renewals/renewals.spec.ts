@@ -75,6 +75,37 @@ describe('a renewal', () => {
   });
 });
 
+describe('a renewal of a product with a price', () => {
+  it('is paid from the balance of the account', async () => {
+    const { database } = issuing;
+    await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
+    const issued = await nearingItsEnd();
+    await database.query(
+      `UPDATE certificate SET not_before = now() - interval '89 days', not_after = now() + interval '1 day' WHERE id = $1`,
+      [issued.certificateId],
+    );
+    await database.query(
+      `INSERT INTO account_balance (account_id, currency, balance_cents) SELECT account_id, 'USD', 1500 FROM plan WHERE id = $1
+       ON CONFLICT (account_id) DO UPDATE SET balance_cents = 1500`,
+      [issued.planId],
+    );
+    await renewOnce(renewalsOver(issuing.asWorker));
+    expect(await replacementsOf(issued)).toHaveLength(1);
+    expect(
+      await database.query(
+        `SELECT balance_cents FROM account_balance WHERE account_id = (SELECT account_id FROM plan WHERE id = $1)`,
+        [issued.planId],
+      ),
+    ).toEqual([{ balance_cents: '500' }]);
+    await database.query(`UPDATE product SET term_days = NULL, price_cents = 0 WHERE name = 'free_ca'`);
+    await database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [issued.planId]);
+    await database.query(
+      `DELETE FROM account_balance WHERE account_id = (SELECT account_id FROM plan WHERE id = $1)`,
+      [issued.planId],
+    );
+  });
+});
+
 describe('a renewal that the account cannot pay', () => {
   it('is logged and counted, and nothing is opened', async () => {
     const { database } = issuing;

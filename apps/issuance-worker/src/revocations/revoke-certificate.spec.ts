@@ -113,7 +113,8 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
   it('of the request: all of it stands or none, and the repetition revokes and replaces once', async () => {
     for (let nth = 1; ; nth += 1) {
       const issued = await issuing.issued(dnsNames, csr);
-      const faulty = new FaultyDatabase(issuing.asWorker, nth, when);
+      // An API's transaction, not the worker's.
+      const faulty = new FaultyDatabase(issuing.database, nth, when);
       await request(faulty.source, issued).catch(() => undefined);
       const [halves] = await issuing.database.query<[Record<string, boolean>]>(
         `SELECT certificate.revoked_at IS NOT NULL AS revoked, NOT is_current AS moved,

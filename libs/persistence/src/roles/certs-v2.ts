@@ -4,18 +4,7 @@ import type { RoleGrants } from '@certwright/postgres';
 export const certsV2: RoleGrants = {
   tables: {
     account: {
-      select: [
-        'id',
-        'name',
-        'contact_email',
-        'disabled_at',
-        'country',
-        'state',
-        'locality',
-        'organization',
-        'mail_when_issued',
-        'mail_when_revoked',
-      ],
+      select: '*',
       update: ['country', 'state', 'locality', 'organization', 'mail_when_issued', 'mail_when_revoked'],
     },
     account_balance: { select: '*', update: ['balance_cents', 'last_invoice'] },

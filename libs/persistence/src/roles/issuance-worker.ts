@@ -3,9 +3,7 @@ import type { RoleGrants } from '@certwright/postgres';
 /** The only one that reads accounts at CAs and signing records, and that issues. */
 export const issuanceWorker: RoleGrants = {
   tables: {
-    account: {
-      select: ['id', 'contact_email', 'disabled_at', 'state', 'mail_when_revoked', 'mail_when_issued'],
-    },
+    account: { select: '*' },
     account_balance: {
       select: '*',
       insert: ['account_id', 'currency'],
@@ -110,7 +108,6 @@ export const issuanceWorker: RoleGrants = {
         'created_at',
         'ca_reference',
         'ca_revoked_at',
-        'imported',
       ],
       insert: [
         'id',
@@ -129,7 +126,7 @@ export const issuanceWorker: RoleGrants = {
         'chain_sha256',
         'ca_reference',
       ],
-      update: ['is_current', 'revoked_at', 'revocation_reason', 'ca_revoked_at'],
+      update: ['is_current', 'ca_revoked_at'],
     },
     certificate_authority: { select: '*', update: ['down_until', 'problem', 'down_since', 'down_for'] },
     certificate_chain: { select: '*', insert: '*' },

@@ -114,6 +114,15 @@ it('takes back what is not declared any more, and what somebody granted beside i
   await apply();
 });
 
+it('keeps what only processes of the release before use', async () => {
+  const retiring = ['SELECT (hidden) ON spec_open'];
+  await apply(schemaWith({ 'a-reader': { tables: {}, retiring } }));
+  await asReader(
+    async (query) => await expect(query(`SELECT hidden FROM spec_open`)).resolves.toEqual([{ hidden: 'b' }]),
+  );
+  await apply();
+});
+
 it('reports roles that the user may not create, and grants to those that there are', async () => {
   const owner = `${prefix}owner`;
   await database.query(`CREATE ROLE "${owner}"`);

@@ -17,6 +17,11 @@ export interface RoleGrants {
   readonly functions?: readonly string[];
   readonly sequences?: readonly string[];
   readonly temporaryTables?: true;
+  /**
+   * Privileges that no statement needs any more, as they are written between GRANT and TO. Processes of the release before may
+   * still run when the migration command does: what a release stops using is kept here, and dropped by the next one.
+   */
+  readonly retiring?: readonly string[];
 }
 
 /** A function that runs as the owner of the tables, for a role that may do what it does and no more. */
@@ -51,7 +56,7 @@ export function roleOf(prefix: string, process: string): string {
 
 /** Each as it is written between GRANT and TO. */
 export function privilegesOf(
-  { tables, functions = [], sequences = [] }: RoleGrants,
+  { tables, functions = [], sequences = [], retiring = [] }: RoleGrants,
   withPartitions: (table: string) => readonly string[] = (table) => [table],
 ): string[] {
   const ofTables = Object.entries(tables).flatMap(([table, grants]) =>
@@ -61,6 +66,7 @@ export function privilegesOf(
     ...ofTables,
     ...functions.map((signature) => `EXECUTE ON FUNCTION ${signature}`),
     ...sequences.map((name) => `USAGE ON SEQUENCE ${name}`),
+    ...retiring,
   ];
 }
 
