@@ -58,7 +58,7 @@ export async function startServices(folder) {
     const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
     const redisUrl = REDIS_URL_TEST ?? (await throwAwayRedis(folder, undo));
     if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
-    await createRoles(databaseUrl, rolePrefixOf(template));
+    await createRoles(databaseUrl, rolePrefixOf(template), { isLogged: !DATABASE_URL_TEST });
     await makeTemplate({ databaseUrl, template, folder });
     const services = {
       CERTWRIGHT_TEST_DATABASE_URL: databaseUrl,
@@ -137,12 +137,14 @@ async function throwAwayRedis(folder, undo) {
  * A role for each app, with the password of the run's own user. Which of them have grants is said by the schemas.
  * @param {string} databaseUrl
  * @param {string} prefix
+ * @param {{ isLogged: boolean }} how isLogged: the server logs their statements, for tools/grants; a superuser can say so
  */
-async function createRoles(databaseUrl, prefix) {
+async function createRoles(databaseUrl, prefix, { isLogged }) {
   const password = decodeURIComponent(new URL(databaseUrl).password).replaceAll("'", "''");
   for (const app of readdirSync(path.join(workspaceRoot, 'apps'))) {
     const role = `"${prefix}${app.replaceAll('-', '_')}"`;
     await query(databaseUrl, `CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+    if (!isLogged) continue;
     await query(databaseUrl, `ALTER ROLE ${role} SET log_statement = 'all'`);
     await query(databaseUrl, `ALTER ROLE ${role} SET log_parameter_max_length = 0`);
   }
@@ -175,7 +177,7 @@ async function makeTemplate({ databaseUrl, template, folder }) {
 }
 
 /**
- * On a server of somebody else's, the template and what specs did not drop themselves.
+ * On a server of somebody else's, the template, what specs did not drop themselves, and the roles.
  * @param {string} databaseUrl
  * @param {string} template the specs' databases are named like it, with another ending
  */
@@ -188,6 +190,10 @@ async function dropDatabases(databaseUrl, template) {
   );
   for (const { datname } of rows)
     await query(databaseUrl, `DROP DATABASE IF EXISTS "${datname}" WITH (FORCE)`);
+  const roles = await query(databaseUrl, 'SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1)', [
+    rolePrefixOf(template),
+  ]);
+  for (const { rolname } of roles.rows) await query(databaseUrl, `DROP ROLE IF EXISTS "${rolname}"`);
 }
 
 /**

@@ -123,6 +123,25 @@ it('keeps what only processes of the release before use', async () => {
   await apply();
 });
 
+it('leaves the way into the database to users who were granted tables otherwise', async () => {
+  const other = `${prefix}reports`;
+  await database.query(`CREATE ROLE "${other}"`);
+  await database.query(
+    `GRANT CONNECT, TEMPORARY ON DATABASE "${new URL(database.url).pathname.slice(1)}" TO PUBLIC`,
+  );
+  await database.query(`GRANT SELECT ON spec_open TO "${other}"`);
+  await apply();
+  const [row] = await database.query(
+    `SELECT has_database_privilege($1, current_database(), 'CONNECT') AS connects,
+       has_database_privilege($1, current_database(), 'TEMPORARY') AS temporary,
+       EXISTS (SELECT FROM pg_database, aclexplode(datacl) WHERE datname = current_database() AND grantee = 0) AS public`,
+    [other],
+  );
+  expect(row).toEqual({ connects: true, temporary: true, public: false });
+  await database.query(`DROP OWNED BY "${other}"`);
+  await database.query(`DROP ROLE "${other}"`);
+});
+
 it('reports roles that the user may not create, and grants to those that there are', async () => {
   const owner = `${prefix}owner`;
   await database.query(`CREATE ROLE "${owner}"`);

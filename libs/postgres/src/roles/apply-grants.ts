@@ -137,8 +137,8 @@ async function functionsOfPublic(tx: Transaction, { functions }: GrantedSchema):
 }
 
 /**
- * Nobody else may connect, create temporary tables, or create anything in the schema. Only the owner of the database can
- * say so; where somebody else migrates, it stays as the owner has it.
+ * Nobody else may connect, create temporary tables, or create anything in the schema; whoever was granted a table by somebody
+ * else still may do the first two. Only the owner of the database can say so: where another user migrates, it stays as it is.
  */
 async function databaseChanges(
   tx: Transaction,
@@ -176,5 +176,25 @@ async function databaseChanges(
       .filter((privilege) => !holds(role, privilege))
       .map((privilege) => `GRANT ${named(privilege)} TO "${role}"`);
   });
-  return [...granted, ...revoked.map((privilege) => `REVOKE ${named(privilege)} FROM PUBLIC`)];
+  const kept =
+    revoked.length === 0
+      ? []
+      : (
+          await othersWithTables(
+            tx,
+            processes.map((process) => roleOf(prefix, process)),
+          )
+        ).map((role) => `GRANT CONNECT, TEMPORARY ON DATABASE ${database} TO ${role}`);
+  return [...granted, ...kept, ...revoked.map((privilege) => `REVOKE ${named(privilege)} FROM PUBLIC`)];
+}
+
+/** Quoted. */
+async function othersWithTables(tx: Transaction, own: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ role: string }[]>(
+    `SELECT DISTINCT quote_ident(rolname) AS role
+     FROM pg_class CROSS JOIN aclexplode(relacl) JOIN pg_roles ON pg_roles.oid = grantee
+     WHERE relnamespace = current_schema()::regnamespace AND grantee <> relowner AND rolname <> ALL ($1::text[])`,
+    [own],
+  );
+  return rows.map(({ role }) => role);
 }
