@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { coreDataSource } from '@certwright/persistence';
 import { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
 import { audit } from './audit/audit';
 import { Observations } from './audit/observations';
 import { Chance } from './chance';
@@ -64,13 +66,19 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   const clock = await DrivenClock.start(options.databaseUrl, new Date(startMs));
   const auditor = new Pool({ connectionString: options.databaseUrl, max: 4 });
   const keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-simulate-'));
+  const operator = await coreDataSource({
+    url: options.databaseUrl,
+    applicationName: 'operator',
+    poolSize: 2,
+    statementTimeoutMs: 60_000,
+  }).initialize();
   const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl));
   try {
     await sell(auditor);
-    return await run(options, { clock, auditor, keyFolder, processes });
+    return await run(options, { clock, auditor, operator, keyFolder, processes });
   } finally {
     await processes.close();
-    await auditor.end();
+    await Promise.all([auditor.end(), operator.destroy()]);
     await clock.stop();
     rmSync(keyFolder, { recursive: true });
   }
@@ -90,13 +98,14 @@ async function sell(database: Pool): Promise<void> {
 interface Opened {
   readonly clock: DrivenClock;
   readonly auditor: Pool;
+  readonly operator: DataSource;
   readonly keyFolder: string;
   readonly processes: Awaited<ReturnType<typeof openProcesses>>;
 }
 
 async function run(
   options: SimulationOptions,
-  { clock, auditor, keyFolder, processes }: Opened,
+  { clock, auditor, operator, keyFolder, processes }: Opened,
 ): Promise<Report> {
   const began = performance.now();
   const stepMs = options.stepHours * hourMs;
@@ -134,7 +143,7 @@ async function run(
   );
   const client = new Client(strike);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
-  const users = new Users({ processes, client, records, auditor, chance, nowMs }, accounts, kinds);
+  const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);
   mailServer.onMail = (mail) => users.onMail(mail);
   await users.payInAtFirst();
   const observations = new Observations(auditor, stepMs);

@@ -1,5 +1,6 @@
 import { Ledger, Transactions } from '@certwright/persistence';
 import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
 import type { Chance } from '../chance';
 import type { Processes } from '../platform/processes';
 import type { TakenMail } from '../world/mail-server';
@@ -18,6 +19,8 @@ export const priceCents = 1_000;
 
 export interface UsersPorts {
   readonly processes: Processes;
+  /** The database as the owner of its tables. */
+  readonly operator: DataSource;
   readonly client: Client;
   readonly records: StandingRecords;
   readonly auditor: Pool;
@@ -274,7 +277,7 @@ export class Users {
 
   /** Through the operator's hands. */
   private async payIn(account: SimulatedAccount, cents: number): Promise<void> {
-    const { worker } = this.ports.processes;
+    const { operator } = this.ports;
     const booking = {
       accountId: account.id,
       kind: 'payment',
@@ -282,7 +285,7 @@ export class Users {
       currency: 'USD',
       note: 'paid in',
     } as const;
-    await worker.get(Transactions).run(async (tx) => await worker.get(Ledger).book(tx, booking));
+    await new Transactions(operator).run(async (tx) => await new Ledger(operator).book(tx, booking));
     account.payments.push(cents);
   }
 }

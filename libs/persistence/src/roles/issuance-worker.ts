@@ -6,7 +6,6 @@ export const issuanceWorker: RoleGrants = {
     account: { select: '*' },
     account_balance: {
       select: '*',
-      insert: ['account_id', 'currency'],
       update: ['balance_cents', 'last_invoice'],
     },
     account_user: { select: ['id', 'account_id', 'email', 'disabled_at'] },

@@ -7,7 +7,6 @@ export const ordersV3: RoleGrants = {
     account: { select: ['id', 'disabled_at'], update: ['created_at'] },
     account_balance: {
       select: '*',
-      insert: ['account_id', 'currency'],
       update: ['balance_cents', 'last_invoice'],
     },
     api_key: { select: ['id', 'account_id', 'secret_sha256', 'permissions', 'disabled_at'] },
