@@ -11,7 +11,8 @@ export class IssuanceOutcome1796400000000 implements MigrationInterface {
     await queryRunner.query(
       `CREATE FUNCTION issuance_outcome_is_granted() RETURNS trigger LANGUAGE plpgsql AS $$
        BEGIN
-         IF NOT has_column_privilege('certificate', 'issuance_id', 'INSERT') THEN
+         -- With its schema: a temporary table of the same name would be found first.
+         IF NOT has_column_privilege(format('%I.certificate', TG_TABLE_SCHEMA), 'issuance_id', 'INSERT') THEN
            RAISE insufficient_privilege USING MESSAGE =
              format('permission denied: role %s may not set the state of an issuance to %s', current_user, NEW.state);
          END IF;

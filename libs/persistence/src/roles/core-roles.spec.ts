@@ -240,6 +240,16 @@ describe.each(processes)('%s', (process) => {
   });
 });
 
+it('asks the table itself who may issue, whatever else a session calls certificate', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const role = new URL(database.urlOf('orders-v3')).username;
+  await database.query(`GRANT TEMPORARY ON DATABASE "${name}" TO "${role}"`);
+  const statement = `CREATE TEMPORARY TABLE certificate (issuance_id bigint);
+    UPDATE issuance SET state = 'issued', closed_at = now() WHERE state = 'open'`;
+  expect(await attempt('orders-v3', statement)).toBe(refused);
+  await database.query(`REVOKE TEMPORARY ON DATABASE "${name}" FROM "${role}"`);
+});
+
 it('lets a front end cancel an issuance, and the worker issue and fail it', async () => {
   for (const process of frontEnds)
     expect(
