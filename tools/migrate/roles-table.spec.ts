@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { ctSchema } from '@certwright/ct-persistence';
+import { coreSchema } from '@certwright/persistence';
 import { rolesTable } from './roles-table';
 
 /** Without the spaces that align its columns. */
@@ -14,4 +16,12 @@ it('is the table of docs/operating.md, as npm run migrate -- --roles prints it',
   const [, section = ''] = document.split('\n### Roles\n');
   const [own = ''] = section.split('\n## ');
   expect(cellsOf(own)).toEqual(cellsOf(rolesTable()));
+});
+
+it('has a role for each app that npm start gives one to', () => {
+  const { appsWithRoles } = jest.requireActual<{ readonly appsWithRoles: readonly string[] }>(
+    '../up/database-roles.mjs',
+  );
+  const declared = new Set([coreSchema, ctSchema].flatMap(({ roles }) => Object.keys(roles)));
+  expect([...appsWithRoles].sort()).toEqual([...declared].sort());
 });

@@ -14,6 +14,8 @@ const CORE_ROLES = [
 ];
 const CT_ROLES = ['ct-search', 'ct-ingest'];
 
+export const appsWithRoles = [...new Set([...CORE_ROLES, ...CT_ROLES])];
+
 /** @typedef {(app: string, url: string) => string} UrlOf */
 
 /**
@@ -26,7 +28,7 @@ export function databaseRoles(databaseUrl) {
     .toLowerCase()
     .replaceAll(/^(?=\d)|\W/g, '_')
     .slice(0, 40)}_`;
-  for (const app of [...CORE_ROLES, ...CT_ROLES]) databasePassword(app);
+  for (const app of appsWithRoles) databasePassword(app);
   /** @type {UrlOf} */
   const urlOf = (app, url) => {
     const own = new URL(url);
