@@ -24,6 +24,10 @@ its grants that no statement needs.
 const statementTimeoutMs = 600_000;
 const prefix = 'probe_';
 
+/** Of a role that are printed, and characters of each: enough to see what is wrong. */
+const maxFaults = 25;
+const maxFaultLength = 500;
+
 async function main([log, logged, ...complete]: readonly string[]): Promise<number> {
   const url = process.env['DATABASE_URL'];
   if (log === undefined || logged === undefined || url === undefined) {
@@ -38,7 +42,8 @@ async function main([log, logged, ...complete]: readonly string[]): Promise<numb
     const role = roles.get(roleOf(logged, name));
     if (role === undefined && !complete.includes(name)) continue;
     const found = await faultsOf(role, complete.includes(name) ? grantsOf(name) : null, { probe, renamed });
-    faults.push(...found.map((fault) => `${name}: ${fault}`));
+    faults.push(...found.slice(0, maxFaults).map((fault) => `${name}: ${fault.slice(0, maxFaultLength)}`));
+    if (found.length > maxFaults) faults.push(`${name}: ${found.length - maxFaults} more`);
   }
   await database.destroy();
   console.log(JSON.stringify({ checked: complete.filter((name) => processes.has(name)), faults }));

@@ -66,13 +66,7 @@ export async function checkGrants(folder, { passedFiles, isFiltered }, signal) {
     signal,
   });
   try {
-    const args = [
-      '--enable-source-maps',
-      path.join(own, 'main.js'),
-      log,
-      readFileSync(prefix, 'utf8'),
-      ...apps,
-    ];
+    const args = ['--enable-source-maps', path.join(own, 'main.js'), log, rolePrefix, ...apps];
     const env = { ...process.env, DATABASE_URL: server.url('postgres') };
     const { stdout } = await run(nodeBinary(), args, { env, signal, timeoutMs: WITHIN_MS });
     const { faults, checked } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
