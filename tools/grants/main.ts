@@ -26,7 +26,7 @@ const prefix = 'probe_';
 
 /** Of a role that are printed, and characters of each: enough to see what is wrong. */
 const maxFaults = 25;
-const maxFaultLength = 500;
+const maxFaultLength = 250;
 
 async function main([log, logged, ...complete]: readonly string[]): Promise<number> {
   const url = process.env['DATABASE_URL'];
