@@ -92,13 +92,13 @@ interface Beside {
   readonly webPort: number;
 }
 
-function settingsBeside({ databaseUrl, redisUrl }: Platform, { resolver, responderPort, webPort }: Beside) {
+function settingsBeside({ urlOf, redisUrl }: Platform, { resolver, responderPort, webPort }: Beside) {
   const every = { OPS_PORT: '0', OPS_HOST: '127.0.0.1', LOG_LEVEL: 'debug', DRAIN_TIME: '2s' };
   return {
     responder: {
       ...every,
       CERTWRIGHT_MODE: 'sandbox',
-      DATABASE_URL: databaseUrl,
+      DATABASE_URL: urlOf('approval-responder'),
       REDIS_URL: redisUrl,
       PORT: String(responderPort),
       DNS_HOST: responderAddress,

@@ -12,6 +12,8 @@ const readyWithinMs = 40_000;
 /** Orders API, worker and DNS gateway as processes, on a database and a Redis of their own. */
 export interface Platform {
   readonly databaseUrl: string;
+  /** The database as the role of a process. */
+  readonly urlOf: (process: string) => string;
   readonly redisUrl: string;
   readonly api: string;
   readonly apiKey: string;
@@ -49,7 +51,8 @@ export async function startPlatform({ resolver, authorityPort, more = {} }: Worl
     ensureGatewayKeys(gatewayKeys, new Date());
     const { api_key: apiKey } = seed(database.url, redis.url);
     const [http, https] = [await freePort(), await freePort()];
-    const settings = { folder, gatewayKeys, databaseUrl: database.url, redisUrl: redis.url, http, https };
+    const { url: databaseUrl, urlOf } = database;
+    const settings = { folder, gatewayKeys, urlOf, redisUrl: redis.url, http, https };
     const environment = environments({ ...settings, resolver, authorityPort });
     const start = async (name: AppName) => {
       const child = await startChild(process.execPath, {
@@ -64,9 +67,10 @@ export async function startPlatform({ resolver, authorityPort, more = {} }: Worl
     const gateway = await start('dns-gateway');
     const [api, worker] = await Promise.all([start('orders-v3'), start('issuance-worker')]);
     const processes = { 'orders-v3': api, 'issuance-worker': worker, 'dns-gateway': gateway };
-    const { databaseUrl, redisUrl } = settings;
+    const { redisUrl } = settings;
     return {
       databaseUrl,
+      urlOf,
       redisUrl,
       api: `http://127.0.0.1:${http}`,
       apiKey,
@@ -97,17 +101,21 @@ function seed(databaseUrl: string, redisUrl: string): { readonly api_key: string
 interface Places extends World {
   readonly folder: string;
   readonly gatewayKeys: string;
-  readonly databaseUrl: string;
+  readonly urlOf: (process: string) => string;
   readonly redisUrl: string;
   readonly http: number;
   readonly https: number;
 }
 
 function environments(places: Places) {
-  const { folder, gatewayKeys, databaseUrl, redisUrl, http, https, resolver, authorityPort } = places;
+  const { folder, gatewayKeys, urlOf, redisUrl, http, https, resolver, authorityPort } = places;
   const file = (name: string) => path.join(gatewayKeys, name);
   const every = { OPS_PORT: '0', OPS_HOST: '127.0.0.1', LOG_LEVEL: 'debug', DRAIN_TIME: '2s' };
-  const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, CERTWRIGHT_MODE: 'sandbox' };
+  const stores = (process: string) => ({
+    DATABASE_URL: urlOf(process),
+    REDIS_URL: redisUrl,
+    CERTWRIGHT_MODE: 'sandbox',
+  });
   const loopback = { ALLOWED_NETWORKS: '127.0.0.0/8' };
   const gateway = (client: string) => ({
     GATEWAY_URL: `https://127.0.0.1:${https}`,
@@ -118,7 +126,7 @@ function environments(places: Places) {
   return {
     'orders-v3': {
       ...every,
-      ...stores,
+      ...stores('orders-v3'),
       ...loopback,
       ...gateway('orders-v3'),
       PORT: String(http),
@@ -129,7 +137,7 @@ function environments(places: Places) {
     },
     'issuance-worker': {
       ...every,
-      ...stores,
+      ...stores('issuance-worker'),
       ...loopback,
       ...gateway('issuance-worker'),
       DNS_RESOLVER: resolver,

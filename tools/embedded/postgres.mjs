@@ -24,6 +24,8 @@ const THROWN_AWAY = [
   'full_page_writes=off',
   // In the data folder instead of /dev/shm, where a killed server's segments would outlive the folder.
   'dynamic_shared_memory_type=mmap',
+  // User, application and SQLSTATE, by which tools/grants reads what each role did.
+  'log_line_prefix=%u|%a|%e ',
 ];
 
 /**

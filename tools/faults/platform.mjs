@@ -61,13 +61,13 @@ export async function startPlatform({ node, signal, say }) {
   const stores = await startStores(signal);
   const databaseUrl = stores.postgres().url();
   const ctDatabaseUrl = stores.postgres().url(CT_DATABASE);
-  await migrate(node, { databaseUrl, ctDatabaseUrl }, { create: true, signal });
+  const urlOf = await migrate(node, { databaseUrl, ctDatabaseUrl }, { create: true, signal, say });
   await makeGatewayKeys(node, signal);
   Object.assign(process.env, UNLIMITED);
   const port = await ports();
   const key = dnsUpdateKey();
   const deployment = {
-    ...{ home, databaseUrl, ctDatabaseUrl, redisUrl: stores.redis().url },
+    ...{ home, databaseUrl, ctDatabaseUrl, urlOf, redisUrl: stores.redis().url },
     ...{ sealingKeysFile: sealingKeysFile(), caAccountKeysFile: caAccountKeysFile(), dnsUpdateKey: key },
     logLevel: 'info',
     port,

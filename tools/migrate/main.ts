@@ -1,20 +1,29 @@
 import 'reflect-metadata';
-import { ctDataSource } from '@certwright/ct-schema';
-import { coreDataSource } from '@certwright/core-schema';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ctDataSource, ctSchema } from '@certwright/ct-schema';
+import { coreDataSource, coreSchema } from '@certwright/core-schema';
+import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/postgres';
 import type { DataSource } from 'typeorm';
+import { rolesTable } from './roles-table';
 
 const usage = `Brings the databases to their newest schemas: core, and ct where CT_DATABASE_URL is set.
 
-  npm run migrate                     runs every migration that has not run yet
+  npm run migrate                     runs every migration that has not run yet, then creates the roles that are
+                                      missing and gives each role the grants that it needs, and no others
   npm run migrate -- --database ct    of one of them only: core or ct
   npm run migrate -- --revert         takes the newest one back; of core unless --database says ct
   npm run migrate -- --create         makes the ct database first where it is missing, on the server of DATABASE_URL
   npm run migrate -- --check-drift    fails when entities and migrations disagree (on an empty database of its own)
+  npm run migrate -- --roles          prints what each role may do, as docs/operating.md has it
   npm run migrate -- --help
 
 DATABASE_URL      the core database, postgres://user:password@host:port/name (with --check-drift: any database of a
                   server on which another one may be created)
 CT_DATABASE_URL   the ct database; where it is not set, only the core database is looked at
+DATABASE_ROLE_PREFIX         begins the name of every role; default certwright_, which makes certwright_orders_v3
+DATABASE_ROLE_PASSWORDS_DIR  folder with a file for each role that logs in by password, named after its process
+                             (orders-v3); a role without a file keeps the password it has
 `;
 
 /** Which schema, and in which database it belongs. */
@@ -28,6 +37,7 @@ const statementTimeoutMs = 60 * 60 * 1_000;
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) return void process.stdout.write(usage);
+  if (args.includes('--roles')) return void console.log(rolesTable());
   const schemas = schemasOf(args);
   if (args.includes('--check-drift')) {
     for (const schema of schemas) await checkDrift(schema);
@@ -81,7 +91,40 @@ async function migrate(schema: Schema): Promise<void> {
     const run = await database.runMigrations({ transaction: 'each' });
     for (const { name } of run) console.log(`migrated ${schema.name}: ${name}`);
     if (run.length === 0) console.log(`The ${schema.name} schema is up to date.`);
+    const granted = schema.name === 'core' ? coreSchema : ctSchema;
+    const settings = roleSettings(Object.keys(granted.roles));
+    const applied = await database.transaction(async (tx) => await applyGrants(tx, granted, settings));
+    reportRoles(schema, applied);
   });
+}
+
+function roleSettings(processes: readonly string[]): RoleSettings {
+  const prefix = process.env['DATABASE_ROLE_PREFIX'] ?? 'certwright_';
+  if (!/^[a-z_][a-z0-9_]{0,40}$/.test(prefix))
+    throw new Error('DATABASE_ROLE_PREFIX is up to 41 lower-case letters, digits and underscores.');
+  const folder = process.env['DATABASE_ROLE_PASSWORDS_DIR'];
+  if (folder === undefined) return { prefix, passwords: {} };
+  const files = processes
+    .map((name) => [name, path.join(folder, name)] as const)
+    .filter(([, file]) => existsSync(file));
+  const passwords = Object.fromEntries(
+    files.map(([name, file]) => [name, readFileSync(file, 'utf8').trim()] as const),
+  );
+  return { prefix, passwords };
+}
+
+function reportRoles({ name }: Schema, { created, absent, granted, revoked }: AppliedGrants): void {
+  if (created.length > 0) console.log(`created roles: ${created.join(', ')}`);
+  console.log(
+    granted + revoked === 0
+      ? `The grants of ${name} are up to date.`
+      : `granted in ${name}: ${granted} privileges; revoked: ${revoked}`,
+  );
+  if (absent.length > 0)
+    console.log(
+      `missing roles, which this user may not create: ${absent.join(', ')}. Until they exist, processes keep the ` +
+        'privileges of the user they connect as.',
+    );
 }
 
 /** Migrates an empty database up, down and up again, and asks TypeORM what it would still change. */

@@ -12,7 +12,9 @@ async function simulated(
 ): Promise<Report> {
   const database = await testDatabase();
   try {
-    return await simulate({ ...small, ...options, databaseUrl: database.url });
+    // A planted defect does what no grant allows.
+    const roles = options.sabotage.length === 0 ? { urlOf: database.urlOf } : {};
+    return await simulate({ ...small, ...options, ...roles, databaseUrl: database.url });
   } finally {
     await database.dispose();
   }

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { coreDataSource } from '@certwright/core-schema';
 import { Pool } from 'pg';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { audit } from './audit/audit';
 import { Observations } from './audit/observations';
 import { Chance } from './chance';
@@ -33,6 +34,8 @@ import { WebhookReceivers } from './world/webhook-receivers';
 export interface SimulationOptions {
   /** A migrated database that nobody else uses. */
   readonly databaseUrl: string;
+  /** The same as the role of a process; where it is absent, processes connect as the owner. */
+  readonly urlOf?: (process: string) => string;
   readonly orders: number;
   readonly days: number;
   readonly seed: string;
@@ -63,20 +66,26 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   const clock = await DrivenClock.start(options.databaseUrl, new Date(startMs));
   const auditor = new Pool({ connectionString: options.databaseUrl, max: 4 });
   const keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-simulate-'));
-  const processes = await openProcesses(options.databaseUrl);
+  const operator = await coreDataSource({
+    url: options.databaseUrl,
+    applicationName: 'operator',
+    poolSize: 2,
+    statementTimeoutMs: 60_000,
+  }).initialize();
+  const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl));
   try {
-    await sell(processes.worker.get(DataSource));
-    return await run(options, { clock, auditor, keyFolder, processes });
+    await sell(auditor);
+    return await run(options, { clock, auditor, operator, keyFolder, processes });
   } finally {
     await processes.close();
-    await auditor.end();
+    await Promise.all([auditor.end(), operator.destroy()]);
     await clock.stop();
     rmSync(keyFolder, { recursive: true });
   }
 }
 
 /** Products as data: short lives of certificates, and terms of which several pass in a year. */
-async function sell(database: DataSource): Promise<void> {
+async function sell(database: Pool): Promise<void> {
   await database.query(
     `UPDATE product SET certificate_authority = 'built-in', lifetime_days = 90, available = true,
        term_days = CASE name WHEN 'paid_ca' THEN 180 END,
@@ -89,13 +98,14 @@ async function sell(database: DataSource): Promise<void> {
 interface Opened {
   readonly clock: DrivenClock;
   readonly auditor: Pool;
+  readonly operator: DataSource;
   readonly keyFolder: string;
   readonly processes: Awaited<ReturnType<typeof openProcesses>>;
 }
 
 async function run(
   options: SimulationOptions,
-  { clock, auditor, keyFolder, processes }: Opened,
+  { clock, auditor, operator, keyFolder, processes }: Opened,
 ): Promise<Report> {
   const began = performance.now();
   const stepMs = options.stepHours * hourMs;
@@ -133,7 +143,7 @@ async function run(
   );
   const client = new Client(strike);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
-  const users = new Users({ processes, client, records, auditor, chance, nowMs }, accounts, kinds);
+  const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);
   mailServer.onMail = (mail) => users.onMail(mail);
   await users.payInAtFirst();
   const observations = new Observations(auditor, stepMs);

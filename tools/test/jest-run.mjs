@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { isGone, send } from '../embedded/process.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
+import { checkGrants, forgetLog } from './check-grants.mjs';
 import { clearRun, runFolder } from './run-services.mjs';
 
 /** After the last spec: stopping the stores takes a second. Longer means that a spec left a handle open. */
@@ -54,12 +55,17 @@ export async function runJest(args, signal) {
       child.once('exit', resolve);
     });
     const counts = existsSync(countsFile) ? JSON.parse(readFileSync(countsFile, 'utf8')) : undefined;
-    return judge({ counts, exitCode, hung: hung.stop(), interrupted: signal.aborted });
+    const outcome = judge({ counts, exitCode, hung: hung.stop(), interrupted: signal.aborted });
+    if (counts === undefined || outcome.fault !== null) return outcome;
+    const isFiltered = args.some((argument) => /^(-t|--testNamePattern)/.test(argument));
+    const grants = await checkGrants(folder, { passedFiles: counts.passedFiles, isFiltered }, signal);
+    return { ...outcome, passed: outcome.passed + grants.passed, failed: outcome.failed + grants.failed };
   } finally {
     // Workers of a killed Jest; then the stores and the children of specs.
     send(-pid, 'SIGKILL');
     await clearRun(folder);
     rmSync(countsFile, { force: true });
+    forgetLog(folder);
   }
 }
 

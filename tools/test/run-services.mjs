@@ -26,9 +26,13 @@ const END_WITHIN_MS = 3_000;
  * @typedef {object} TestServices
  * @property {string} CERTWRIGHT_TEST_DATABASE_URL a database in which specs create and drop their own
  * @property {string} CERTWRIGHT_TEST_TEMPLATE name of the migrated database
+ * @property {string} CERTWRIGHT_TEST_ROLE_PREFIX begins the names of the roles of processes
  * @property {string} CERTWRIGHT_TEST_REDIS_URL
  * @property {string} CERTWRIGHT_TEST_RUN folder of this run, for files that end with it; also the mark of its processes
  */
+
+/** @param {string} template */
+const rolePrefixOf = (template) => template.replace(/template$/, '');
 
 /** @param {number} pid */
 export function runFolder(pid) {
@@ -54,10 +58,12 @@ export async function startServices(folder) {
     const databaseUrl = DATABASE_URL_TEST ?? (await throwAwayPostgres(folder, undo));
     const redisUrl = REDIS_URL_TEST ?? (await throwAwayRedis(folder, undo));
     if (DATABASE_URL_TEST) undo.push(() => dropDatabases(databaseUrl, template));
+    await createRoles(databaseUrl, rolePrefixOf(template), { isLogged: !DATABASE_URL_TEST });
     await makeTemplate({ databaseUrl, template, folder });
     const services = {
       CERTWRIGHT_TEST_DATABASE_URL: databaseUrl,
       CERTWRIGHT_TEST_TEMPLATE: template,
+      CERTWRIGHT_TEST_ROLE_PREFIX: rolePrefixOf(template),
       CERTWRIGHT_TEST_REDIS_URL: redisUrl,
       CERTWRIGHT_TEST_RUN: folder,
     };
@@ -128,6 +134,23 @@ async function throwAwayRedis(folder, undo) {
 }
 
 /**
+ * A role for each app, with the password of the run's own user. Which of them have grants is said by the schemas.
+ * @param {string} databaseUrl
+ * @param {string} prefix
+ * @param {{ isLogged: boolean }} how isLogged: the server logs their statements, for tools/grants; a superuser can say so
+ */
+async function createRoles(databaseUrl, prefix, { isLogged }) {
+  const password = decodeURIComponent(new URL(databaseUrl).password).replaceAll("'", "''");
+  for (const app of readdirSync(path.join(workspaceRoot, 'apps'))) {
+    const role = `"${prefix}${app.replaceAll('-', '_')}"`;
+    await query(databaseUrl, `CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+    if (!isLogged) continue;
+    await query(databaseUrl, `ALTER ROLE ${role} SET log_statement = 'all'`);
+    await query(databaseUrl, `ALTER ROLE ${role} SET log_parameter_max_length = 0`);
+  }
+}
+
+/**
  * The migrations run once, as they run in production; copying the result takes a few milliseconds per spec.
  * @param {{ databaseUrl: string, template: string, folder: string }} what
  */
@@ -139,7 +162,11 @@ async function makeTemplate({ databaseUrl, template, folder }) {
   await query(databaseUrl, `CREATE DATABASE "${template}"`);
   const url = new URL(databaseUrl);
   url.pathname = `/${template}`;
-  const env = { ...process.env, DATABASE_URL: url.href };
+  const env = {
+    ...process.env,
+    DATABASE_URL: url.href,
+    DATABASE_ROLE_PREFIX: rolePrefixOf(template),
+  };
   await run(
     nodeBinary(),
     ['--enable-source-maps', path.join(folder, 'migrate/main.js'), '--database', 'core'],
@@ -150,7 +177,7 @@ async function makeTemplate({ databaseUrl, template, folder }) {
 }
 
 /**
- * On a server of somebody else's, the template and what specs did not drop themselves.
+ * On a server of somebody else's, the template, what specs did not drop themselves, and the roles.
  * @param {string} databaseUrl
  * @param {string} template the specs' databases are named like it, with another ending
  */
@@ -163,6 +190,10 @@ async function dropDatabases(databaseUrl, template) {
   );
   for (const { datname } of rows)
     await query(databaseUrl, `DROP DATABASE IF EXISTS "${datname}" WITH (FORCE)`);
+  const roles = await query(databaseUrl, 'SELECT rolname FROM pg_roles WHERE starts_with(rolname, $1)', [
+    rolePrefixOf(template),
+  ]);
+  for (const { rolname } of roles.rows) await query(databaseUrl, `DROP ROLE IF EXISTS "${rolname}"`);
 }
 
 /**

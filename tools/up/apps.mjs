@@ -19,8 +19,9 @@ export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', '
 /**
  * @typedef {object} Deployment
  * @property {string} home data folder, absolute
- * @property {string} databaseUrl
+ * @property {string} databaseUrl of the owner of the tables
  * @property {string} ctDatabaseUrl
+ * @property {import('./database-roles.mjs').UrlOf} urlOf a database as the role of an app
  * @property {string} redisUrl
  * @property {string} sealingKeysFile file with the keys that seal secrets at rest
  * @property {string} caAccountKeysFile file with the keys that seal the keys of accounts at CAs
@@ -130,8 +131,8 @@ export const apps = [
     health: { port: 'ops', path: '/readyz' },
     environment: (deployment) => ({
       ...everyProcess(deployment, 'ct-search'),
-      DATABASE_URL: deployment.databaseUrl,
-      CT_DATABASE_URL: deployment.ctDatabaseUrl,
+      DATABASE_URL: deployment.urlOf('ct-search', deployment.databaseUrl),
+      CT_DATABASE_URL: deployment.urlOf('ct-search', deployment.ctDatabaseUrl),
       REDIS_URL: deployment.redisUrl,
       HOST: LOOPBACK,
       PORT: String(deployment.port('ct-search', 'http')),
@@ -145,7 +146,7 @@ export const apps = [
     health: { port: 'ops', path: '/readyz' },
     environment: (deployment) => ({
       ...everyProcess(deployment, 'ct-ingest'),
-      CT_DATABASE_URL: deployment.ctDatabaseUrl,
+      CT_DATABASE_URL: deployment.urlOf('ct-ingest', deployment.ctDatabaseUrl),
       LOG_LIST: `${demoLog(deployment)}/log_list.json`,
       // The log is our own: an order is to appear in the search within seconds.
       POLL_INTERVAL: '1s',
@@ -337,10 +338,10 @@ function everyProcess({ logLevel, port }, app) {
  * @param {string} app
  */
 function common(deployment, app) {
-  const { databaseUrl, redisUrl } = deployment;
+  const { databaseUrl, urlOf, redisUrl } = deployment;
   return {
     ...everyProcess(deployment, app),
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: urlOf(app, databaseUrl),
     REDIS_URL: redisUrl,
     CERTWRIGHT_MODE: 'sandbox',
   };

@@ -51,6 +51,7 @@ export const places = {
   sealingKeys: path.join(home, 'sealing.keys'),
   caAccountKeys: path.join(home, 'ca-account.keys'),
   dnsUpdateKey: path.join(home, 'dns-update.key'),
+  databasePasswords: path.join(home, 'database-passwords'),
   state: path.join(home, 'start.json'),
   lock: path.join(home, 'supervisor.pid'),
   /** @param {string} name */
@@ -75,6 +76,15 @@ export const sealingKeysFile = () => keyFile(places.sealingKeys);
 
 /** Of the keys of accounts at CAs, which only the worker opens. */
 export const caAccountKeysFile = () => keyFile(places.caAccountKeys);
+
+/**
+ * The password of an app's database role: made once, readable by its owner alone.
+ * @param {string} app
+ */
+export function databasePassword(app) {
+  mkdirSync(places.databasePasswords, { recursive: true, mode: 0o700 });
+  return readFileSync(keyFile(path.join(places.databasePasswords, app)), 'utf8').trim();
+}
 
 /**
  * What signs updates of the demo DNS (TSIG): made once, readable by its owner alone.

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
 import { apps, bundleFolder, gatewayFolder } from './apps.mjs';
+import { databaseRoles } from './database-roles.mjs';
 import { home } from './home.mjs';
 import { workspaceRoot } from './workspace.mjs';
 
@@ -27,15 +28,28 @@ export async function bundleAll() {
 }
 
 /**
+ * Brings both databases to their schemas, with a role for each app.
  * @param {string} node
  * @param {{ databaseUrl: string, ctDatabaseUrl: string }} stores
- * @param {{ create: boolean, signal: AbortSignal }} how create: databases that do not exist are created
+ * @param {{ create: boolean, signal: AbortSignal, say: (line: string) => void }} how create: databases that do not exist are created
+ * @returns {Promise<import('./database-roles.mjs').UrlOf>}
  */
-export async function migrate(node, { databaseUrl, ctDatabaseUrl }, { create, signal }) {
+export async function migrate(node, { databaseUrl, ctDatabaseUrl }, { create, signal, say }) {
   const program = path.join(workspaceRoot, bundleFolder(TOOLS.migrate), 'main.js');
-  const env = { ...process.env, DATABASE_URL: databaseUrl, CT_DATABASE_URL: ctDatabaseUrl };
+  const roles = databaseRoles(databaseUrl);
+  const env = {
+    ...process.env,
+    DATABASE_URL: databaseUrl,
+    CT_DATABASE_URL: ctDatabaseUrl,
+    DATABASE_ROLE_PREFIX: roles.prefix,
+    DATABASE_ROLE_PASSWORDS_DIR: roles.passwordsFolder,
+  };
   const args = ['--enable-source-maps', program, ...(create ? ['--create'] : [])];
   await run(node, args, { env, signal, timeoutMs: MIGRATIONS_TIMEOUT_MS });
+  const problem = await roles.problem(databaseUrl, ctDatabaseUrl);
+  if (problem === null) return roles.urlOf;
+  say(`Every process connects to PostgreSQL as its owner: ${problem}`);
+  return (_, url) => url;
 }
 
 /**

@@ -116,7 +116,7 @@ export function appService(app, deployment, node) {
  */
 function inherited() {
   const kept = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|INIT_CWD$|DATABASE_URL$|REDIS_URL$)/i.test(name),
+    ([name]) => !/^(npm_|INIT_CWD$|(CT_)?DATABASE_URL$|REDIS_URL$)/i.test(name),
   );
   return Object.fromEntries(kept);
 }

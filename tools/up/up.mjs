@@ -82,13 +82,14 @@ async function startAll(signal, undo) {
 
   const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
   const isOurs = stores.embedded.includes('postgres') && !process.env.CT_DATABASE_URL;
-  await migrate(node, stores, { create: isOurs, signal });
+  const urlOf = await migrate(node, stores, { create: isOurs, signal, say });
   await makeGatewayKeys(node, signal);
 
   const port = await assignPorts(apps, taken);
   const deployment = {
     home,
     ...stores,
+    urlOf,
     sealingKeysFile: sealingKeysFile(),
     caAccountKeysFile: caAccountKeysFile(),
     dnsUpdateKey: dnsUpdateKey(),

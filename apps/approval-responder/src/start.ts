@@ -1,6 +1,7 @@
 import { databaseOutage } from '@certwright/errors';
+import { awaitDeployment, coreSchema } from '@certwright/core-schema';
 import { Challenges } from '@certwright/approvals';
-import { claimDeployment } from '@certwright/core-schema';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { connectRedis, RedisTokenBuckets } from '@certwright/redis';
 import {
   closeHttpApp,
@@ -50,7 +51,8 @@ export async function start(
   const { REQUESTS_PER_S: ratePerS } = config;
   app.useGlobalGuards(new AddressLimit(buckets, { ratePerS, burst: burstS * ratePerS }));
   const database = app.get(DataSource);
-  await claimDeployment(database, config.CERTWRIGHT_MODE);
+  await awaitDeployment(database, config.CERTWRIGHT_MODE);
+  await warnOfExcessPrivileges(database, coreSchema, 'approval-responder', log);
   readiness.add('database', () => database.query('SELECT 1'));
   await startDns(config, running, app.get(Challenges));
   await app.listen(config.PORT, config.HOST);

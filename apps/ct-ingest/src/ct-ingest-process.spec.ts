@@ -46,7 +46,7 @@ async function startIngest(env: Record<string, string> = {}): Promise<Child> {
   const child = await startChild(process.execPath, {
     args: ['--enable-source-maps', main],
     env: {
-      CT_DATABASE_URL: ingest.url,
+      CT_DATABASE_URL: ingest.roleUrl,
       LOG_LIST: listFile(),
       LOG_LIST_RELOAD: '200ms',
       ALLOWED_NETWORKS: '127.0.0.0/8',

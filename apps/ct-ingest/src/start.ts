@@ -1,7 +1,8 @@
-import { ctDataSource } from '@certwright/ct-schema';
+import { ctDataSource, ctSchema } from '@certwright/ct-schema';
 import { CtLogs } from './logs/ct-logs';
 import { ensurePartitions } from '@certwright/ct-index';
 import { AddressGuard } from '@certwright/outbound';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { repeat, type RunningProcess } from '@certwright/service';
 import type { DataSource } from 'typeorm';
 import type { Config } from './config';
@@ -209,7 +210,7 @@ function repeatedly({ log, opened }: RunningProcess, name: string, round: () => 
   opened(name, async () => await repeating.stop());
 }
 
-async function openDatabase(config: Config, { readiness, opened }: RunningProcess): Promise<DataSource> {
+async function openDatabase(config: Config, { log, readiness, opened }: RunningProcess): Promise<DataSource> {
   const database = ctDataSource({
     url: config.CT_DATABASE_URL,
     applicationName: 'ct-ingest',
@@ -219,5 +220,6 @@ async function openDatabase(config: Config, { readiness, opened }: RunningProces
   await database.initialize();
   opened('database', async () => await database.destroy());
   readiness.add('database', async () => await database.query('SELECT 1'));
+  await warnOfExcessPrivileges(database, ctSchema, 'ct-ingest', log);
   return database;
 }

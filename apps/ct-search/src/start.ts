@@ -1,3 +1,5 @@
+import { ctSchema } from '@certwright/ct-schema';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { closeHttpApp, createHttpApp, renderErrorObject, type RunningProcess } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
@@ -31,11 +33,14 @@ export async function start(
     log,
   });
   running.opened('ct database', async () => await readers.close());
-  readiness.add(
-    'ct database',
-    async () =>
-      await readers.within({ kind: 'readiness', timeLimitMs: readinessTimeoutMs }).query('SELECT 1'),
-  );
+  let isRoleKnown = false;
+  readiness.add('ct database', async () => {
+    const reader = readers.within({ kind: 'readiness', timeLimitMs: readinessTimeoutMs });
+    await reader.query('SELECT 1');
+    if (isRoleKnown) return;
+    isRoleKnown = true;
+    await warnOfExcessPrivileges(reader, ctSchema, 'ct-search', log);
+  });
   const surroundings = [
     { provide: IndexReaders, useValue: readers },
     { provide: SearchAccess, useValue: open(config, running) },

@@ -2,15 +2,16 @@ import { randomInt } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { JobQueues, runJobs } from '@certwright/bullmq';
 import { AddressGuard } from '@certwright/outbound';
+import { claimDeployment, Outbox, coreSchema } from '@certwright/core-schema';
 import { ApprovalRecords } from '@certwright/approvals';
 import { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { CaIssuers } from './certificate-authorities/built-in/ca-issuers';
 import { CaSignings } from './certificate-authorities/built-in/ca-signings';
-import { claimDeployment, Outbox } from '@certwright/core-schema';
 import { ExpirationNotices } from './notices/expiration-notices';
 import { PendingRevocations } from './revocations/pending-revocations';
 import { Renewals } from './renewals/renewals.repository';
 import { RevocationLists } from './certificate-authorities/built-in/revocation-lists';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -144,6 +145,7 @@ async function openDatabase(
   const database = context.get(DataSource);
   readiness.add('database', async () => await database.query('SELECT 1'));
   await claimDeployment(database, config.CERTWRIGHT_MODE);
+  await warnOfExcessPrivileges(database, coreSchema, 'issuance-worker', log);
   return context;
 }
 

@@ -50,7 +50,7 @@ beforeAll(async () => {
   undo.push(() => rmSync(folder, { recursive: true }));
   environment = {
     CERTWRIGHT_MODE: 'sandbox',
-    DATABASE_URL: test.url,
+    DATABASE_URL: test.urlOf('issuance-worker'),
     REDIS_URL: redis.url,
     DNS_RESOLVER: `${host}:${port}`,
     APPROVAL_ZONE: approvalZone,

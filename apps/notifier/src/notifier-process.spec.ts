@@ -21,7 +21,7 @@ beforeAll(async () => {
   redis = await testRedis();
   mail = await MailServer.open();
   environment = {
-    DATABASE_URL: notifier.url,
+    DATABASE_URL: notifier.roleUrl,
     REDIS_URL: redis.url,
     SEALING_KEYS: notifier.sealingKey.toString('base64'),
     ALLOWED_NETWORKS: '127.0.0.0/8',

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { JobQueues, runJobs, type RunningJobs } from '@certwright/bullmq';
 import { sendMail } from '@certwright/jobs';
 import { AddressGuard } from '@certwright/outbound';
+import { coreSchema } from '@certwright/core-schema';
 import { EmailApprovals } from '@certwright/approvals';
 import { LeasedDeliveries } from './webhooks/leased-deliveries';
 import { LeasedMails } from './mail/leased-mails';
 import { Mails, WebhookDeliveries } from '@certwright/delivery';
 import { MailSubjects } from './mail/mail-subjects';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { nestLogger, repeat, type RunningProcess } from '@certwright/service';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -161,5 +163,6 @@ async function openDatabase(
   opened('database', async () => await context.close());
   const database = context.get(DataSource);
   readiness.add('database', async () => await database.query('SELECT 1'));
+  await warnOfExcessPrivileges(database, coreSchema, 'notifier', log);
   return context;
 }

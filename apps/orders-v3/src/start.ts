@@ -1,7 +1,8 @@
 import { databaseOutage } from '@certwright/errors';
-import { ApiKeys } from '@certwright/accounts';
 import { BlockedKeys } from '@certwright/ordering';
-import { claimDeployment, withinDatabaseTime, WriteConnections } from '@certwright/core-schema';
+import { claimDeployment, withinDatabaseTime, WriteConnections, coreSchema } from '@certwright/core-schema';
+import { ApiKeys } from '@certwright/accounts';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -66,6 +67,7 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   if (config.CERTWRIGHT_MODE === 'production' && !(await app.get(BlockedKeys).isListLoaded())) {
     log.warn({ docs: 'docs/operating.md#blocked-keys' }, 'no list of blocked keys loaded');
   }
+  await warnOfExcessPrivileges(database, coreSchema, 'orders-v3', log);
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'orders-v3', keys, log });
   running.opened('disabled keys', () => news.close());

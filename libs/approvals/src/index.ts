@@ -1,13 +1,9 @@
 export { ApprovalsModule } from './approvals.module';
 export { ApprovalRecords } from './approval-records/approval-records';
-export { askForRecordsOf } from './approval-records/asking';
 export { type ChallengeRecord, Challenges } from './challenges/challenges';
 export { type DelegationLabels, Delegations } from './delegations/delegations';
-export { type ApprovalRequest } from './email-approvals/approval-links';
-export { askAgain } from './email-approvals/asking';
 export { type Asked, EmailApprovals, type Mailbox } from './email-approvals/email-approvals';
 export { secondsToNextMail } from './email-approvals/next-mails';
-export { asksMailbox, wantedApproval } from './email-approvals/wanted-approval';
 export { IssuanceWakeUps } from './issuance-wake-ups/issuance-wake-ups';
 export { type HttpChallenge, HttpChallenges } from './web-rules/http-challenges';
 export { WebRules } from './web-rules/web-rules';

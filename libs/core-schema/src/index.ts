@@ -34,3 +34,29 @@ export { Transactions, type Tx } from './transactions/transactions';
 export { WriteConnections } from './transactions/write-connections';
 export { type DeliveryState, deliveryStates } from './webhooks/webhook-delivery.entity';
 export { WebhookEndpointEntity } from './webhooks/webhook-endpoint.entity';
+export { awaitDeployment } from './deployment/deployment';
+export { coreSchema } from './roles/core-schema';
+export {
+  type ApprovalRequest,
+  type ClosedLink,
+  findingOf,
+  type LinkFinding,
+  type LinkJson,
+  linkOfJson,
+  linkOfToken,
+  type LinkRow,
+  linkStatement,
+  useLink,
+} from './email-approvals/approval-links';
+export { asksMailbox, wantedApproval } from './email-approvals/wanted-approval';
+export {
+  askAgain,
+  type Asking,
+  linkLifeMs,
+  nextMailAt,
+  throttledUntil,
+  throttleWindowMs,
+  wantsMail,
+} from './email-approvals/asking';
+export { askedAgain, askForRecordsOf } from './approval-records/asking';
+export { wakePlan, wakeWhere } from './issuances/wake-statements';

@@ -73,3 +73,20 @@ it('a partition is dropped behind a writer that has come to issuances and not to
   });
   expect(await dropped.dropping).toEqual(['ct_issuance_p40', 'ct_block_p40']);
 });
+
+it('partitions are made and dropped in the schema of the release before too, which has no functions for that', async () => {
+  const old = await CtDatabaseFixture.open(positionsPerPartition, 20);
+  await old.database.undoLastMigration({ transaction: 'each' });
+  await old.database.query(`UPDATE ct_sequence SET next = 20`);
+  await ensurePartitions(old.database, new Date(), 20, 20);
+  const farAway = new Date('2200-01-01');
+  expect(await dropExpired(old.database, farAway)).toEqual(
+    expect.arrayContaining(['ct_issuance_p20', 'ct_block_p20']),
+  );
+  await ensurePartitions(old.database, farAway, 20, 20);
+  const [{ known }] = await old.database.query<[{ known: string | null }]>(
+    `SELECT to_regclass('ct_known_220001')::text AS known`,
+  );
+  expect(known).toBe('ct_known_220001');
+  await old.close();
+});

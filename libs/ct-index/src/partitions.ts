@@ -47,21 +47,47 @@ export async function ensurePartitions(
          FROM pg_class WHERE relkind = 'r' AND relname ~ '^ct_issuance_p\\d+$') AS made
        FROM ct_sequence`,
     );
+    const maker = (await hasFunctions(tx)) ? byFunctions : asOwner;
     // The number in a partition's name is its end, exclusive.
-    for (let from = Number(made); from < Number(next) + ahead; from += each) {
-      const end = from + each;
-      await attachNew(tx, 'ct_issuance', issuanceTable(end), `FROM (${from}) TO (${end})`);
-      await attachNew(tx, 'ct_block', blockTable(end), `IN (${end})`);
-      await tx.query(`INSERT INTO ct_partition (end_position) VALUES ($1)`, [end]);
-    }
-    for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1) {
-      const [name, from, to] = month(now, offset);
-      await tx.query(
-        `CREATE TABLE IF NOT EXISTS ct_known_${name} PARTITION OF ct_known FOR VALUES FROM ('${from}') TO ('${to}')`,
-      );
-    }
+    for (let from = Number(made); from < Number(next) + ahead; from += each)
+      await maker.positions(tx, from, from + each);
+    for (let offset = -knownMonths.before; offset <= knownMonths.after; offset += 1)
+      await maker.known(tx, month(now, offset));
   });
 }
+
+/** A schema of an earlier release has none; whoever connects to it owns its tables. */
+async function hasFunctions(tx: EntityManager): Promise<boolean> {
+  const [{ has }] = await tx.query<[{ has: boolean }]>(
+    `SELECT to_regprocedure('ct_drop_partition(text)') IS NOT NULL AS has`,
+  );
+  return has;
+}
+
+interface PartitionMaker {
+  positions(tx: EntityManager, from: number, end: number): Promise<unknown>;
+  known(tx: EntityManager, month: Month): Promise<unknown>;
+  drop(tx: EntityManager, name: string): Promise<unknown>;
+}
+
+const byFunctions: PartitionMaker = {
+  positions: async (tx, from, end) => await tx.query(`SELECT ct_make_positions($1, $2)`, [from, end]),
+  known: async (tx, [, from]) => await tx.query(`SELECT ct_make_known($1)`, [from]),
+  drop: async (tx, name) => await tx.query(`SELECT ct_drop_partition($1)`, [name]),
+};
+
+const asOwner: PartitionMaker = {
+  positions: async (tx, from, end) => {
+    await attachNew(tx, 'ct_issuance', issuanceTable(end), `FROM (${from}) TO (${end})`);
+    await attachNew(tx, 'ct_block', blockTable(end), `IN (${end})`);
+    await tx.query(`INSERT INTO ct_partition (end_position) VALUES ($1)`, [end]);
+  },
+  known: async (tx, [name, from, to]) =>
+    await tx.query(
+      `CREATE TABLE IF NOT EXISTS ct_known_${name} PARTITION OF ct_known FOR VALUES FROM ('${from}') TO ('${to}')`,
+    ),
+  drop: async (tx, name) => await tx.query(`DROP TABLE ${name}`),
+};
 
 /** Nobody waits for that, where a table made as a partition waits for all readers and writers, and for merges of minutes. */
 async function attachNew(tx: EntityManager, parent: string, name: string, values: string): Promise<void> {
@@ -132,7 +158,8 @@ async function drop(
        ORDER BY array_position($1::text[], relname::text)`,
       [tables],
     );
-    for (const { name } of there) await tx.query(`DROP TABLE ${name}`);
+    const maker = (await hasFunctions(tx)) ? byFunctions : asOwner;
+    for (const { name } of there) await maker.drop(tx, name);
     if (partition !== null) await dropRuns(tx, partition);
     return there.map(({ name }) => name);
   });
@@ -156,8 +183,10 @@ async function lockPartitions(tx: EntityManager): Promise<void> {
   await tx.query(`SET LOCAL lock_timeout = '${tableLockTimeoutMs}ms'`);
 }
 
-/** @returns `YYYYMM`, its first instant and that of the next month */
-function month(now: Date, offset: number): readonly [string, string, string] {
+/** `YYYYMM`, its first instant and that of the next month. */
+type Month = readonly [string, string, string];
+
+function month(now: Date, offset: number): Month {
   const first = (more: number) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset + more, 1));
   return [monthName(first(0)), first(0).toISOString(), first(1).toISOString()];

@@ -16,3 +16,4 @@ export {
   nextRunId,
   young,
 } from './runs/run-tables';
+export { ctSchema } from './roles/ct-schema';

@@ -1,2 +1,13 @@
 export { DatabaseClient, DatabasePool, databaseDriver } from './database-pool';
 export { LeaseLost, leases } from './lease';
+export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
+export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';
+export {
+  type Columns,
+  type DefinerFunction,
+  type GrantedSchema,
+  privilegesOf,
+  type RoleGrants,
+  roleOf,
+  type TableGrants,
+} from './roles/role-grants';

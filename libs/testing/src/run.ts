@@ -4,6 +4,8 @@ export interface TestRun {
   readonly databaseUrl: string;
   /** Name of the migrated database from which every spec's own is copied. */
   readonly template: string;
+  /** Begins the names of the roles of processes. */
+  readonly rolePrefix: string;
   readonly redisUrl: string;
 }
 
@@ -12,6 +14,7 @@ export function testRun(): TestRun {
   return {
     databaseUrl: told('CERTWRIGHT_TEST_DATABASE_URL'),
     template: told('CERTWRIGHT_TEST_TEMPLATE'),
+    rolePrefix: told('CERTWRIGHT_TEST_ROLE_PREFIX'),
     redisUrl: told('CERTWRIGHT_TEST_REDIS_URL'),
   };
 }

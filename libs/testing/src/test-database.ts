@@ -8,6 +8,10 @@ const poolSize = 2;
 export interface TestDatabase {
   /** For the code under test: `postgresql://user:password@127.0.0.1:port/name`. */
   readonly url: string;
+  /** The same as the role of a process: with the grants that it has in production, and no others. */
+  urlOf(process: string): string;
+  /** Begins the names of those roles. */
+  readonly rolePrefix: string;
   /** Looks and prepares behind the back of the code under test. */
   query<Row extends QueryResultRow = QueryResultRow>(
     text: string,
@@ -24,7 +28,7 @@ export interface TestDatabase {
  * `afterAll`, after whatever was connected to it. One that is forgotten goes when the run ends.
  */
 export async function testDatabase(): Promise<TestDatabase> {
-  const { databaseUrl, template } = testRun();
+  const { databaseUrl, template, rolePrefix } = testRun();
   const name = `${template.replace(/template$/, '')}${randomBytes(6).toString('hex')}`;
   await administer(databaseUrl, `CREATE DATABASE "${name}" TEMPLATE "${template}"`);
   const url = new URL(databaseUrl);
@@ -35,6 +39,8 @@ export async function testDatabase(): Promise<TestDatabase> {
   let disposed: Promise<void> | undefined;
   return {
     url: url.href,
+    rolePrefix,
+    urlOf: (process) => as(url, `${rolePrefix}${process.replaceAll('-', '_')}`),
     query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
       (await pool.query<Row>(text, [...values])).rows,
     transaction: async (work) => await inTransaction(pool, work),
@@ -43,6 +49,13 @@ export async function testDatabase(): Promise<TestDatabase> {
         .end()
         .then(() => administer(databaseUrl, `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`))),
   };
+}
+
+/** Every role of the run has the password of the run's own user. */
+function as(url: URL, role: string): string {
+  const own = new URL(url);
+  own.username = role;
+  return own.href;
 }
 
 async function inTransaction<T>(

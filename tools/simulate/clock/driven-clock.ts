@@ -65,6 +65,7 @@ const timeFunction = (name: string, volatility: 'STABLE' | 'VOLATILE') =>
 
 const statements = [
   `CREATE SEQUENCE public.driven_clock`,
+  `GRANT SELECT ON SEQUENCE public.driven_clock TO PUBLIC`,
   timeFunction('now', 'STABLE'),
   timeFunction('transaction_timestamp', 'STABLE'),
   timeFunction('statement_timestamp', 'STABLE'),

@@ -49,22 +49,23 @@ export interface Processes {
 
 export const publicationUrl = 'http://ca.example.net/ca';
 
-/** @param databaseUrl a migrated database; every connection of the platform can be made to fail */
-export async function openProcesses(databaseUrl: string): Promise<Processes> {
-  const common = {
+/** @param urlOf a migrated database as the role of a process; every connection of the platform can be made to fail */
+export async function openProcesses(urlOf: (process: string) => string): Promise<Processes> {
+  const sealingKeys = randomBytes(32).toString('base64');
+  const common = (process: string) => ({
+    DATABASE_URL: urlOf(process),
     CERTWRIGHT_MODE: 'production',
-    DATABASE_URL: databaseUrl,
     REDIS_URL: 'redis://127.0.0.1:1',
     LOG_LEVEL: 'silent',
-    SEALING_KEYS: randomBytes(32).toString('base64'),
+    SEALING_KEYS: sealingKeys,
     READS_PER_S: '100000',
     WRITES_PER_S: '100000',
     SETTLING_MS: '0',
-  };
+  });
   const worker = await context(
     WorkerModule.of(
       workerSettings.read({
-        ...common,
+        ...common('issuance-worker'),
         BUILT_IN_CA: 'true',
         DNS_RESOLVER: '127.0.0.1:53',
         APPROVAL_ZONE: 'approve.example.net',
@@ -75,15 +76,15 @@ export async function openProcesses(databaseUrl: string): Promise<Processes> {
   const database = worker.get(DataSource);
   await claimDeployment(database, 'production');
   const notifierConfig = notifierSettings.read({
-    ...common,
+    ...common('notifier'),
     SMTP_URL: 'smtp://127.0.0.1:1',
     SMTP_REQUIRE_TLS: 'false',
     SMTP_FROM: 'Certwright <certwright@example.net>',
     APPROVAL_URL: 'http://approve.example.net',
   });
   const notifier = await context(NotifierModule.of(notifierConfig));
-  const orders = await openOrders(ordersSettings.read(common));
-  const certs = await openCerts(certsSettings.read(common));
+  const orders = await openOrders(ordersSettings.read(common('orders-v3')));
+  const certs = await openCerts(certsSettings.read(common('certs-v2')));
   const all = [worker, notifier, orders, certs];
   for (const process of all) strikeable(process.get(DataSource));
   const close = async () => {

@@ -1,6 +1,7 @@
 import { Ledger } from '@certwright/billing';
 import { Transactions } from '@certwright/core-schema';
 import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
 import type { Chance } from '../chance';
 import type { Processes } from '../platform/processes';
 import type { TakenMail } from '../world/mail-server';
@@ -19,6 +20,8 @@ export const priceCents = 1_000;
 
 export interface UsersPorts {
   readonly processes: Processes;
+  /** The database as the owner of its tables. */
+  readonly operator: DataSource;
   readonly client: Client;
   readonly records: StandingRecords;
   readonly auditor: Pool;
@@ -275,7 +278,7 @@ export class Users {
 
   /** Through the operator's hands. */
   private async payIn(account: SimulatedAccount, cents: number): Promise<void> {
-    const { worker } = this.ports.processes;
+    const { operator } = this.ports;
     const booking = {
       accountId: account.id,
       kind: 'payment',
@@ -283,7 +286,7 @@ export class Users {
       currency: 'USD',
       note: 'paid in',
     } as const;
-    await worker.get(Transactions).run(async (tx) => await worker.get(Ledger).book(tx, booking));
+    await new Transactions(operator).run(async (tx) => await new Ledger(operator).book(tx, booking));
     account.payments.push(cents);
   }
 }

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '@certwright/approvals';
+import type { ApprovalRequest } from '@certwright/core-schema';
 import { type Html, html, inlineStyle } from '@certwright/service';
 
 const style = inlineStyle(`

@@ -36,6 +36,7 @@ export class DnsCopies {
 
   private constructor(
     readonly database: DataSource,
+    /** As the role of the process. */
     readonly databaseUrl: string,
     readonly redisUrl: string,
     readonly flushRedis: () => Promise<void>,
@@ -50,7 +51,13 @@ export class DnsCopies {
     const log = { warn: () => undefined, info: () => undefined };
     const connection = connectRedis(redis.url, { name: 'spec', log });
     await eventually(() => connection.ping());
-    const copies = new DnsCopies(database, store.url, redis.url, () => redis.flush(), connection);
+    const copies = new DnsCopies(
+      database,
+      store.urlOf('approval-responder'),
+      redis.url,
+      () => redis.flush(),
+      connection,
+    );
     copies.closes.push(
       () => Promise.all([database.destroy(), connection.close()]),
       () => Promise.all([store.dispose(), redis.dispose()]),

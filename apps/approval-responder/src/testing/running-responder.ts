@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request } from 'node:http';
-import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { coreDataSource, Outbox, Transactions, claimDeployment } from '@certwright/core-schema';
 import { EmailApprovals, HttpChallenges, IssuanceWakeUps, WebRules } from '@certwright/approvals';
 import { Issuances, Plans } from '@certwright/ordering';
 import { Mails } from '@certwright/delivery';
@@ -67,13 +67,14 @@ export class RunningResponder {
       statementTimeoutMs: 10_000,
     });
     const responder = new RunningResponder(await database.initialize());
+    await claimDeployment(database, 'sandbox');
     responder.closes.push(
       async () => await database.destroy(),
       async () => await Promise.all([store.dispose(), redis.dispose()]),
     );
-    const special = await settings(store.url);
+    const special = await settings(store.urlOf('approval-responder'));
     const config = responderSettings.read({
-      DATABASE_URL: store.url,
+      DATABASE_URL: store.urlOf('approval-responder'),
       REDIS_URL: redis.url,
       PORT: '0',
       DRAIN_TIME: '0',

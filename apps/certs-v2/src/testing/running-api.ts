@@ -42,10 +42,10 @@ export class RunningApi {
     settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
   ): Promise<RunningApi> {
     const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
-    const special = typeof settings === 'function' ? await settings(database.url) : settings;
+    const special = typeof settings === 'function' ? await settings(database.urlOf('certs-v2')) : settings;
     const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
     const config = certsSettings.read({
-      DATABASE_URL: database.url,
+      DATABASE_URL: database.urlOf('certs-v2'),
       REDIS_URL: redis.url,
       PORT: '0',
       LOG_LEVEL: 'silent',

@@ -327,7 +327,7 @@ it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %
   logs.push(honest);
   await ingest.keep(...logs);
   expect(await ingest.turn(follower)).toMatchObject({ verifiedSize: '100' });
-  expect(await removeUnverified(ingest.database)).toBe(1_998);
+  expect(await removeUnverified(ingest.asIngest)).toBe(1_998);
   const after = await ingest.log(stoppedAt.id);
   expect(after).toMatchObject({ position: '0', stoppedReason: stoppedAt.stoppedReason });
   const page = await pageOfAll(ingest.database.manager, { after: '0', limit: 1_000 });
@@ -335,7 +335,7 @@ it.each(kinds)('what only a stopped log has, and refused to prove, is removed: %
     Array.from({ length: 50 }, (_, nth) => `n${1_000 + nth}.example.com`),
   );
   const last = page.issuances.at(-1)?.position ?? '';
-  expect(await removeUnverified(ingest.database)).toBe(0);
+  expect(await removeUnverified(ingest.asIngest)).toBe(0);
   // Once it is mended, they are discovered again, behind every cursor.
   log.replace(entries);
   await resumeLog(ingest.database, stoppedAt.id);

@@ -38,7 +38,7 @@ it('brings what was ingested together as long as there is something, then rests'
   await ingestInTurns(9, 0);
   const merged: [string, Merged][] = [];
   const { signal } = new AbortController();
-  const rounds = merging(ingest.database, now, (...what) => merged.push(what), signal);
+  const rounds = merging(ingest.asIngest, now, (...what) => merged.push(what), signal);
   expect(await rounds['mergeSmall']?.()).toBe(0);
   expect(await rounds['mergeSmall']?.()).toBe(500);
   expect(await rounds['mergeLarge']?.()).toBe(10_000);
@@ -51,7 +51,7 @@ it('ends in the midst of a merge when the process ends, and has changed nothing'
   const before = await runs();
   const stopping = new AbortController();
   const merged = jest.fn();
-  const rounds = merging(ingest.database, now, merged, stopping.signal);
+  const rounds = merging(ingest.asIngest, now, merged, stopping.signal);
   const blocking = ingest.database.createQueryRunner();
   await blocking.startTransaction();
   await blocking.query('LOCK TABLE ct_block_young IN ACCESS EXCLUSIVE MODE');

@@ -30,7 +30,7 @@ const server = createServer((request, response) => {
 
 beforeAll(async () => {
   ingest = await IngestFixture.open();
-  [crls, hosts] = [new CtCrls(ingest.database), new CrlHosts(ingest.database)];
+  [crls, hosts] = [new CtCrls(ingest.asIngest), new CrlHosts(ingest.asIngest)];
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
@@ -56,7 +56,7 @@ async function known({ nameDer, spkiDer, spkiSha256 }: CrlMaker): Promise<number
 async function named(path: string, of = issuer): Promise<number> {
   const url = path.startsWith('/') ? `${origin}${path}` : path;
   const notAfter = new Date(Date.now() + 9e9);
-  const [id] = await new CrlIds().ensure(ingest.database.manager, [{ issuer: of, url, notAfter }]);
+  const [id] = await new CrlIds().ensure(ingest.asIngest.manager, [{ issuer: of, url, notAfter }]);
   return id ?? 0;
 }
 
@@ -373,4 +373,16 @@ describe('a server', () => {
     send(giant.make());
     expect(await round()).toEqual(['refused: The list is of another issuer.']);
   });
+});
+
+it('a list that nothing needs any more is forgotten, with what stands on it', async () => {
+  const crl = await named('/1.crl');
+  await ingest.database.query(
+    `INSERT INTO ct_revocation (issuer, serial, crl, revoked_at, reason) VALUES ($1, '\\x01', $2, now(), 0)`,
+    [issuer, crl],
+  );
+  expect(await crls.forget()).toBe(0);
+  await ingest.database.query(`UPDATE ct_crl SET needed_until = now() - interval '3 days'`);
+  expect(await crls.forget()).toBe(1);
+  expect(await ingest.database.query(`SELECT FROM ct_revocation`)).toEqual([]);
 });

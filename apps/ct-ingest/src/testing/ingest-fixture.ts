@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readLogList } from '@certwright/ct';
-import { ctDataSource, type CtLogEntity } from '@certwright/ct-schema';
+import { ctDataSource, type CtLogEntity, ctSchema } from '@certwright/ct-schema';
 import { CtLogs } from '../logs/ct-logs';
 import { ensurePartitions } from '@certwright/ct-index';
+import { applyGrants } from '@certwright/postgres';
 import { AddressGuard } from '@certwright/outbound';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
@@ -47,26 +48,32 @@ export class IngestFixture {
   leasesLost = 0;
 
   private constructor(
+    /** Of the spec, which may do everything. */
     readonly database: DataSource,
-    readonly url: string,
+    /** Of the process, with the grants of its role. */
+    readonly asIngest: DataSource,
+    readonly roleUrl: string,
     readonly logs: CtLogs,
     readonly folder: string,
     readonly close: () => Promise<void>,
   ) {}
 
   static async open(): Promise<IngestFixture> {
-    const { url, dispose } = await testDatabase();
-    const database = ctDataSource({ url, applicationName: 'spec', poolSize: 8, statementTimeoutMs: 30_000 });
-    await database.initialize();
+    const { url, urlOf, rolePrefix: prefix, dispose } = await testDatabase();
+    const settings = { applicationName: 'spec', poolSize: 8, statementTimeoutMs: 30_000 };
+    const database = await ctDataSource({ url, ...settings }).initialize();
     await database.runMigrations({ transaction: 'each' });
+    await database.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
     await ensurePartitions(database, new Date(), 100_000, 100_000);
+    const roleUrl = urlOf('ct-ingest');
+    const asIngest = await ctDataSource({ url: roleUrl, ...settings }).initialize();
     const folder = mkdtempSync(path.join(tmpdir(), 'ct-ingest-'));
     const close = async () => {
-      await database.destroy();
+      await Promise.all([database.destroy(), asIngest.destroy()]);
       await dispose();
       rmSync(folder, { recursive: true });
     };
-    return new IngestFixture(database, url, new CtLogs(database), folder, close);
+    return new IngestFixture(database, asIngest, roleUrl, new CtLogs(asIngest), folder, close);
   }
 
   /** Neither logs nor issuances. Row by row: there are few rows, and dozens of partitions that would be made anew. */

@@ -37,7 +37,7 @@ afterAll(async () => await Promise.all([database.dispose(), redis.dispose()]));
 /** As the process opens it. */
 function open(environment: Readonly<Record<string, string>> = {}) {
   const config = defineSettings(accessSettings).read({
-    DATABASE_URL: database.url,
+    DATABASE_URL: database.urlOf('ct-search'),
     REDIS_URL: redis.url,
     ...environment,
   });

@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { request } from 'node:http';
 import { CrlIds, crlsOf, ensurePartitions, IssuerIds, storeIssuances } from '@certwright/ct-index';
-import { ctDataSource } from '@certwright/ct-schema';
+import { ctDataSource, ctSchema } from '@certwright/ct-schema';
+import { applyGrants } from '@certwright/postgres';
 import {
   apiKeySha256,
   createLogger,
@@ -62,7 +63,7 @@ export class RunningSearch {
     settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
   ): Promise<RunningSearch> {
     const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
-    const special = typeof settings === 'function' ? await settings(database.url) : settings;
+    const special = typeof settings === 'function' ? await settings(database.urlOf('ct-search')) : settings;
     const ct = ctDataSource({
       url: database.url,
       applicationName: 'spec',
@@ -71,11 +72,13 @@ export class RunningSearch {
     });
     await ct.initialize();
     await ct.runMigrations({ transaction: 'each' });
+    const { rolePrefix: prefix } = database;
+    await ct.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
     await ensurePartitions(ct, new Date(), room, positionsPerPartition);
     const search = new RunningSearch(database, redis, ct, new Readiness({ reuseMs: 0 }));
     const config = searchSettings.read({
-      DATABASE_URL: database.url,
-      CT_DATABASE_URL: database.url,
+      DATABASE_URL: database.urlOf('ct-search'),
+      CT_DATABASE_URL: database.urlOf('ct-search'),
       REDIS_URL: redis.url,
       PORT: '0',
       PUBLIC_URL: 'https://ct.example.com',

@@ -24,22 +24,27 @@ const approverEmails = { 'a.example.com': 'admin@example.com', '*.a.example.com'
 const reuseMs = 200 * 86_400_000;
 
 let database: DataSource;
+let asWorker: DataSource;
 let repositories: Repositories;
 let approvals: EmailApprovals;
 let worker: AdvanceIssuance;
 const undo: (() => unknown)[] = [];
 
+const workersApprovals = () =>
+  new EmailApprovals(
+    asWorker,
+    new Transactions(asWorker),
+    new Mails(asWorker),
+    new IssuanceWakeUps(asWorker, new Outbox(asWorker)),
+  );
+
 beforeAll(async () => {
   const test = await testDatabase();
   undo.push(test.dispose);
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 10,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-  undo.push(async () => await database.destroy());
+  const settings = { applicationName: 'spec', poolSize: 10, statementTimeoutMs: 10_000 };
+  database = await coreDataSource({ url: test.url, ...settings }).initialize();
+  asWorker = await coreDataSource({ url: test.urlOf('issuance-worker'), ...settings }).initialize();
+  undo.push(async () => await Promise.all([database.destroy(), asWorker.destroy()]));
   const transactions = new Transactions(database);
   const issuances = new Issuances(database, new Outbox(database));
   repositories = { transactions, issuances, plans: new Plans(), delegations: new Delegations(database) };
@@ -54,16 +59,20 @@ beforeAll(async () => {
   const ca = await BuiltInCa.open(
     { name: 'Spec', publicationUrl: 'http://127.0.0.1:4310/ca' },
     new KeyFiles(keys),
-    new CaIssuers(database),
-    new CaSignings(database),
-    new RevocationLists(database),
+    new CaIssuers(asWorker),
+    new CaSignings(asWorker),
+    new RevocationLists(asWorker),
   );
   let nextCertificateId = 1;
   worker = new AdvanceIssuance({
-    leasedIssuances: new LeasedIssuances(database),
-    attachments: new Attachments(transactions),
-    approvers: [new EmailApprover(approvals, reuseMs)],
-    publishing: new PublishApprovals(new ApprovalRecords(database, transactions), 'unused', false),
+    leasedIssuances: new LeasedIssuances(asWorker),
+    attachments: new Attachments(new Transactions(asWorker)),
+    approvers: [new EmailApprover(workersApprovals(), reuseMs)],
+    publishing: new PublishApprovals(
+      new ApprovalRecords(asWorker, new Transactions(asWorker)),
+      'unused',
+      false,
+    ),
     approvalReuseMs: reuseMs,
     issuers: soleIssuer(ca),
     events: {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { coreDataSource } from '@certwright/core-schema';
+import { coreDataSource, claimDeployment } from '@certwright/core-schema';
 import { HttpChallenges, WebRules } from '@certwright/approvals';
 import { type DnsName, DnsServer, parseName } from '@certwright/dns-authority';
 import { ProbeQuestions } from '@certwright/redis';
@@ -38,6 +38,14 @@ onNginx(
       });
       await database.initialize();
       undo.push(async () => await database.destroy());
+      const asWorker = await coreDataSource({
+        url: store.urlOf('issuance-worker'),
+        applicationName: 'spec',
+        poolSize: 2,
+        statementTimeoutMs: 10_000,
+      }).initialize();
+      undo.push(async () => await asWorker.destroy());
+      await claimDeployment(database, 'sandbox');
       const rules = new WebRules(database);
       for (const [account, secret] of [
         [tenantA, secretA],
@@ -48,7 +56,7 @@ onNginx(
       }
       const responderPort = await freePort();
       await startApp('approval-responder', {
-        DATABASE_URL: store.url,
+        DATABASE_URL: store.urlOf('approval-responder'),
         REDIS_URL: redis.url,
         PORT: String(responderPort),
       });
@@ -67,7 +75,7 @@ onNginx(
       const probes = new ProbeQuestions(redis.url, { name: 'spec', log: silent });
       undo.push(async () => await probes.close());
       approver = new HttpApprover(
-        new HttpChallenges(database),
+        new HttpChallenges(asWorker),
         async (question) => await probes.ask(question, 5_000),
       );
     }, 60_000);

@@ -46,7 +46,7 @@ const challenge = (letter: string): PublishedChallenge => {
 const both = [challenge('a'), challenge('b')];
 const standing = (...letters: readonly string[]) => letters.map((letter) => `${target} ${letter.repeat(43)}`);
 
-function hosting(source: DataSource = keeping.database, integrationId = integration) {
+function hosting(source: DataSource = keeping.asWorker, integrationId = integration) {
   const rows = new HostedChallengeRecords(source);
   const events = {
     gone: () => void told.push('gone'),
@@ -117,7 +117,7 @@ it('a value that one server of the zone lacks is not seen, and the server is nam
 });
 
 it('while somebody else has the integration, the issuance waits two seconds and nothing is asked', async () => {
-  const integrations = new LeasedIntegrations(keeping.database, new Transactions(keeping.database));
+  const integrations = new LeasedIntegrations(keeping.asWorker, new Transactions(keeping.asWorker));
   const held = await integrations.lease(integration, 60_000);
   const { publisher } = hosting();
   expect(await publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
@@ -149,7 +149,7 @@ it('what is withdrawn and published again is added anew', async () => {
 it('another integration takes over once the first one has none of it any more', async () => {
   await hosting().publisher.publish(both);
   const first = gateway.asked.length;
-  const second = hosting(keeping.database, await keeping.integration(operator, [approvalZone]));
+  const second = hosting(keeping.asWorker, await keeping.integration(operator, [approvalZone]));
   expect(await second.publisher.publish(both)).toEqual({ problem: null, pauseMs: 2_000 });
   expect(gateway.asked).toHaveLength(first);
   await second.clear();
@@ -231,7 +231,7 @@ it('a handle that is worth nothing is replaced by another', async () => {
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
   it('nothing stands that is not known, and all of it is published and removed in the end', async () => {
     for (let nth = 1; ; nth += 1) {
-      const faulty = new FaultyDatabase(keeping.database, nth, when);
+      const faulty = new FaultyDatabase(keeping.asWorker, nth, when);
       const struck = hosting(faulty.source);
       try {
         await struck.publisher.publish(both);

@@ -1,6 +1,6 @@
 import { Issuances, Purchases } from '@certwright/ordering';
 import { Mails } from '@certwright/delivery';
-import { Outbox, ProductEntity } from '@certwright/core-schema';
+import { Outbox, ProductEntity, Transactions } from '@certwright/core-schema';
 import { UnusedCharges } from '../purchases/unused-charges';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Issuing } from '../testing/issuing';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(async () => await issuing.close());
 
 it('gives back what an issuance cost that ended without a certificate', async () => {
-  const { database, repositories } = issuing;
+  const { database, asWorker, repositories } = issuing;
   await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
   const product = await database.getRepository(ProductEntity).findOneByOrFail({ name: 'free_ca' });
   const { planId } = await openIssuance(repositories, dnsNames, opensslCsr(dnsNames));
@@ -47,7 +47,7 @@ it('gives back what an issuance cost that ended without a certificate', async ()
     planId,
   ]);
 
-  const unusedCharges = new UnusedCharges(database, repositories.transactions);
+  const unusedCharges = new UnusedCharges(asWorker, new Transactions(asWorker));
   const context = { get: (token: unknown) => (token === UnusedCharges ? unusedCharges : {}) };
   const rounds = housekeeping(context as INestApplicationContext, null);
   expect(await rounds['unusedCharges']?.()).toBeGreaterThan(0);

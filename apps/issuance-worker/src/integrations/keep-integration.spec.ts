@@ -45,7 +45,7 @@ async function wanted(): Promise<OpenedIssuance> {
   return opened;
 }
 
-const keep = async (source = keeping.database) => {
+const keep = async (source = keeping.asWorker) => {
   await keeping.timePasses();
   await keeping.keep(integration, source);
 };
@@ -367,7 +367,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     for (let nth = 1; ; nth += 1) {
       await freshAccount();
       const opened = await wanted();
-      const faulty = new FaultyDatabase(keeping.database, nth, when);
+      const faulty = new FaultyDatabase(keeping.asWorker, nth, when);
       await keep(faulty.source).catch(() => undefined);
       await endsWell(opened);
       if (!faulty.struck) break;
@@ -383,7 +383,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
       const opened = await wanted();
       await keep();
       await closePlan(opened);
-      const faulty = new FaultyDatabase(keeping.database, nth, when);
+      const faulty = new FaultyDatabase(keeping.asWorker, nth, when);
       await keep(faulty.source).catch(() => undefined);
       await keep();
       expect(await found()).toEqual({ state: 'removed', atProvider: null });
@@ -397,7 +397,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     for (let nth = 1; ; nth += 1) {
       await freshAccount();
       const opened = await open();
-      const faulty = new FaultyDatabase(keeping.database, nth, when);
+      const faulty = new FaultyDatabase(keeping.asWorker, nth, when);
       await keeping.advance(opened.issuanceId, faulty.source).catch(() => undefined);
       await keeping.timePasses();
       await keeping.advance(opened.issuanceId);

@@ -22,6 +22,7 @@ const dnsNames = ['a.example.com', 'b.example.com'];
 
 let issuing: Issuing;
 let database: DataSource;
+let asWorker: DataSource;
 let ca: BuiltInCa;
 let repositories: Repositories;
 let csr: Buffer;
@@ -36,7 +37,7 @@ const approver: Approver = {
 
 beforeAll(async () => {
   issuing = await Issuing.open();
-  ({ database, ca, repositories } = issuing);
+  ({ database, asWorker, ca, repositories } = issuing);
   csr = opensslCsr(dnsNames);
 }, 30_000);
 
@@ -107,7 +108,7 @@ async function endLeasesAndWaits(): Promise<void> {
 describe('an issuance whose names are approved', () => {
   it('becomes one current certificate for the names and the key of the CSR', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
-    await worker(database).run(opened.issuanceId);
+    await worker(asWorker).run(opened.issuanceId);
     const [certificate, ...more] = await certificatesOf(opened);
     expect(more).toEqual([]);
     expect(certificate?.is_current).toBe(true);
@@ -118,14 +119,14 @@ describe('an issuance whose names are approved', () => {
 
   it('is issued once when two workers run it at the same time', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
-    await Promise.all([worker(database).run(opened.issuanceId), worker(database).run(opened.issuanceId)]);
+    await Promise.all([worker(asWorker).run(opened.issuanceId), worker(asWorker).run(opened.issuanceId)]);
     expect(await certificatesOf(opened)).toHaveLength(1);
   });
 
   it('is not touched again once it is issued', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
-    await worker(database).run(opened.issuanceId);
-    await worker(database).run(opened.issuanceId);
+    await worker(asWorker).run(opened.issuanceId);
+    await worker(asWorker).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toHaveLength(1);
   });
 });
@@ -134,7 +135,7 @@ describe('an issuance whose names are not approved', () => {
   it('waits, and tells what was found', async () => {
     answer = { approved: false, problem: 'nothing there' };
     const opened = await openIssuance(repositories, dnsNames, csr);
-    await worker(database).run(opened.issuanceId);
+    await worker(asWorker).run(opened.issuanceId);
     const state = await issuanceState(opened);
     expect(state).toMatchObject({ state: 'open', waits: true, failures: 0 });
     expect(state.approvals.map(({ problem }) => problem)).toEqual([
@@ -156,7 +157,7 @@ describe('a plan that is paused before the certificate is attached', () => {
         return await ca.collect(reference);
       },
     };
-    await worker(database, pausing).run(opened.issuanceId);
+    await worker(asWorker, pausing).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toEqual([]);
     expect((await issuanceState(opened)).state).toBe('canceled');
   });
@@ -169,7 +170,7 @@ describe('a key that was blocked since the order came', () => {
     await database.query(`INSERT INTO blocked_key SELECT spki_sha256, 'spec' FROM terms WHERE plan_id = $1`, [
       opened.planId,
     ]);
-    await worker(database).run(opened.issuanceId);
+    await worker(asWorker).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toEqual([]);
     expect(await issuanceState(opened)).toMatchObject({
       state: 'failed',
@@ -206,8 +207,8 @@ describe('a CA that returns what nobody asked for', () => {
       submit: async (request) => await ca.submit(request),
       collect: async () => await ca.collect(other.issuanceId),
     };
-    await worker(database).run(other.issuanceId);
-    await worker(database, lying).run(opened.issuanceId);
+    await worker(asWorker).run(other.issuanceId);
+    await worker(asWorker, lying).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toEqual([]);
     expect(await issuanceState(opened)).toMatchObject({
       state: 'failed',
@@ -222,7 +223,7 @@ describe('a CA that returns what nobody asked for', () => {
       submit: () => Promise.reject(new Error('secret path /var/lib/ca')),
       collect: () => Promise.reject(new Error('unreachable')),
     };
-    await worker(database, broken).run(opened.issuanceId);
+    await worker(asWorker, broken).run(opened.issuanceId);
     const state = await issuanceState(opened);
     expect(state).toMatchObject({
       state: 'open',
@@ -239,7 +240,7 @@ describe('a worker that is frozen past its lease', () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const freeze = async () => {
       await endLeasesAndWaits();
-      await worker(database).run(opened.issuanceId);
+      await worker(asWorker).run(opened.issuanceId);
     };
     const frozen: CertificateAuthority = {
       revoke: nobodyRevokes,
@@ -252,7 +253,7 @@ describe('a worker that is frozen past its lease', () => {
         return await ca.collect(reference);
       },
     };
-    await worker(database, frozen).run(opened.issuanceId);
+    await worker(asWorker, frozen).run(opened.issuanceId);
     expect(await certificatesOf(opened)).toHaveLength(1);
     expect(await issuanceState(opened)).toMatchObject({ state: 'issued', failures: 0 });
     expect(stumbles).toEqual([]);
@@ -290,12 +291,12 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     const signings = new Set<string>();
     for (let nth = 1; ; nth += 1) {
       const opened = await openIssuance(repositories, dnsNames, csr);
-      const faulty = new FaultyDatabase(database, nth, when);
+      const faulty = new FaultyDatabase(asWorker, nth, when);
       await worker(faulty.source, await issuing.caOver(faulty.source))
         .run(opened.issuanceId)
         .catch(() => undefined);
       await endLeasesAndWaits();
-      await worker(database).run(opened.issuanceId);
+      await worker(asWorker).run(opened.issuanceId);
       const certificates = await certificatesOf(opened);
       expect({ nth, count: certificates.length }).toEqual({ nth, count: 1 });
       const rows = await database.query<{ serial: string }[]>(

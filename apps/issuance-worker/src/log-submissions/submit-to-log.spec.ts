@@ -21,7 +21,7 @@ let submissions: LogSubmissions;
 beforeAll(async () => {
   issuing = await Issuing.open();
   csr = opensslCsr(names);
-  submissions = new LogSubmissions(issuing.database);
+  submissions = new LogSubmissions(issuing.asWorker);
 }, 60_000);
 afterAll(async () => await issuing.close());
 
@@ -259,7 +259,7 @@ describe('a round of submissions', () => {
 
   it('asks again when it was killed between the answer and the row, and nothing is submitted while the lease holds', async () => {
     await issue();
-    const killed = Object.assign(new LogSubmissions(issuing.database), {
+    const killed = Object.assign(new LogSubmissions(issuing.asWorker), {
       logged: async () => await Promise.reject(new Error('killed')),
     });
     await expect(round({ submissions: killed })()).rejects.toThrow('killed');

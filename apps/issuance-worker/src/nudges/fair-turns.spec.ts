@@ -36,8 +36,8 @@ beforeAll(async () => {
     4,
   );
   const options = { afterErrorMs: 100, onError: () => undefined };
-  const outbox = new Outbox(issuing.database);
-  const leased = new LeasedIssuances(issuing.database);
+  const outbox = new Outbox(issuing.asWorker);
+  const leased = new LeasedIssuances(issuing.asWorker);
   rounds = [
     repeat(async () => await relayOnce(outbox, jobs), options),
     repeat(async () => await sweepOnce(leased, jobs), options),

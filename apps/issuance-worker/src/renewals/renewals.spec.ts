@@ -44,7 +44,7 @@ async function currentsOf({ planId }: Issued): Promise<readonly { id: string; du
 describe('a renewal', () => {
   it('becomes the current certificate, and its own renewal is set', async () => {
     const issued = await nearingItsEnd();
-    expect(await renewOnce(renewalsOver(issuing.database))).toBeGreaterThan(0);
+    expect(await renewOnce(renewalsOver(issuing.asWorker))).toBeGreaterThan(0);
     const [replacement, ...more] = await replacementsOf(issued);
     expect(more).toEqual([]);
     await issuing.worker().run(replacement?.id ?? '');
@@ -61,7 +61,7 @@ describe('a renewal', () => {
       `INSERT INTO blocked_key (spki_sha256, reason) SELECT spki_sha256, 'spec' FROM certificate WHERE id = $1`,
       [issued.certificateId],
     );
-    const renewals = renewalsOver(issuing.database);
+    const renewals = renewalsOver(issuing.asWorker);
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       await issuing.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [issued.planId]);
       await renewals.openDue(500, new Date(Date.now() + attempt * 3_600_000));
@@ -72,6 +72,37 @@ describe('a renewal', () => {
       );
     }
     expect(await currentsOf(issued)).toMatchObject([{ id: issued.certificateId }]);
+  });
+});
+
+describe('a renewal of a product with a price', () => {
+  it('is paid from the balance of the account', async () => {
+    const { database } = issuing;
+    await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
+    const issued = await nearingItsEnd();
+    await database.query(
+      `UPDATE certificate SET not_before = now() - interval '89 days', not_after = now() + interval '1 day' WHERE id = $1`,
+      [issued.certificateId],
+    );
+    await database.query(
+      `INSERT INTO account_balance (account_id, currency, balance_cents) SELECT account_id, 'USD', 1500 FROM plan WHERE id = $1
+       ON CONFLICT (account_id) DO UPDATE SET balance_cents = 1500`,
+      [issued.planId],
+    );
+    await renewOnce(renewalsOver(issuing.asWorker));
+    expect(await replacementsOf(issued)).toHaveLength(1);
+    expect(
+      await database.query(
+        `SELECT balance_cents FROM account_balance WHERE account_id = (SELECT account_id FROM plan WHERE id = $1)`,
+        [issued.planId],
+      ),
+    ).toEqual([{ balance_cents: '500' }]);
+    await database.query(`UPDATE product SET term_days = NULL, price_cents = 0 WHERE name = 'free_ca'`);
+    await database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [issued.planId]);
+    await database.query(
+      `DELETE FROM account_balance WHERE account_id = (SELECT account_id FROM plan WHERE id = $1)`,
+      [issued.planId],
+    );
   });
 });
 
@@ -87,7 +118,7 @@ describe('a renewal that the account cannot pay', () => {
     const logged: string[] = [];
     const metrics = new Metrics('spec');
     const log = createLogger('spec', 'info', { write: (line) => void logged.push(line) });
-    await renewOnce(renewalsOver(database), observeRenewals({ log, metrics }));
+    await renewOnce(renewalsOver(issuing.asWorker), observeRenewals({ log, metrics }));
     expect(await replacementsOf(issued)).toEqual([]);
     expect(logged.map((line) => JSON.parse(line) as object)).toEqual([
       expect.objectContaining({
@@ -105,9 +136,9 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
   it('of a round: each certificate is replaced once all the same', async () => {
     for (let nth = 1; ; nth += 1) {
       const issued = await nearingItsEnd();
-      const faulty = new FaultyDatabase(issuing.database, nth, when);
+      const faulty = new FaultyDatabase(issuing.asWorker, nth, when);
       await renewOnce(renewalsOver(faulty.source)).catch(() => undefined);
-      await renewOnce(renewalsOver(issuing.database));
+      await renewOnce(renewalsOver(issuing.asWorker));
       const replacements = await replacementsOf(issued);
       expect({ nth, count: replacements.length }).toEqual({ nth, count: 1 });
       if (!faulty.struck) break;

@@ -82,7 +82,7 @@ describe('a revocation', () => {
     const issued = await issuing.issued(dnsNames, csr);
     await request(issuing.database, issued);
     expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: false, atCa: false });
-    await work(issuing.database, issued);
+    await work(issuing.asWorker, issued);
     expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
     expect(await publishedSerials()).toContain(await serialOf(issued));
   });
@@ -93,10 +93,10 @@ describe('a revocation', () => {
     const counting = {
       revoke: async (reference: string) => await Promise.resolve(void asked.push(reference)),
     } as unknown as CertificateAuthority;
-    await work(issuing.database, issued, counting);
+    await work(issuing.asWorker, issued, counting);
     await request(issuing.database, issued);
-    await work(issuing.database, issued, counting);
-    await work(issuing.database, issued, counting);
+    await work(issuing.asWorker, issued, counting);
+    await work(issuing.asWorker, issued, counting);
     expect(asked).toEqual([issued.issuanceId]);
   });
 
@@ -106,9 +106,9 @@ describe('a revocation', () => {
     const away = {
       revoke: async () => await Promise.reject(new Error('the CA is away')),
     } as unknown as CertificateAuthority;
-    await expect(work(issuing.database, issued, away)).rejects.toThrow('the CA is away');
+    await expect(work(issuing.asWorker, issued, away)).rejects.toThrow('the CA is away');
     expect(await truthsOf(issued)).toMatchObject({ confirmed: false });
-    await work(issuing.database, issued);
+    await work(issuing.asWorker, issued);
     expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
   });
 });
@@ -117,6 +117,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
   it('of the request: all of it stands or none, and the repetition revokes and replaces once', async () => {
     for (let nth = 1; ; nth += 1) {
       const issued = await issuing.issued(dnsNames, csr);
+      // An API's transaction, not the worker's.
       const faulty = new FaultyDatabase(issuing.database, nth, when);
       await request(faulty.source, issued).catch(() => undefined);
       const [halves] = await issuing.database.query<[Record<string, boolean>]>(
@@ -128,7 +129,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
       );
       expect({ nth, kinds: new Set(Object.values(halves)).size }).toEqual({ nth, kinds: 1 });
       await request(issuing.database, issued);
-      await work(issuing.database, issued);
+      await work(issuing.asWorker, issued);
       expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
       const [{ count }] = await issuing.database.query<[{ count: number }]>(
         `SELECT count(*)::int AS count FROM issuance WHERE replaces_certificate_id = $1`,
@@ -145,12 +146,12 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     for (let nth = 1; ; nth += 1) {
       const issued = await issuing.issued(dnsNames, csr);
       await request(issuing.database, issued);
-      const faulty = new FaultyDatabase(issuing.database, nth, when);
+      const faulty = new FaultyDatabase(issuing.asWorker, nth, when);
       await work(faulty.source, issued).catch(() => undefined);
       const { confirmed, atCa } = await truthsOf(issued);
       // Never confirmed here before the CA has it.
       expect(atCa || !confirmed).toBe(true);
-      await work(issuing.database, issued);
+      await work(issuing.asWorker, issued);
       expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });
       serials.push(await serialOf(issued));
       if (!faulty.struck) break;

@@ -134,6 +134,10 @@ export class AcmeIssuing {
     return this.issuing.database;
   }
 
+  get asWorker(): DataSource {
+    return this.issuing.asWorker;
+  }
+
   get databaseUrl(): string {
     return this.issuing.databaseUrl;
   }
@@ -193,7 +197,7 @@ export class AcmeIssuing {
   }
 
   accounts(
-    source: DataSource = this.database,
+    source: DataSource = this.asWorker,
     authorities = new CertificateAuthorities(source),
   ): AcmeAccounts {
     return new AcmeAccounts({
@@ -209,7 +213,7 @@ export class AcmeIssuing {
   }
 
   acme(
-    source: DataSource = this.database,
+    source: DataSource = this.asWorker,
     also: Partial<AcmePorts> = {},
     stored = new CertificateAuthorities(source),
   ): AcmeAuthority {
@@ -242,17 +246,17 @@ export class AcmeIssuing {
     });
   }
 
-  orderRepository(source: DataSource = this.database): AcmeOrders {
+  orderRepository(source: DataSource = this.asWorker): AcmeOrders {
     return new AcmeOrders(source);
   }
 
-  issuers(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AuthoritiesInOrder {
+  issuers(source: DataSource = this.asWorker, also: Partial<AcmePorts> = {}): AuthoritiesInOrder {
     const stored = new CertificateAuthorities(source);
     const acme = this.acme(source, also, stored);
     return new AuthoritiesInOrder({ builtIn: this.issuing.ca, acme, stored, builtInAlone: false });
   }
 
-  worker(source: DataSource = this.database, also: Partial<AcmePorts> = {}): AdvanceIssuance {
+  worker(source: DataSource = this.asWorker, also: Partial<AcmePorts> = {}): AdvanceIssuance {
     return new AdvanceIssuance({
       ...this.issuing.ports(),
       leasedIssuances: new LeasedIssuances(source),
@@ -276,8 +280,8 @@ export class AcmeIssuing {
     if (this.health === null) throw new Error('a worker is made first');
     return new WatchAuthorities({
       health: this.health,
-      waiting: new WaitingIssuances(this.database),
-      authorities: new CertificateAuthorities(this.database),
+      waiting: new WaitingIssuances(this.asWorker),
+      authorities: new CertificateAuthorities(this.asWorker),
       ask: async (authority) => await this.servers.of(authority).probe(),
       attempt: async (issuanceId, trial) => await worker.run(issuanceId, trial),
       onError: (_, error) => this.stumbles.push(error),

@@ -9,7 +9,7 @@ import {
   WebRules,
 } from '@certwright/approvals';
 import { Mails } from '@certwright/delivery';
-import { Outbox } from '@certwright/core-schema';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import type { Approver } from '../approvals/approver';
 import { DnsApprover } from '../approvals/dns-approver';
@@ -138,12 +138,16 @@ export class Approving {
 
   private approvers(): readonly Approver[] {
     const { lookUp, nameServers } = this.network;
-    const records = new ApprovalRecords(this.database, this.issuing.repositories.transactions);
+    const { asWorker } = this.issuing;
+    const transactions = new Transactions(asWorker);
+    const records = new ApprovalRecords(asWorker, transactions);
+    const wakeUps = new IssuanceWakeUps(asWorker, new Outbox(asWorker));
+    const emails = new EmailApprovals(asWorker, transactions, new Mails(asWorker), wakeUps);
     const doubt = async (id: string) => await records.doubt(id);
     return [
       new DnsApprover(lookUp, approvalZone, doubt, parentDelegation(lookUp, nameServers)),
-      new HttpApprover(new HttpChallenges(this.database), this.probe),
-      new EmailApprover(this.emails, reuseMs),
+      new HttpApprover(new HttpChallenges(asWorker), this.probe),
+      new EmailApprover(emails, reuseMs),
     ];
   }
 

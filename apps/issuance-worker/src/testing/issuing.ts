@@ -32,7 +32,10 @@ export class Issuing {
   private nextCertificateId = 1;
 
   private constructor(
+    /** Of the spec, which may do everything. */
     readonly database: DataSource,
+    /** Of the worker, with the grants of its role. */
+    readonly asWorker: DataSource,
     readonly keyFolder: string,
     readonly ca: BuiltInCa,
     readonly databaseUrl: string,
@@ -48,25 +51,32 @@ export class Issuing {
 
   static async open(): Promise<Issuing> {
     const test = await testDatabase();
-    const database = coreDataSource({
-      url: test.url,
-      applicationName: 'spec',
-      poolSize: 20,
-      statementTimeoutMs: 10_000,
-    });
-    await database.initialize();
+    const databaseUrl = test.urlOf('issuance-worker');
+    const [database, asWorker] = await Promise.all(
+      [test.url, databaseUrl].map(
+        async (url) =>
+          await coreDataSource({
+            url,
+            applicationName: 'spec',
+            poolSize: 20,
+            statementTimeoutMs: 10_000,
+          }).initialize(),
+      ),
+    );
+    if (database === undefined || asWorker === undefined) throw new Error('both were opened');
     const keyFolder = mkdtempSync(path.join(tmpdir(), 'certwright-ca-'));
     const close = async () => {
-      await database.destroy();
+      await Promise.all([database.destroy(), asWorker.destroy()]);
       await test.dispose();
       rmSync(keyFolder, { recursive: true });
     };
-    return new Issuing(database, keyFolder, await openCa(database, keyFolder), test.url, close);
+    const ca = await openCa(asWorker, keyFolder);
+    return new Issuing(database, asWorker, keyFolder, ca, databaseUrl, close);
   }
 
   /** The same CA over another connection. */
   async caOver(source: DataSource): Promise<BuiltInCa> {
-    const ca = await openCa(this.database, this.keyFolder);
+    const ca = await openCa(this.asWorker, this.keyFolder);
     return Object.assign(ca, { signings: new CaSignings(source), lists: new RevocationLists(source) });
   }
 
@@ -76,15 +86,12 @@ export class Issuing {
 
   /** What the worker needs, for a spec that puts something else in a place. */
   ports(): AdvancePorts {
+    const transactions = new Transactions(this.asWorker);
     return {
-      leasedIssuances: new LeasedIssuances(this.database),
-      attachments: new Attachments(this.repositories.transactions),
+      leasedIssuances: new LeasedIssuances(this.asWorker),
+      attachments: new Attachments(transactions),
       approvers: [approver],
-      publishing: new PublishApprovals(
-        new ApprovalRecords(this.database, this.repositories.transactions),
-        'unused',
-        false,
-      ),
+      publishing: new PublishApprovals(new ApprovalRecords(this.asWorker, transactions), 'unused', false),
       approvalReuseMs,
       issuers: soleIssuer(this.ca),
       events: {

@@ -62,6 +62,10 @@ export class Keeping {
     return this.issuing.database;
   }
 
+  get asWorker(): DataSource {
+    return this.issuing.asWorker;
+  }
+
   /** @param listed whether its zones are known already */
   async integration(accountId: string, zoneNames: readonly string[], listed = true): Promise<string> {
     const { database } = this;
@@ -94,7 +98,7 @@ export class Keeping {
   }
 
   /** The job `keep-integration` over a connection. */
-  async keep(id: string, source: DataSource = this.database): Promise<void> {
+  async keep(id: string, source: DataSource = this.asWorker): Promise<void> {
     const transactions = new Transactions(source);
     const wakeUps = new IssuanceWakeUps(source, new Outbox(source));
     const job = new KeepIntegration({
@@ -111,7 +115,7 @@ export class Keeping {
   }
 
   /** The job `advance-issuance` over a connection. */
-  async advance(issuanceId: string, source: DataSource = this.database): Promise<void> {
+  async advance(issuanceId: string, source: DataSource = this.asWorker): Promise<void> {
     const records = new ApprovalRecords(source, new Transactions(source));
     const doubt = async (id: string) => await records.doubt(id);
     const ports: AdvancePorts = {

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { asksMailbox, wantedApproval } from '@certwright/approvals';
-import type { PlanOwner } from '@certwright/core-schema';
-import type { InvoiceLine } from '@certwright/core-schema';
+import { asksMailbox, wantedApproval, type PlanOwner, type InvoiceLine } from '@certwright/core-schema';
 
 /** What a mail about a plan calls it: every owner has words of its own. */
 export interface PlanSubject {

@@ -1,9 +1,9 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
+import { type NewMail, Mails } from '@certwright/delivery';
 import { type LeasedMails } from './leased-mails';
 import { MailSubjects } from './mail-subjects';
-import { type NewMail } from '@certwright/delivery';
-import { Outbox } from '@certwright/core-schema';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
 import { SendMail } from './send-mail';
@@ -22,12 +22,12 @@ beforeAll(async () => {
   server = await MailServer.open();
   const options = { url: server.url, requireTls: false, login: null };
   smtp = new SmtpClient(options, new AbortController().signal);
-  const { database, transactions, mails } = notifier;
+  const { asNotifier } = notifier;
   approvals = new EmailApprovals(
-    database,
-    transactions,
-    mails,
-    new IssuanceWakeUps(database, new Outbox(database)),
+    asNotifier,
+    new Transactions(asNotifier),
+    new Mails(asNotifier),
+    new IssuanceWakeUps(asNotifier, new Outbox(asNotifier)),
   );
 });
 afterAll(async () => {
@@ -48,7 +48,7 @@ const sender = (
   new SendMail({
     mails,
     smtp,
-    subjects: new MailSubjects(notifier.database),
+    subjects: new MailSubjects(notifier.asNotifier),
     approvals,
     approvalUrl: 'https://approve.example.net',
     tokenBytes: () => randomBytes(20),
@@ -103,7 +103,7 @@ const noticeOf = (certificateId: string): NewMail => ({
 
 async function approvalMail(planId: string): Promise<string> {
   const box = { accountId: account, planId, dnsName: 'www.example.com', address: 'admin@example.com' };
-  await approvals.ask(box, new Date(0));
+  await notifier.approvals.ask(box, new Date(0));
   const [{ id }] = await notifier.database.query<[{ id: string }]>(`SELECT id FROM mail`);
   return id;
 }
@@ -144,7 +144,7 @@ describe('a request for approval', () => {
     const token = /https:\/\/approve\.example\.net\/approve\/([\w-]{27})\n/.exec(text)?.[1] ?? '';
     expect(html).toContain(`href="https://approve.example.net/approve/${token}"`);
     const sha256 = createHash('sha256').update(token).digest();
-    expect(await approvals.lookUp(sha256)).toMatchObject({ state: 'open' });
+    expect(await notifier.approvals.lookUp(sha256)).toMatchObject({ state: 'open' });
     const stored = await notifier.database.query(`SELECT row_to_json(mail)::text AS mail FROM mail`);
     expect(JSON.stringify(stored)).not.toContain(token);
     expect(await stateOf(id)).toMatchObject({ state: 'sent' });

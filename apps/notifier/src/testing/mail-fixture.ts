@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
+import { type NewMail, Mails } from '@certwright/delivery';
 import { MailSubjects } from '../mail/mail-subjects';
-import { type NewMail } from '@certwright/delivery';
-import { Outbox } from '@certwright/core-schema';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import type { ParsedMail } from 'mailparser';
 import { SendMail } from '../mail/send-mail';
 import { SmtpClient } from '../mail/smtp.client';
@@ -25,7 +25,6 @@ export interface Received {
 
 /** Sends mails from rows of a database of its own to a mail server on loopback. */
 export class MailFixture {
-  readonly approvals: EmailApprovals;
   readonly send: SendMail;
   /** A plan has one issued issuance per revision. */
   private revision = 0;
@@ -36,14 +35,15 @@ export class MailFixture {
     private readonly smtp: SmtpClient,
     readonly account: string,
   ) {
-    const { database, transactions, mails } = notifier;
-    const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
-    this.approvals = new EmailApprovals(database, transactions, mails, wakeUps);
+    const { asNotifier } = notifier;
+    const wakeUps = new IssuanceWakeUps(asNotifier, new Outbox(asNotifier));
+    const mails = new Mails(asNotifier);
+    const approvals = new EmailApprovals(asNotifier, new Transactions(asNotifier), mails, wakeUps);
     this.send = new SendMail({
       mails: notifier.leasedMails,
       smtp,
-      subjects: new MailSubjects(database),
-      approvals: this.approvals,
+      subjects: new MailSubjects(asNotifier),
+      approvals,
       approvalUrl: 'https://approve.example.net',
       tokenBytes: () => randomBytes(20),
       from: { name: 'Certwright', address: 'no-reply@certwright.example' },

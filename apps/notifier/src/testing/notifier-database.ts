@@ -1,9 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { coreDataSource, Transactions } from '@certwright/core-schema';
+import { coreDataSource, Transactions, Outbox } from '@certwright/core-schema';
+import { Plans } from '@certwright/ordering';
+import { EmailApprovals, IssuanceWakeUps } from '@certwright/approvals';
 import { LeasedDeliveries } from '../webhooks/leased-deliveries';
 import { LeasedMails } from '../mail/leased-mails';
 import { Mails, type NewMail, WebhookDeliveries, WebhookEndpoints, WebhookLog } from '@certwright/delivery';
-import { Plans } from '@certwright/ordering';
 import { SealingKeys } from '@certwright/sealing';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
@@ -17,34 +18,42 @@ export class NotifierDatabase {
   readonly deliveries: WebhookDeliveries;
   readonly leasedDeliveries: LeasedDeliveries;
   readonly log: WebhookLog;
+  /** What others do with them: ask for them, and follow their links. */
+  readonly approvals: EmailApprovals;
   readonly mails: Mails;
   readonly leasedMails: LeasedMails;
 
   private constructor(
+    /** Of the spec, which may do everything. */
     readonly database: DataSource,
-    readonly url: string,
+    /** Of the notifier, with the grants of its role. */
+    readonly asNotifier: DataSource,
+    readonly roleUrl: string,
     readonly close: () => Promise<void>,
   ) {
     this.transactions = new Transactions(database);
     this.endpoints = new WebhookEndpoints(database);
     this.deliveries = new WebhookDeliveries(database);
     this.mails = new Mails(database);
-    this.leasedMails = new LeasedMails(database);
-    this.leasedDeliveries = new LeasedDeliveries(database, this.transactions, this.mails);
+    this.leasedMails = new LeasedMails(asNotifier);
+    this.leasedDeliveries = new LeasedDeliveries(
+      asNotifier,
+      new Transactions(asNotifier),
+      new Mails(asNotifier),
+    );
     this.log = new WebhookLog(database);
+    const wakeUps = new IssuanceWakeUps(database, new Outbox(database));
+    this.approvals = new EmailApprovals(database, this.transactions, this.mails, wakeUps);
   }
 
   static async open(): Promise<NotifierDatabase> {
-    const { url, dispose } = await testDatabase();
-    const database = coreDataSource({
-      url,
-      applicationName: 'spec',
-      poolSize: 10,
-      statementTimeoutMs: 10_000,
-    });
-    await database.initialize();
-    return new NotifierDatabase(database, url, async () => {
-      await database.destroy();
+    const { url, urlOf, dispose } = await testDatabase();
+    const settings = { applicationName: 'spec', poolSize: 10, statementTimeoutMs: 10_000 };
+    const roleUrl = urlOf('notifier');
+    const database = await coreDataSource({ url, ...settings }).initialize();
+    const asNotifier = await coreDataSource({ url: roleUrl, ...settings }).initialize();
+    return new NotifierDatabase(database, asNotifier, roleUrl, async () => {
+      await Promise.all([database.destroy(), asNotifier.destroy()]);
       await dispose();
     });
   }

@@ -53,7 +53,7 @@ async function startCopy(): Promise<Child> {
   const copy = await startChild(process.execPath, {
     args,
     env: {
-      DATABASE_URL: database.url,
+      DATABASE_URL: database.urlOf('orders-v3'),
       REDIS_URL: redis.url,
       PORT: '0',
       OPS_PORT: '0',

@@ -193,7 +193,10 @@ describe('the nudge', () => {
 
 describe('two copies of the process', () => {
   it('make one delivery per webhook and version, whoever announces', async () => {
-    const copy = await RunningApi.start({ DATABASE_URL: api.database.url, REDIS_URL: api.redis.url });
+    const copy = await RunningApi.start({
+      DATABASE_URL: api.database.urlOf('orders-v3'),
+      REDIS_URL: api.redis.url,
+    });
     const webhooks = [await addWebhook(), await addWebhook(), await addWebhook()];
     const id = await planId();
     for (let version = 1; version <= 10; version += 1) {

@@ -1,5 +1,3 @@
-import { Ledger } from '@certwright/billing';
-import { Transactions } from '@certwright/core-schema';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { RunningApi, type Tenant } from '../testing/running-api';
 
@@ -22,8 +20,12 @@ afterAll(() => api.stop());
 async function tenantWith(cents: number): Promise<Tenant> {
   const created = await api.tenant();
   const { accountId } = created;
-  const booking = { accountId, kind: 'payment', cents, currency: 'USD', note: 'spec' } as const;
-  await api.app.get(Transactions).run(async (tx) => await api.app.get(Ledger).book(tx, booking));
+  await api.database.query(
+    `WITH booked AS (
+       INSERT INTO ledger_entry (account_id, kind, cents, currency, note) VALUES ($1, 'payment', $2, 'USD', 'spec'))
+     INSERT INTO account_balance (account_id, currency, balance_cents) VALUES ($1, 'USD', $2)`,
+    [accountId, cents],
+  );
   return created;
 }
 

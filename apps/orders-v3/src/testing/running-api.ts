@@ -68,15 +68,16 @@ export class RunningApi {
     readonly readiness: Readiness,
   ) {}
 
-  /** @param settings on top of generous limits; may depend on where the database is */
+  /** @param settings on top of generous limits; may depend on where the database is, for the process and for its owner */
   static async start(
-    settings: Settings | ((databaseUrl: string) => Promise<Settings>) = {},
+    settings: Settings | ((databaseUrl: string, ownerUrl: string) => Promise<Settings> | Settings) = {},
   ): Promise<RunningApi> {
     const [database, redis] = await Promise.all([testDatabase(), testRedis()]);
-    const special = typeof settings === 'function' ? await settings(database.url) : settings;
+    const special =
+      typeof settings === 'function' ? await settings(database.urlOf('orders-v3'), database.url) : settings;
     const api = new RunningApi(database, redis, new Readiness({ reuseMs: 0 }));
     const config = ordersSettings.read({
-      DATABASE_URL: database.url,
+      DATABASE_URL: database.urlOf('orders-v3'),
       REDIS_URL: redis.url,
       PORT: '0',
       LOG_LEVEL: 'silent',

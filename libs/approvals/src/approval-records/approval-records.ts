@@ -9,10 +9,14 @@ import {
 import { keepIntegration } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Lease, underLease } from '@certwright/core-schema';
-import { addToOutbox } from '@certwright/core-schema';
-import { Transactions, type Tx } from '@certwright/core-schema';
-import { askedAgain } from './asking';
+import {
+  type Lease,
+  underLease,
+  addToOutbox,
+  Transactions,
+  type Tx,
+  askedAgain,
+} from '@certwright/core-schema';
 
 /** Approval records as whoever needs them sees them: what is there, and a wish for more. */
 @Injectable()

@@ -295,3 +295,50 @@ describe('an approval and the issuance that waits for it', () => {
     expect(await isDue(box.issuanceId)).toBe(true);
   });
 });
+
+/** What following a link does, on rows that are alike; without what differs from one to the next. */
+async function followed(box: Mailbox & { issuanceId: string }) {
+  const sha256 = await link(box);
+  await run(
+    `UPDATE issuance SET due_at = now() + interval '1 h', opened_at = now() - interval '1 h' WHERE id = $1`,
+    box.issuanceId,
+  );
+  await run(`DELETE FROM outbox`);
+  const found = [
+    await approvals.lookUp(sha256),
+    await approvals.approve(sha256),
+    await approvals.approve(sha256),
+  ];
+  const unknown = await approvals.approve(randomBytes(32));
+  const [issuance] = await run<[object]>(
+    `SELECT due_at <= now() AS due, hastened, lease_token FROM issuance WHERE id = $1`,
+    box.issuanceId,
+  );
+  const nudges = await run(`SELECT job, job_id, payload FROM outbox`);
+  const [approval] = await run<[object]>(
+    `SELECT approved_at IS NOT NULL AS approved, asked_again,
+       (SELECT count(*)::int FROM email_approval_token WHERE approval_id = approval.id AND used_at IS NULL) AS unused
+     FROM email_approval AS approval WHERE plan_id = $1`,
+    box.planId,
+  );
+  const told = JSON.stringify({ found, unknown, issuance, nudges, approval })
+    .replaceAll(new RegExp(`(?<!\\d)${box.issuanceId}(?!\\d)`, 'g'), 'ISSUANCE')
+    .replaceAll(box.dnsName, 'NAME')
+    .replaceAll(/"(planId|approvalId)":"\d+"/g, '"$1":"ID"')
+    .replaceAll(/"data":\[[\d,]+\]/g, '"data":[]');
+  return JSON.parse(told) as object;
+}
+
+it('a link does the same in a database without the functions of this release', async () => {
+  const byFunction = await followed(await mailbox());
+  await run(`DROP FUNCTION approve_link`);
+  await run(`DROP FUNCTION approval_link`);
+  expect(await followed(await mailbox())).toEqual(byFunction);
+  expect(byFunction).toMatchObject({
+    found: [{ state: 'open' }, { state: 'approved' }, { state: 'used' }],
+    unknown: null,
+    issuance: { due: true },
+    nudges: [{ job: 'advance-issuance', payload: { issuanceId: 'ISSUANCE' } }],
+    approval: { approved: true, unused: 0 },
+  });
+});

@@ -2,16 +2,25 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { IssuanceWakeUps } from '../issuance-wake-ups/issuance-wake-ups';
 import { Mails } from '@certwright/delivery';
-import { type Tx, Transactions } from '@certwright/core-schema';
 import {
+  type Tx,
+  Transactions,
   type ApprovalRequest,
   type ClosedLink,
   findingOf,
   type LinkFinding,
+  type LinkJson,
+  linkOfJson,
+  linkOfToken,
   type LinkRow,
   linkStatement,
-} from './approval-links';
-import { type Asking, linkLifeMs, throttledUntil, throttleWindowMs, wantsMail } from './asking';
+  useLink,
+  type Asking,
+  linkLifeMs,
+  throttledUntil,
+  throttleWindowMs,
+  wantsMail,
+} from '@certwright/core-schema';
 
 /** Which mailbox is to approve which name of which plan. */
 export interface Mailbox {
@@ -115,6 +124,7 @@ export class EmailApprovals {
     tokenSha256: Uint8Array,
     reader: Pick<Tx, 'query'> = this.database,
   ): Promise<LinkFinding | null> {
+    if (await hasLinkFunctions(reader)) return await callLinkFunction(reader, 'approval_link', tokenSha256);
     const [row] = await reader.query<[LinkRow?]>(linkStatement, [tokenSha256]);
     return row === undefined ? null : findingOf(row);
   }
@@ -129,22 +139,16 @@ export class EmailApprovals {
     tokenSha256: Uint8Array,
   ): Promise<{ readonly state: 'approved'; readonly request: ApprovalRequest } | ClosedLink | null> {
     return await this.transactions.run(async (tx) => {
+      if (await hasLinkFunctions(tx)) {
+        const found = await callLinkFunction(tx, 'approve_link', tokenSha256);
+        return found?.state === 'open' ? { state: 'approved', request: found.request } : found;
+      }
       // Whoever modifies the order holds the plan too, so what it wants cannot change until this is done.
-      await tx.query(
-        `SELECT FROM plan WHERE id = (
-           SELECT plan_id FROM email_approval JOIN email_approval_token ON approval_id = email_approval.id
-           WHERE sha256 = $1) FOR UPDATE`,
-        [tokenSha256],
-      );
+      await tx.query(`SELECT FROM plan WHERE id = (${linkOfToken}) FOR UPDATE`, [tokenSha256]);
       const finding = await this.lookUp(tokenSha256, tx);
       if (finding?.state !== 'open') return finding;
       const { approvalId, planId } = finding.request;
-      await tx.query(
-        `WITH used AS (
-           UPDATE email_approval_token SET used_at = clock_timestamp() WHERE approval_id = $1 AND used_at IS NULL)
-         UPDATE email_approval SET approved_at = clock_timestamp(), asked_again = false WHERE id = $1`,
-        [approvalId],
-      );
+      await tx.query(useLink('$1'), [approvalId]);
       await this.wakeUps.wakePlan(tx, planId);
       return { state: 'approved', request: finding.request };
     });
@@ -156,6 +160,25 @@ export class EmailApprovals {
       [rememberedMs],
     );
   }
+}
+
+/** A database on which the migration command of this release has not run has none; whoever connects to it owns its tables. */
+async function hasLinkFunctions(reader: Pick<Tx, 'query'>): Promise<boolean> {
+  const [{ has }] = await reader.query<[{ has: boolean }]>(
+    `SELECT to_regprocedure('approve_link(bytea)') IS NOT NULL AS has`,
+  );
+  return has;
+}
+
+async function callLinkFunction(
+  reader: Pick<Tx, 'query'>,
+  name: 'approval_link' | 'approve_link',
+  tokenSha256: Uint8Array,
+): Promise<LinkFinding | null> {
+  const [{ link }] = await reader.query<[{ link: LinkJson | null }]>(`SELECT ${name}($1) AS link`, [
+    tokenSha256,
+  ]);
+  return link === null ? null : findingOf(linkOfJson(link));
 }
 
 /** The mailbox's row, which the caller holds from now on; and nobody else orders a mail to this address meanwhile. */

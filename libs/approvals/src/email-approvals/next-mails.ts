@@ -1,6 +1,5 @@
 import type { NameApproval } from '@certwright/issuance';
-import type { Tx } from '@certwright/core-schema';
-import { nextMailAt, throttleWindowMs } from './asking';
+import { type Tx, nextMailAt, throttleWindowMs } from '@certwright/core-schema';
 
 interface AskedRow {
   readonly asked_at: Date | null;

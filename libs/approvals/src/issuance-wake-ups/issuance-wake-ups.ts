@@ -1,10 +1,7 @@
 import { advanceIssuance } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { askForRecordsOf } from '../approval-records/asking';
-import { askAgain } from '../email-approvals/asking';
-import { Outbox } from '@certwright/core-schema';
-import type { Tx } from '@certwright/core-schema';
+import { askForRecordsOf, Outbox, type Tx, wakePlan, wakeWhere } from '@certwright/core-schema';
 
 /** Makes open issuances due now: a client requested it, or what they waited for has happened. */
 @Injectable()
@@ -21,13 +18,7 @@ export class IssuanceWakeUps {
    */
   async wakePlan(tx: Tx, planId: string): Promise<void> {
     await tx.query(`${askForRecordsOf('$1')} AND state = 'wanted'`, [planId]);
-    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(
-      `WITH asked AS (${askAgain('$1')})
-       ${wakeWhere('plan_id = $1')}
-         AND opened_at < clock_timestamp() - interval '1 second'
-       RETURNING id, lease_token`,
-      [planId],
-    );
+    const [rows] = await tx.query<[{ id: string; lease_token: string }[], number]>(wakePlan('$1'), [planId]);
     for (const { id, lease_token } of rows) await this.outbox.add(tx, advanceIssuance(id, lease_token));
   }
 
@@ -49,11 +40,3 @@ export class IssuanceWakeUps {
     );
   }
 }
-
-/** Open issuances that wait for their next step, and those that a worker holds. */
-const wakeWhere = (whose: string) => `
-  UPDATE issuance SET
-    due_at = least(due_at, clock_timestamp()),
-    hastened = coalesce(leased_until > clock_timestamp(), false)
-  WHERE ${whose} AND state = 'open'
-    AND (due_at > clock_timestamp() OR leased_until > clock_timestamp())`;

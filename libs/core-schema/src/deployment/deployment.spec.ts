@@ -1,5 +1,5 @@
 import { CoreDatabaseFixture } from '@certwright/core-testing';
-import { claimDeployment } from './deployment';
+import { claimDeployment, awaitDeployment } from './deployment';
 
 let core: CoreDatabaseFixture;
 beforeAll(async () => {
@@ -8,11 +8,18 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 
 describe('a database', () => {
+  it('of no deployment yet is waited for by a process that may not claim it', async () => {
+    await expect(awaitDeployment(core.database, 'sandbox', 0)).rejects.toThrow(
+      'belongs to no deployment yet',
+    );
+    const waiting = awaitDeployment(core.database, 'sandbox');
+    await claimDeployment(core.database, 'sandbox');
+    await waiting;
+  });
+
   it('belongs to the first mode that claims it, and to no other', async () => {
     await claimDeployment(core.database, 'sandbox');
-    await claimDeployment(core.database, 'sandbox');
-    await expect(claimDeployment(core.database, 'production')).rejects.toThrow(
-      'belongs to a sandbox deployment',
-    );
+    for (const require of [claimDeployment, awaitDeployment])
+      await expect(require(core.database, 'production')).rejects.toThrow('belongs to a sandbox deployment');
   });
 });

@@ -7,6 +7,7 @@ import { SearchPlans1795651200000 } from './1795651200000-search-plans';
 import { LogSubmissions1795651300000 } from './1795651300000-log-submissions';
 import { CaHealth1795737600000 } from './1795737600000-ca-health';
 import { CertificateMails1796169600000 } from './1796169600000-certificate-mails';
+import { IssuanceOutcome1796400000000 } from './1796400000000-issuance-outcome';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -19,4 +20,5 @@ export const coreMigrations = [
   LogSubmissions1795651300000,
   CaHealth1795737600000,
   CertificateMails1796169600000,
+  IssuanceOutcome1796400000000,
 ];

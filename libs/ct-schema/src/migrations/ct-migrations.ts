@@ -2,6 +2,7 @@ import { Ct1795564800000 } from './1795564800000-ct';
 import { CtFollowing1795565400000 } from './1795565400000-ct-following';
 import { CtRevocation1795651200000 } from './1795651200000-ct-revocation';
 import { CtEvidence1795996800000 } from './1795996800000-ct-evidence';
+import { CtPartitionFunctions1796400000000 } from './1796400000000-ct-partition-functions';
 import { CtPostings1795651300000 } from './1795651300000-ct-postings';
 
 /** Every migration of the `ct` database, oldest first. */
@@ -11,4 +12,5 @@ export const ctMigrations = [
   CtRevocation1795651200000,
   CtPostings1795651300000,
   CtEvidence1795996800000,
+  CtPartitionFunctions1796400000000,
 ];

@@ -7,11 +7,9 @@ import {
   type Issuance,
   type IssuanceState,
 } from '@certwright/issuance';
+import { askForRecordsOf, Outbox, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { askForRecordsOf } from '@certwright/approvals';
-import type { Tx } from '@certwright/core-schema';
-import { Outbox } from '@certwright/core-schema';
 import { pendingApproval } from './pending-approval';
 import { redoApprovals, type TooSoon } from './redo-approvals';
 

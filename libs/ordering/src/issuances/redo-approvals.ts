@@ -1,10 +1,8 @@
 import { leases } from '@certwright/postgres';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
-import { askForRecordsOf } from '@certwright/approvals';
-import { askAgain } from '@certwright/approvals';
+import { askForRecordsOf, askAgain, type Tx } from '@certwright/core-schema';
 import { secondsToNextMail } from '@certwright/approvals';
-import type { Tx } from '@certwright/core-schema';
 import { pendingApproval } from './pending-approval';
 
 type Ways = Readonly<Record<string, ApprovalWay>> | null;

@@ -1,9 +1,7 @@
 import { baseName } from '@certwright/dns-names';
 import type { ApprovalWay, KeyType, Plan } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
-import { askForRecordsOf } from '@certwright/approvals';
-import type { Tx } from '@certwright/core-schema';
-import type { PlanOwner } from '@certwright/core-schema';
+import { askForRecordsOf, type Tx, type PlanOwner } from '@certwright/core-schema';
 
 export interface NewPlan {
   readonly accountId: string;

@@ -50,7 +50,7 @@ const accountRows = async () =>
 /** The CA's count of accounts, by their URLs. */
 const endAccounts = async () => await acme.database.query(`UPDATE ca_account SET state = 'ended'`);
 
-function keeping(source = acme.database) {
+function keeping(source = acme.asWorker) {
   const sessions = acme.accounts(source);
   return {
     accounts: new CaAccounts(source),
@@ -98,7 +98,7 @@ describeWithPebble('our account at a CA', () => {
         await endAccounts();
         const row = await authority();
         const before = (await accountRows()).length;
-        const faulty = new FaultyDatabase(acme.database, nth, when);
+        const faulty = new FaultyDatabase(acme.asWorker, nth, when);
         await acme
           .accounts(faulty.source)
           .at(row)
@@ -168,7 +168,7 @@ describeWithPebble('the key of our account', () => {
     const opened = await acme.order(dnsNames, csr);
     const sessions = acme.accounts();
     const { account, row, key } = await sessions.at(await authority());
-    const nextSealed = await new CaAccounts(acme.database).beginRollover(
+    const nextSealed = await new CaAccounts(acme.asWorker).beginRollover(
       row.id,
       sessions.newSealedKey('pebble'),
     );

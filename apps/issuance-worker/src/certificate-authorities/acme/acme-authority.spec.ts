@@ -89,7 +89,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
           requestedBy: 'subscriber',
         }),
     );
-    const pending = new PendingRevocations(database);
+    const pending = new PendingRevocations(acme.asWorker);
     await revokeCertificate({ pending, issuers: acme.issuers(), revoked: () => undefined }, certificateId);
     expect(await pending.find(certificateId)).toBeNull();
     const order4 = { serialNumber: '', leaf: certificate?.leaf ?? Buffer.of(), reason: 4 };
@@ -235,7 +235,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
       unseen: async () => await Promise.reject(new Error('nothing is published')),
       withdraw: async () => await Promise.resolve(),
     };
-    await acme.worker(acme.database, { challenges }).run(opened.issuanceId);
+    await acme.worker(acme.asWorker, { challenges }).run(opened.issuanceId);
     const state = await acme.state(opened.issuanceId);
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: null });
     expect(state.waits_s).toBeGreaterThan(0);

@@ -67,7 +67,7 @@ describeWithPebble.each(['before', 'after'] as const)(
       for (let nth = 1; ; nth += 1) {
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
-        const faulty = new FaultyDatabase(acme.database, nth, when);
+        const faulty = new FaultyDatabase(acme.asWorker, nth, when);
         await walk(acme.worker(faulty.source), opened, () => faulty.struck);
         await goOn(opened);
         await expectOnce(opened, finalized, nth);
@@ -130,7 +130,7 @@ describeWithPebble('a worker that is frozen past its lease', () => {
         },
       });
       for (let turn = 0; turn < 20 && !frozen; turn += 1) {
-        await acme.worker(acme.database, { orders: freezing }).run(opened.issuanceId);
+        await acme.worker(acme.asWorker, { orders: freezing }).run(opened.issuanceId);
         await acme.timePasses();
       }
       expect(frozen).toBe(true);

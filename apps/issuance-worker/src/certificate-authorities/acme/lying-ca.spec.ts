@@ -172,7 +172,7 @@ describe('an order', () => {
     const replacing = Object.assign(Object.create(orders) as typeof orders, { replacedBy });
     const opened = await order();
     await acme.timePasses();
-    await acme.worker(acme.database, { orders: replacing }).run(opened.issuanceId);
+    await acme.worker(acme.asWorker, { orders: replacing }).run(opened.issuanceId);
     const asked = server.requests.filter(({ path }) => path === '/newOrder').at(-1);
     const payload = JSON.parse(Buffer.from(asked?.jws?.payload ?? '', 'base64url').toString()) as object;
     expect(payload).toEqual({

@@ -43,7 +43,7 @@ describeWithNewer('the newer pebble', () => {
   const issue = async (dnsNames: readonly string[]) => {
     const opened = await acme.order(dnsNames, opensslCsr(dnsNames));
     const persistent = new PersistentRecords(acme.dns.client.lookUp);
-    const state = await acme.advance(opened, acme.worker(acme.database, { persistent }));
+    const state = await acme.advance(opened, acme.worker(acme.asWorker, { persistent }));
     const [order] = await acme.database.query<{ challenges: { dnsName: string; type: string }[] }[]>(
       `SELECT challenges FROM acme_order WHERE issuance_id = $1`,
       [opened.issuanceId],
@@ -88,7 +88,7 @@ describeWithNewer('the newer pebble', () => {
     };
     const dnsNames = ['four.example.com', 'five.example.com'];
     const opened = await acme.order(dnsNames, opensslCsr(dnsNames));
-    await acme.worker(acme.database, { persistent, preflight }).run(opened.issuanceId);
+    await acme.worker(acme.asWorker, { persistent, preflight }).run(opened.issuanceId);
     expect(asked.sort()).toEqual(['dns-01', 'dns-persist-01']);
   });
 });

@@ -22,21 +22,18 @@ const settings = { name: 'Spec & Söhne', publicationUrl: 'http://ca.example.net
 
 let folder: string;
 let database: DataSource;
+let asWorker: DataSource;
 let close: () => Promise<void>;
 let ca: BuiltInCa;
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'certwright-built-in-ca-'));
   const test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 5,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+  const options = { applicationName: 'spec', poolSize: 5, statementTimeoutMs: 10_000 };
+  database = await coreDataSource({ url: test.url, ...options }).initialize();
+  asWorker = await coreDataSource({ url: test.urlOf('issuance-worker'), ...options }).initialize();
   close = async () => {
-    await database.destroy();
+    await Promise.all([database.destroy(), asWorker.destroy()]);
     await test.dispose();
   };
   ca = await open();
@@ -52,9 +49,9 @@ async function open(): Promise<BuiltInCa> {
   return await BuiltInCa.open(
     settings,
     keys,
-    new CaIssuers(database),
-    new CaSignings(database),
-    new RevocationLists(database),
+    new CaIssuers(asWorker),
+    new CaSignings(asWorker),
+    new RevocationLists(asWorker),
   );
 }
 
@@ -66,7 +63,7 @@ async function leasedRequest(changes: Partial<LeafRequest> = {}): Promise<LeafRe
     delegations: new Delegations(database),
   };
   const { issuanceId } = await openIssuance(repositories, ['example.com'], opensslCsr(dnsNames));
-  const work = await new LeasedIssuances(database).lease(issuanceId, 15_000);
+  const work = await new LeasedIssuances(asWorker).lease(issuanceId, 15_000);
   if (work === null) throw new Error('a new issuance can be leased');
   const { lease, terms, now } = work;
   const request = {
@@ -187,9 +184,9 @@ describe('the keys of the built-in CA', () => {
     const opening = BuiltInCa.open(
       settings,
       keys,
-      new CaIssuers(database),
-      new CaSignings(database),
-      new RevocationLists(database),
+      new CaIssuers(asWorker),
+      new CaSignings(asWorker),
+      new RevocationLists(asWorker),
     );
     await expect(opening).rejects.toThrow('BUILT_IN_CA_DIR');
   });

@@ -70,7 +70,7 @@ async function work(
 ): Promise<void> {
   const worker = acme.worker();
   const watch = acme.watch(worker);
-  const leased = new LeasedIssuances(acme.database);
+  const leased = new LeasedIssuances(acme.asWorker);
   const ids = new Set(all.map(({ issuanceId }) => issuanceId));
   const running = new Map<string, Promise<void>>();
   const startedMs = performance.now();

@@ -35,10 +35,10 @@ beforeEach(() => {
 const itWithNewer = installedPebbles.includes('newer') ? it : it.skip;
 
 function round(random = 0.5) {
-  const { database } = acme;
+  const { asWorker } = acme;
   return askRenewalInfos({
-    infos: new RenewalInfos(database, new Transactions(database)),
-    authorities: new CertificateAuthorities(database),
+    infos: new RenewalInfos(asWorker, new Transactions(asWorker)),
+    authorities: new CertificateAuthorities(asWorker),
     servers: acme.servers,
     random: () => random,
     events: { windowMoved: () => (moved += 1), failed: (_, error) => failures.push(error) },
@@ -126,7 +126,7 @@ itWithNewer(
     expect(row.explanation_url).toBe('https://ca.example/why');
     expect(Math.abs(row.renew_at.getTime() - Date.now())).toBeLessThan(600_000);
     const ariId = (await pathOf(opened)).split('/')[2];
-    await renewOnce(renewalsOver(acme.database));
+    await renewOnce(renewalsOver(acme.asWorker));
     const [replacement] = await acme.database.query<[{ id: string }]>(
       `SELECT id FROM issuance WHERE plan_id = $1 AND replaces_certificate_id IS NOT NULL`,
       [opened.planId],

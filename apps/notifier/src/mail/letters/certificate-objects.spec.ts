@@ -15,7 +15,7 @@ const wayOf = (dnsName: string, address: string) => ({
 
 /** Asks a mailbox, as the worker does. @returns the mail's id */
 async function asked(planId: string, dnsName: string, address: string): Promise<string> {
-  await fixture.approvals.ask({ accountId: fixture.account, planId, dnsName, address }, new Date(0));
+  await fixture.notifier.approvals.ask({ accountId: fixture.account, planId, dnsName, address }, new Date(0));
   const [mail] = await fixture.query<{ id: string }>(`SELECT id FROM mail ORDER BY id DESC LIMIT 1`);
   return mail?.id ?? '';
 }

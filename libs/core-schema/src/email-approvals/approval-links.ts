@@ -27,11 +27,38 @@ export interface LinkRow extends ApprovalRequest {
   readonly wanted: boolean | null;
 }
 
+/** A link as the functions of link-functions.ts return it. */
+export type LinkJson = Omit<LinkRow, 'approvalId' | 'planId' | 'spkiSha256'> & {
+  readonly approvalId: number;
+  readonly planId: number;
+  /** `\\x` and hexadecimal. */
+  readonly spkiSha256: string | null;
+};
+
+export function linkOfJson({ approvalId, planId, spkiSha256, ...same }: LinkJson): LinkRow {
+  const spki = spkiSha256 === null ? null : Buffer.from(spkiSha256.slice('\\x'.length), 'hex');
+  return { ...same, approvalId: String(approvalId), planId: String(planId), spkiSha256: spki };
+}
+
 export function findingOf({ used, expired, wanted, ...request }: LinkRow): LinkFinding {
   if (used) return { state: 'used' };
   if (expired) return { state: 'expired' };
   return wanted === true ? { state: 'open', request } : { state: 'withdrawn' };
 }
+
+/** The plan of the link whose token has the digest `$1`. */
+export const linkOfToken = `
+  SELECT plan_id FROM email_approval JOIN email_approval_token ON approval_id = email_approval.id WHERE sha256 = $1`;
+
+/**
+ * Approves, and uses up all links of the approval.
+ *
+ * @param approvalId its placeholder, `$1`
+ */
+export const useLink = (approvalId: string) => `
+  WITH used AS (
+    UPDATE email_approval_token SET used_at = clock_timestamp() WHERE approval_id = ${approvalId} AND used_at IS NULL)
+  UPDATE email_approval SET approved_at = clock_timestamp(), asked_again = false WHERE id = ${approvalId}`;
 
 /** The link whose token has the digest `$1`. Certified is what was asked for when the mailbox was, whatever came since. */
 export const linkStatement = `

@@ -1,0 +1,47 @@
+import { dropExpired, ensurePartitions } from '@certwright/ct-index';
+import { IngestFixture } from '../testing/ingest-fixture';
+
+let ingest: IngestFixture;
+beforeAll(async () => {
+  ingest = await IngestFixture.open();
+});
+afterAll(async () => await ingest.close());
+
+const farAway = new Date('2200-01-01');
+
+/** Without what it holds as their owner. */
+const grantsOf = async (table: string): Promise<string[]> => {
+  const rows = await ingest.database.query<{ grant: string }[]>(
+    `SELECT format('%s %s', grantee::regrole, privilege_type) AS grant
+     FROM pg_class, aclexplode(relacl) WHERE pg_class.oid = $1::regclass AND grantee <> relowner ORDER BY 1`,
+    [table],
+  );
+  return rows.map(({ grant }) => grant);
+};
+
+it('drops and makes partitions although it owns no table, with the grants of the tables that they are part of', async () => {
+  await ingest.database.query(`UPDATE ct_sequence SET next = 100000`);
+  const dropped = await dropExpired(ingest.asIngest, farAway);
+  expect(dropped).toEqual(expect.arrayContaining(['ct_issuance_p100000', 'ct_block_p100000']));
+  expect(dropped.filter((name) => name.startsWith('ct_known_')).length).toBeGreaterThan(40);
+
+  await ensurePartitions(ingest.asIngest, farAway, 200_000, 200_000);
+  for (const [partition, parent] of [
+    ['ct_issuance_p200000', 'ct_issuance'],
+    ['ct_block_p200000', 'ct_block'],
+    ['ct_known_220001', 'ct_known'],
+  ] as const) {
+    expect((await grantsOf(parent)).length).toBeGreaterThan(0);
+    expect(await grantsOf(partition)).toEqual(await grantsOf(parent));
+  }
+  await ingest.asIngest.query(`DELETE FROM ct_issuance_p200000`);
+});
+
+it.each(['ct_log', 'ct_known_other', 'ct_issuance', 'ct_issuance_p1; DROP TABLE ct_log'])(
+  'cannot drop %s',
+  async (table) => {
+    await expect(ingest.asIngest.query(`SELECT ct_drop_partition($1)`, [table])).rejects.toThrow(
+      'is not a partition that may be dropped',
+    );
+  },
+);

@@ -1,0 +1,49 @@
+import { advanceIssuance } from '@certwright/jobs';
+import type { DefinerFunction } from '@certwright/postgres';
+import { askForRecordsOf } from '../approval-records/asking';
+import { wakePlan } from '../issuances/wake-statements';
+import { linkOfToken, linkStatement, useLink } from './approval-links';
+
+const nudge = advanceIssuance('%s', '%s');
+
+/**
+ * What approval-responder does with a link, as functions that run as the owner of the tables: its role sees what the link of
+ * a known token is about, and can neither list links nor read or change the accounts, orders and issuances behind them.
+ */
+export const linkFunctions: readonly DefinerFunction[] = [
+  {
+    signature: 'approval_link(bytea)',
+    definition: (asOwner) => `
+      CREATE OR REPLACE FUNCTION approval_link(token_sha256 bytea) RETURNS jsonb LANGUAGE sql STABLE ${asOwner} AS
+      $$ SELECT to_jsonb(found) FROM (${linkStatement}) AS found $$`,
+  },
+  // As `EmailApprovals.approve` does it without the function. Returns the link as it was found.
+  {
+    signature: 'approve_link(bytea)',
+    definition: (asOwner) => `
+      CREATE OR REPLACE FUNCTION approve_link(token_sha256 bytea) RETURNS jsonb LANGUAGE plpgsql ${asOwner} AS $$
+      DECLARE
+        link jsonb;
+        approval_of_link bigint;
+        plan_of_link bigint;
+        hastened record;
+      BEGIN
+        PERFORM 1 FROM plan WHERE id = (${linkOfToken}) FOR UPDATE;
+        link := approval_link($1);
+        IF link IS NULL OR (link ->> 'used')::boolean OR (link ->> 'expired')::boolean
+          OR NOT coalesce((link ->> 'wanted')::boolean, false) THEN
+          RETURN link;
+        END IF;
+        approval_of_link := link ->> 'approvalId';
+        plan_of_link := link ->> 'planId';
+        ${useLink('approval_of_link')};
+        ${askForRecordsOf('plan_of_link')} AND state = 'wanted';
+        FOR hastened IN ${wakePlan('plan_of_link')} LOOP
+          INSERT INTO outbox (job, job_id, payload) VALUES (
+            '${nudge.name}', format('${nudge.id}', hastened.id, hastened.lease_token),
+            format('${JSON.stringify(nudge.payload)}', hastened.id)::jsonb);
+        END LOOP;
+        RETURN link;
+      END $$`,
+  },
+];

@@ -1,0 +1,29 @@
+import type { GrantedSchema } from '@certwright/postgres';
+import { linkFunctions } from '../email-approvals/link-functions';
+import { approvalResponder } from './approval-responder';
+import { certsV2 } from './certs-v2';
+import { ctSearch } from './ct-search';
+import { issuanceWorker } from './issuance-worker';
+import { notifier } from './notifier';
+import { ordersV3 } from './orders-v3';
+
+/** The `core` database, and what the role of each process may do with it. Processes that are not named have no access. */
+export const coreSchema: GrantedSchema = {
+  name: 'core',
+  relations: /^(?!ct_)/,
+  functions: [
+    'random_id()',
+    'terms_are_immutable()',
+    'issuance_outcome_is_granted()',
+    ...linkFunctions.map(({ signature }) => signature),
+  ],
+  definers: linkFunctions,
+  roles: {
+    'orders-v3': ordersV3,
+    'certs-v2': certsV2,
+    'issuance-worker': issuanceWorker,
+    'approval-responder': approvalResponder,
+    notifier,
+    'ct-search': ctSearch,
+  },
+};

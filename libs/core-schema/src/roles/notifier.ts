@@ -1,0 +1,86 @@
+import type { RoleGrants } from '@certwright/postgres';
+
+/** Sends what others have queued: reads the secrets of webhooks, and no CSR. */
+export const notifier: RoleGrants = {
+  tables: {
+    account: { select: ['id', 'name', 'contact_email', 'disabled_at'] },
+    account_user: { select: ['id', 'account_id', 'email', 'disabled_at'] },
+    cert_object_v2: { select: ['plan_id', 'cn'] },
+    certificate: {
+      select: [
+        'id',
+        'plan_id',
+        'is_current',
+        'dns_names',
+        'serial_number',
+        'not_after',
+        'revoked_at',
+        'created_at',
+        'ca_revoked_at',
+      ],
+    },
+    email_approval: { select: ['id', 'plan_id', 'dns_name', 'address', 'asked_at', 'approved_at'] },
+    email_approval_token: { select: ['expires_at'], insert: ['sha256', 'approval_id', 'expires_at'] },
+    invoice: {
+      select: [
+        'number',
+        'account_id',
+        'lines',
+        'total_cents',
+        'currency',
+        'note',
+        'issued_at',
+        'refunded_at',
+      ],
+    },
+    issuance: { select: ['id', 'plan_id', 'terms_id', 'state', 'approvals', 'last_error', 'opened_at'] },
+    mail: {
+      select: '*',
+      insert: ['account_id', 'kind', 'recipient', 'facts', 'state', 'due_at'],
+      update: ['state', 'attempts', 'due_at', 'lease_token', 'leased_until', 'finished_at'],
+      delete: true,
+    },
+    order_v3: { select: ['plan_id', 'name', 'dns_names', 'approver_emails'] },
+    outbox: { insert: ['job', 'job_id', 'payload'] },
+    plan: {
+      select: [
+        'id',
+        'account_id',
+        'terms_id',
+        'auto_renew',
+        'muted',
+        'paused',
+        'closed_at',
+        'owner',
+        'replacement_paid',
+      ],
+    },
+    terms: { select: ['id', 'dns_names', 'approver_emails', 'approval_ways'] },
+    webhook_attempt: {
+      select: ['id', 'delivery_id'],
+      insert: ['delivery_id', 'started_at', 'duration_ms', 'status', 'problem'],
+    },
+    webhook_delivery: {
+      select: '*',
+      update: ['state', 'attempts', 'due_at', 'lease_token', 'leased_until', 'finished_at'],
+      delete: true,
+    },
+    webhook_endpoint: {
+      select: [
+        'id',
+        'account_id',
+        'url',
+        'credentials_sealed',
+        'secret_sealed',
+        'previous_secret_sealed',
+        'previous_secret_until',
+        'description',
+        'enabled',
+        'disabled_reason',
+        'failing_since',
+        'failed_at',
+      ],
+      update: ['enabled', 'disabled_reason', 'failing_since', 'failed_at'],
+    },
+  },
+};

@@ -1,0 +1,118 @@
+import { applyGrants, privilegesOf } from '@certwright/postgres';
+import { type TestDatabase, testDatabase } from '@certwright/testing';
+import { Client } from 'pg';
+import { ctDataSource } from '../ct-data-source';
+import { ensurePartitions } from '@certwright/ct-index';
+import { ctSchema } from './ct-schema';
+
+const processes = Object.keys(ctSchema.roles);
+
+let database: TestDatabase;
+const sessions = new Map<string, Client>();
+beforeAll(async () => {
+  database = await testDatabase();
+  const settings = { applicationName: 'spec', poolSize: 1, statementTimeoutMs: 30_000 };
+  const owner = await ctDataSource({ url: database.url, ...settings }).initialize();
+  await owner.runMigrations({ transaction: 'each' });
+  const { rolePrefix: prefix } = database;
+  await owner.transaction(async (tx) => await applyGrants(tx, ctSchema, { prefix, passwords: {} }));
+  await ensurePartitions(owner, new Date(), 10, 10);
+  await owner.destroy();
+  for (const process of processes) {
+    const session = new Client({
+      connectionString: database.urlOf(process),
+      // The comparison of grants with what code does leaves these sessions out (tools/grants).
+      application_name: 'tries what is forbidden',
+    });
+    await session.connect();
+    sessions.set(process, session);
+  }
+}, 60_000);
+afterAll(async () => {
+  for (const session of sessions.values()) await session.end();
+  await database.dispose();
+});
+
+/** In a transaction that is rolled back. @returns the SQLSTATE of its failure; null: it was done */
+async function attempt(process: string, statement: string): Promise<string | null> {
+  const session = sessions.get(process);
+  if (session === undefined) throw new Error(`there is no role for ${process}`);
+  await session.query('BEGIN');
+  try {
+    await session.query(statement);
+    return null;
+  } catch (error) {
+    return (error as { code: string }).code;
+  } finally {
+    await session.query('ROLLBACK');
+  }
+}
+
+const refused = '42501';
+
+describe.each(processes)('%s', (process) => {
+  const granted = new Set(privilegesOf(ctSchema.roles[process] ?? { tables: {} }));
+
+  it('is refused what it is not granted, in partitions too', async () => {
+    const columns = await database.query<{ table: string; root: string; column: string }>(
+      `SELECT relname AS table, attname AS column,
+         coalesce((SELECT inhparent::regclass::text FROM pg_inherits WHERE inhrelid = pg_class.oid), relname) AS root
+       FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+       WHERE relnamespace = 'public'::regnamespace AND relname ~ '^ct_' AND relkind IN ('r', 'p') AND attnum > 0
+         AND NOT attisdropped AND relname !~ '^ct_known_20(2[7-9]|3)'`,
+    );
+    const faults: string[] = [];
+    const expectRefusal = async (statement: string, ...unless: readonly string[]) => {
+      const found = await attempt(process, statement);
+      if (found !== refused && !unless.some((privilege) => granted.has(privilege)))
+        faults.push(`${statement}: ${found}`);
+    };
+    for (const { table, root, column } of columns) {
+      const unless = (privilege: string) => [
+        `${privilege} ON ${root}`,
+        `${privilege} (${column}) ON ${root}`,
+      ];
+      await expectRefusal(`SELECT "${column}" FROM ${table}`, ...unless('SELECT'));
+      await expectRefusal(`UPDATE ${table} SET "${column}" = DEFAULT WHERE false`, ...unless('UPDATE'));
+      await expectRefusal(`INSERT INTO ${table} ("${column}") VALUES (DEFAULT)`, ...unless('INSERT'));
+    }
+    for (const { table, root } of columns)
+      await expectRefusal(`DELETE FROM ${table} WHERE false`, `DELETE ON ${root}`);
+  });
+
+  it.each([
+    `CREATE TABLE mine ()`,
+    `CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql AS 'SELECT clock_timestamp()'`,
+    `CREATE ROLE mine`,
+    `DROP TABLE ct_log`,
+    `ALTER TABLE ct_issuance DETACH PARTITION ct_issuance_p10`,
+    `TRUNCATE ct_issuance`,
+    `SELECT ct_grant_as('ct_log', 'ct_issuer')`,
+    `SELECT pg_read_file('PG_VERSION')`,
+  ])('may not %s', async (statement) => {
+    expect(await attempt(process, statement)).toBe(refused);
+  });
+});
+
+it.each([
+  `CREATE TEMPORARY TABLE mine ()`,
+  `SELECT nextval('ct_run_id_seq')`,
+  `UPDATE ct_sequence SET next = 0`,
+  `SELECT ct_make_positions(10, 20)`,
+  `SELECT ct_drop_partition('ct_issuance_p10')`,
+])('ct-search only reads: it may not %s', async (statement) => {
+  expect(await attempt('ct-search', statement)).toBe(refused);
+});
+
+it('lets ct-ingest see nothing of an account', async () => {
+  for (const table of ['account', 'api_key', 'plan', 'terms', 'issuance'])
+    expect([table, await attempt('ct-ingest', `SELECT 1 FROM ${table}`)]).toEqual([table, refused]);
+});
+
+it('declares no write for ct-search', () => {
+  const { tables = {}, functions = [], sequences = [] } = ctSchema.roles['ct-search'] ?? {};
+  expect(Object.values(tables).flatMap((grants) => Object.keys(grants))).toEqual(
+    Object.keys(tables).map(() => 'select'),
+  );
+  expect([...functions, ...sequences]).toEqual([]);
+});

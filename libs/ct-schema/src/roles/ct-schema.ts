@@ -1,0 +1,20 @@
+import type { GrantedSchema } from '@certwright/postgres';
+import { ctIngest } from './ct-ingest';
+import { ctSearch } from './ct-search';
+
+/** The `ct` database, and what the role of each process may do with it. Processes that are not named have no access. */
+export const ctSchema: GrantedSchema = {
+  name: 'ct',
+  relations: /^ct_/,
+  functions: [
+    'ct_find_postings(bigint,smallint[],bigint[],integer,integer)',
+    'ct_pack_issuances(bigint[],boolean)',
+    'ct_pack_stream(bigint,integer)',
+    'ct_grant_as(text,text)',
+    'ct_make_positions(bigint,bigint)',
+    'ct_make_known(timestamp with time zone)',
+    'ct_drop_partition(text)',
+  ],
+  definers: [],
+  roles: { 'ct-ingest': ctIngest, 'ct-search': ctSearch },
+};

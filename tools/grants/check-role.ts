@@ -1,0 +1,80 @@
+import { type Columns, privilegesOf, type RoleGrants } from '@certwright/postgres';
+import type { Probe } from './probe';
+import type { ProbedStatements } from './probed-statements';
+
+/** @returns what is wrong with the grants of a role that ran these statements, and no others; a line each */
+export async function checkRole(
+  probe: Probe,
+  role: string,
+  grants: RoleGrants,
+  { statements: probed, usesTemporaryTables }: ProbedStatements,
+): Promise<string[]> {
+  const unexplained = await probe.unexplained(probed);
+  const statements = probed.filter((statement) => !unexplained.has(statement));
+  const faults = [...unexplained].map(
+    ([statement, problem]) => `a statement cannot be explained (${problem}): ${inOneLine(statement)}`,
+  );
+  for (const statement of await probe.refused(role, statements))
+    faults.push(`a grant is missing for: ${inOneLine(statement)}`);
+  for (const [privilege, mentioned] of await privilegesToProbe(probe, grants)) {
+    if (!(await probe.needs(role, privilege, statementsOf(statements, mentioned))))
+      faults.push(`no statement needs ${privilege[0]}`);
+  }
+  // A plan is explained without the privilege on a sequence: that is checked when it is used.
+  for (const sequence of grants.sequences ?? [])
+    if (!statements.some((statement) => usesSequence(statement, sequence)))
+      faults.push(`no statement needs USAGE ON SEQUENCE ${sequence}`);
+  if ((grants.temporaryTables ?? false) !== usesTemporaryTables)
+    faults.push(usesTemporaryTables ? 'temporaryTables is missing' : 'no statement needs temporaryTables');
+  return faults;
+}
+
+const inOneLine = (statement: string) => statement.replaceAll(/\s+/g, ' ');
+
+/** Each grant with those of partitions behind it, and the words that a statement contains that needs it. */
+async function privilegesToProbe(
+  probe: Probe,
+  { tables, functions = [] }: RoleGrants,
+): Promise<(readonly [readonly string[], readonly string[]])[]> {
+  const partitions = await probe.partitions();
+  const ofTables = Object.entries(tables).flatMap(([table, { delete: deletes, ...columns }]) => {
+    const of = (grants: RoleGrants['tables'][string], ...words: string[]) =>
+      [
+        [table, ...(partitions.get(table) ?? [])].flatMap((name) =>
+          privilegesOf({ tables: { [name]: grants } }),
+        ),
+        [table, ...words],
+      ] as const;
+    const each = Object.entries(columns as Record<string, Columns>).flatMap(([kind, listed]) =>
+      listed === '*' ? [of({ [kind]: '*' })] : listed.map((column) => of({ [kind]: [column] }, column)),
+    );
+    return deletes ? [...each, of({ delete: true })] : each;
+  });
+  const ofFunctions = functions.map(
+    (signature) =>
+      [privilegesOf({ tables: {}, functions: [signature] }), [signature.replace(/\(.*/, '')]] as const,
+  );
+  return [...ofTables, ...ofFunctions];
+}
+
+/** `nextval('plan_id_seq')`, or by the column: `nextval(pg_get_serial_sequence('plan', 'id'))`. */
+function usesSequence(statement: string, sequence: string): boolean {
+  const table = sequence.replace(/_[a-z]+_seq$/, '');
+  return (
+    statement.includes('nextval(') &&
+    (statement.includes(`'${sequence}'`) || statement.includes(`'${table}'`))
+  );
+}
+
+/**
+ * First those that contain every word; then, for what `*`, row locks and defaults need without naming it, those that contain
+ * the first; then the others, which may call it by a default of a column.
+ */
+function statementsOf(
+  statements: readonly string[],
+  [first = '', ...others]: readonly string[],
+): readonly string[] {
+  const named = statements.filter((statement) => statement.includes(first));
+  const exact = named.filter((statement) => others.every((word) => statement.includes(word)));
+  return [...new Set([...exact, ...named, ...statements])];
+}
