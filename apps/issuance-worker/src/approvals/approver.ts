@@ -50,7 +50,7 @@ export interface Approver {
    * until it has expired or the subscriber asks for another one.
    *
    * What lies outside never makes it throw: an unreachable or silent server is a name that is not approved, and `problem`
-   * says so. The same holds once the signal aborts, after which it resolves without further waiting. An approval that was
+   * says so. The same holds once the signal aborts, after which it resolves soon. An approval that was
    * withdrawn, or is older than the time of reuse by `question.now`, does not count.
    *
    * @throws Error only when our own database fails: then nothing is known about the name

@@ -114,9 +114,9 @@ export interface RevocationOrder {
 /**
  * Turns a request into a certificate. testing/certificate-authority-suite.ts tests this contract for every adapter.
  *
- * Both `submit` and `collect` are called under the lease of the issuance. No method repeats a call by itself for longer
- * than one exchange with the CA takes. An error that is thrown means "not known what happened": the caller backs off and
- * repeats the call with the same arguments, in this process or another one.
+ * Both `submit` and `collect` are called under the lease of the issuance. An adapter may repeat a single exchange with the
+ * CA, within that lease; all other waiting is up to the caller. An error that is thrown means "not known what happened":
+ * the caller backs off and repeats the call for the same issuance, in this process or another one.
  */
 export interface CertificateAuthority {
   /**
@@ -137,7 +137,7 @@ export interface CertificateAuthority {
    *
    * An unavailable CA never ends the issuance: the outcome is `unavailable`, `stalled`, `down` or `given_up`, or an error.
    *
-   * @throws LeaseLost where the CA is not asked any more; a late worker gets that or the same certificate, never another
+   * @throws LeaseLost when the lease is lost; an adapter may return the certificate that was issued instead, never another
    * @throws Error when nothing is stored under the reference, or it belongs to another issuance
    */
   collect(reference: string, request: CertificateRequest): Promise<Collected>;
