@@ -130,7 +130,7 @@ export function describeCertificateAuthority({ name, setUp, cannot = {} }: Autho
                 issued: { leaf: issued.leaf, chain: issued.chain, root: issued.root },
               });
             const repeated = await obtain(alternating(), request);
-          expect(repeated).toMatchObject({ reference, issued: { leaf: issued.leaf } });
+            expect(repeated).toMatchObject({ reference, issued: { leaf: issued.leaf } });
           });
           expect(count).toBe(1);
         },
