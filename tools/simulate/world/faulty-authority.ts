@@ -45,9 +45,9 @@ export class FaultyAuthority implements Issuers {
     return await this.ca.submit(request);
   }
 
-  async collect(reference: string): Promise<Collected> {
+  async collect(reference: string, request: CertificateRequest): Promise<Collected> {
     this.assertThere();
-    const collected = await this.ca.collect(reference);
+    const collected = await this.ca.collect(reference, request);
     const digest = createHash('sha256').update(collected.issued.leaf).digest('hex');
     this.issued.set(reference, (this.issued.get(reference) ?? new Set<string>()).add(digest));
     const { chance, freezing, nowMs } = this.faults;

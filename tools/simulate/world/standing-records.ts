@@ -19,7 +19,7 @@ export class StandingRecords {
   approver(): Approver {
     return {
       method: 'dns',
-      placeOf: ({ dnsName }) => baseName(dnsName),
+      placeOf: ({ dnsName, delegationLabel }) => (delegationLabel === null ? null : baseName(dnsName)),
       check: async ({ dnsName }) => {
         const name = baseName(dnsName);
         return await Promise.resolve(

@@ -35,13 +35,25 @@ export type ApprovalAnswer =
   | { readonly approved: false; readonly problem: string };
 
 /**
- * One way to find out whether a name is approved. Contract: may be asked any number of times; bounded in time, and over
- * soon after the signal; never throws for what the outside world does, only when our own database is away; the answer
- * holds for the tenant whose secrets were asked for and for nobody else.
+ * One way to find out whether a name is approved. testing/approver-suite.ts tests this contract for every adapter.
  */
 export interface Approver {
   readonly method: ApprovalMethod;
-  /** Where this way looks for the name; names with the same place share one answer. Null: it does not cover this name. */
+  /**
+   * Where this way looks for the name, whatever the time. Names of one order with the same place share one answer. Null:
+   * this way does not cover the name, or does not count for it; `check` is not called then.
+   */
   placeOf(question: ApprovalQuestion): string | null;
+  /**
+   * Looks whether the tenant has approved the name; the answer holds for that tenant and for no other. May be repeated and
+   * called at the same time for any names: only the first call stores a challenge or sends a mail, and later calls use it
+   * until it has expired or the subscriber asks for another one.
+   *
+   * What lies outside never makes it throw: an unreachable or silent server is a name that is not approved, and `problem`
+   * says so. The same holds once the signal aborts, after which it resolves soon. An approval that was
+   * withdrawn, or is older than the time of reuse by `question.now`, does not count.
+   *
+   * @throws Error only when our own database fails: then nothing is known about the name
+   */
   check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer>;
 }

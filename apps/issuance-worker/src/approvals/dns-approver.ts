@@ -29,7 +29,8 @@ export class DnsApprover implements Approver {
   ) {}
 
   /** RFC 8555, section 8.4: a wildcard is approved at its base name. */
-  placeOf({ dnsName, parent }: ApprovalQuestion): string {
+  placeOf({ dnsName, delegationLabel, parent }: ApprovalQuestion): string | null {
+    if (delegationLabel === null) return null;
     const own = baseName(dnsName);
     return parent === null ? own : `${own} or ${parent.dnsName}`;
   }

@@ -106,14 +106,6 @@ onNginx(
       },
     );
 
-    it('approves twice in a row, and with the same challenge', async () => {
-      const answers = await Promise.all([
-        check(tenantA, 'proxy.example.com'),
-        check(tenantA, 'proxy.example.com'),
-      ]);
-      expect(answers).toEqual([{ approved: true }, { approved: true }]);
-    });
-
     it.each(['redirect', 'proxy'])(
       'never approves an order of tenant A by the rule of tenant B (%s)',
       async (how) => {

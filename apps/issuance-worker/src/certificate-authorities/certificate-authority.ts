@@ -112,16 +112,41 @@ export interface RevocationOrder {
 }
 
 /**
- * Whoever turns a request into a certificate. Contract:
- * - `submit` is durable and idempotent by issuance: called again after a crash it leads to the same certificate, never to
- *   a second one. Its reference is stored before `collect` is called for the first time.
- * - `collect` may be called any number of times with the same reference and hands out the same certificate each time.
- * - `revoke` is durable and idempotent: once it returns, the certificate is revoked for that reason, however often it was
- *   called. Another reason takes the place of an earlier one, where the CA can say so.
- * - None repeats by itself. Anything thrown counts as "not known what happened" and is tried again later with back-off.
+ * Turns a request into a certificate. testing/certificate-authority-suite.ts tests this contract for every adapter.
+ *
+ * Both `submit` and `collect` are called under the lease of the issuance. An adapter may repeat a single exchange with the
+ * CA, within that lease; all other waiting is up to the caller. An error that is thrown means "not known what happened":
+ * the caller backs off and repeats the call for the same issuance, in this process or another one.
  */
 export interface CertificateAuthority {
+  /**
+   * Stores what is wanted; nothing is issued before that is committed. Repeated for the same issuance, in any process and
+   * also at the same time, it returns the same reference, until `collect` reports that the CA's attempt is over
+   * (`rejected`, `given_up`). Two issuances never share a reference, also not for the same names.
+   *
+   * An unavailable CA is a refusal that is not final, with `stalled` or `until`; it does not count as a failure.
+   *
+   * @returns a reference, which the caller stores before its first `collect`
+   * @throws LeaseLost when the lease is lost and nothing is stored for the issuance; nothing is stored then either
+   */
   submit(request: CertificateRequest): Promise<Submitted>;
+  /**
+   * Has the CA issue and returns the certificate. Repeated with the same reference, in any process, it returns the same
+   * certificate, and the CA issues once: after a lost answer it first reads how the order stands. The certificate is for
+   * exactly the names and the key of the request.
+   *
+   * An unavailable CA never ends the issuance: the outcome is `unavailable`, `stalled`, `down` or `given_up`, or an error.
+   *
+   * @throws LeaseLost when the lease is lost; an adapter may return the certificate that was issued instead, never another
+   * @throws Error when nothing is stored under the reference, or it belongs to another issuance
+   */
   collect(reference: string, request: CertificateRequest): Promise<Collected>;
+  /**
+   * Once it returns, the CA has stored that the certificate is revoked, for that reason unless it does not take the
+   * reason. Repeated, in any process, it changes nothing. Another reason replaces the earlier one where the CA supports
+   * that. Needs no lease.
+   *
+   * @throws Error when nothing is stored under the reference, or the CA is unavailable; the certificate may be revoked then
+   */
   revoke(reference: string, order: RevocationOrder): Promise<void>;
 }

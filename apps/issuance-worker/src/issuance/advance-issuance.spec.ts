@@ -152,9 +152,9 @@ describe('a plan that is paused before the certificate is attached', () => {
     const pausing: CertificateAuthority = {
       revoke: nobodyRevokes,
       submit: async (request) => await ca.submit(request),
-      collect: async (reference) => {
+      collect: async (reference, request) => {
         await database.query(`UPDATE plan SET paused = true WHERE id = $1`, [opened.planId]);
-        return await ca.collect(reference);
+        return await ca.collect(reference, request);
       },
     };
     await worker(asWorker, pausing).run(opened.issuanceId);
@@ -205,7 +205,8 @@ describe('a CA that returns what nobody asked for', () => {
     const lying: CertificateAuthority = {
       revoke: nobodyRevokes,
       submit: async (request) => await ca.submit(request),
-      collect: async () => await ca.collect(other.issuanceId),
+      collect: async () =>
+        await ca.collect(other.issuanceId, { lease: { issuanceId: other.issuanceId, token: '0' } }),
     };
     await worker(asWorker).run(other.issuanceId);
     await worker(asWorker, lying).run(opened.issuanceId);
@@ -248,9 +249,9 @@ describe('a worker that is frozen past its lease', () => {
         if (frozenIn === 'submit') await freeze();
         return await ca.submit(request);
       },
-      collect: async (reference) => {
+      collect: async (reference, request) => {
         if (frozenIn === 'collect') await freeze();
-        return await ca.collect(reference);
+        return await ca.collect(reference, request);
       },
     };
     await worker(asWorker, frozen).run(opened.issuanceId);

@@ -2,6 +2,7 @@ import { LeaseLost } from '@certwright/postgres';
 import type { ApprovalWay } from '@certwright/issuance';
 
 import type { Approver } from '../approvals/approver';
+import type { CertificateRequest } from '../certificate-authorities/certificate-authority';
 import { Approving, byDns, byEmail } from '../testing/approving';
 import type { OpenedIssuance } from '../testing/opened-issuance';
 
@@ -60,9 +61,9 @@ it('what was submitted to the CA already is not bought twice, and waits for the 
   const { ca } = approving.issuing;
   const issuers = {
     ...approving.issuing.ports().issuers,
-    collect: async (reference: string) => {
+    collect: async (reference: string, request: CertificateRequest) => {
       await redo(opened, { [name]: byEmail(address) });
-      return await ca.collect(reference);
+      return await ca.collect(reference, request);
     },
   };
   expect(await approving.walk(opened, approving.worker({ issuers }))).toMatchObject({ state: 'open' });

@@ -161,6 +161,15 @@ export class AcmeIssuing {
     return await rootOf(pebble, index);
   }
 
+  /** CRLReason for which pebble lists the certificate as revoked; null: it is not revoked. */
+  async revocationReason(pebble: RunningPebble, serialNumber: string): Promise<number | null> {
+    const status = JSON.parse(await managed(pebble, `cert-status-by-serial/${serialNumber}`)) as {
+      readonly Status: string;
+      readonly Reason?: number;
+    };
+    return status.Status === 'Revoked' ? (status.Reason ?? 0) : null;
+  }
+
   async authority(row: StoredAuthority): Promise<void> {
     const { externalAccount = null } = row;
     const sealed =
@@ -432,17 +441,21 @@ function published(database: DataSource, looks: Looks): RecordSource {
   };
 }
 
-/** DER. */
-async function rootOf({ managementUrl, tlsRoot }: RunningPebble, index: number): Promise<Buffer> {
-  const pem = await new Promise<string>((resolve, reject) => {
-    const asked = request(`${managementUrl}/roots/${index}`, { ca: tlsRoot }, (response) => {
+/** What pebble's management interface responds with. */
+async function managed({ managementUrl, tlsRoot }: RunningPebble, path: string): Promise<string> {
+  return await new Promise<string>((resolve, reject) => {
+    const asked = request(`${managementUrl}/${path}`, { ca: tlsRoot }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       response.on('end', () => resolve(text));
     });
     asked.on('error', reject).end();
   });
-  const decoded = decodePem(pem, 1);
+}
+
+/** DER. */
+async function rootOf(pebble: RunningPebble, index: number): Promise<Buffer> {
+  const decoded = decodePem(await managed(pebble, `roots/${index}`), 1);
   const [block] = decoded.ok ? decoded.blocks : [];
   if (block === undefined) throw new Error(`pebble has no root ${index}`);
   return Buffer.from(block.der);

@@ -39,8 +39,8 @@ export function approver(method: ApprovalMethod, approves: readonly string[] = [
     method,
     asked,
     questions,
-    placeOf: ({ dnsName, approverEmail }) => {
-      if (method === 'dns') return baseName(dnsName);
+    placeOf: ({ dnsName, delegationLabel, approverEmail }) => {
+      if (method === 'dns') return delegationLabel === null ? null : baseName(dnsName);
       if (method === 'http') return isWildcard(dnsName) ? null : dnsName;
       return approverEmail === null ? null : dnsName;
     },

@@ -3,7 +3,6 @@ import { decodePem } from '@certwright/pki';
 import { but, LyingServer, withMembers } from '../../acme/testing/lying-server';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
-import type { CertificateRequest } from '../certificate-authority';
 import { AuthorityDown } from '../health/authority-health';
 
 const dnsNames = ['one.example.com'];
@@ -147,16 +146,6 @@ describe('before every order', () => {
 });
 
 describe('an order', () => {
-  it('is collected for its own issuance alone', async () => {
-    const opened = await order();
-    server.lie(next('finalize'), overloaded);
-    const { ca_reference: reference } = await run(opened);
-    const stranger = { lease: { issuanceId: '999999', token: '1' } } as CertificateRequest;
-    await expect(acme.acme().collect(reference ?? '', stranger)).rejects.toThrow(
-      'no order of issuance 999999',
-    );
-  });
-
   it.each([
     ['the same account ordered it', true],
     ['another account ordered it', false],

@@ -89,9 +89,12 @@ export class BuiltInCa implements CertificateAuthority {
   }
 
   /** Signs what was recorded: the same certificate, however often it is asked for. */
-  async collect(reference: string): Promise<Extract<Collected, { readonly kind: 'issued' }>> {
-    const tbs = await this.signings.tbsOf(reference);
-    if (tbs === null) throw new Error(`nothing is recorded to be signed for issuance ${reference}`);
+  async collect(
+    reference: string,
+    { lease: { issuanceId } }: Pick<CertificateRequest, 'lease'>,
+  ): Promise<Extract<Collected, { readonly kind: 'issued' }>> {
+    const tbs = reference === issuanceId ? await this.signings.tbsOf(reference) : null;
+    if (tbs === null) throw new Error(`no signing of issuance ${issuanceId} is recorded under ${reference}`);
     const leaf = assemble(tbs, await signBytes(tbs, this.keys.intermediate));
     const { intermediate, root } = this.certificates;
     return { kind: 'issued', issued: { leaf, chain: [intermediate], root } };

@@ -1,0 +1,199 @@
+import { baseName } from '@certwright/dns-names';
+import type { ApprovalQuestion, Approver } from '../approver';
+
+export type Tenant = 'a' | 'b';
+
+/** What lies outside the platform: name servers, web servers. `silent`: takes a query and never responds. */
+export type Outside = 'reachable' | 'unreachable' | 'silent';
+
+/** An adapter with what it looks at. Every name that is passed in is new to it. */
+export interface ApproverWorld {
+  readonly approver: Approver;
+  /** Everything that a tenant needs to have the name approved in this way. */
+  question(tenant: Tenant, dnsName: string): Promise<ApprovalQuestion>;
+  /** Does what the tenant or the mailbox has to do. */
+  approve(question: ApprovalQuestion): Promise<void>;
+  /** Undoes that: the record, or the rule, is gone. */
+  withdraw?(question: ApprovalQuestion): Promise<void>;
+  /** What the adapter has stored or sent so far: rows and mails. */
+  effects?(): Promise<number>;
+  setOutside?(state: Outside): void;
+  /** The same approver over a database that does not respond. */
+  withoutDatabase?(): Approver;
+  /** Time passes until an approval of now has grown too old. */
+  outlive?(question: ApprovalQuestion): ApprovalQuestion;
+  close?(): Promise<void>;
+}
+
+/** What an adapter documents that it cannot do. */
+export type Inability =
+  'bare' | 'tenants' | 'wildcards' | 'withdraw' | 'effects' | 'outside' | 'database' | 'age';
+
+export interface ApproverSpec {
+  readonly name: string;
+  setUp(): Promise<ApproverWorld>;
+  /** Each with its reason; the rules about it are skipped. */
+  readonly cannot?: Partial<Record<Inability, string>>;
+}
+
+/** For checks that nothing interrupts. */
+const unhurriedMs = 20_000;
+
+/** The contract of `Approver` as one suite: every adapter's spec runs it. */
+export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): void {
+  describe(`${name} as an approver`, () => {
+    let world: ApproverWorld;
+    let count = 0;
+
+    beforeAll(async () => void (world = await setUp()), 60_000);
+    afterAll(async () => await world.close?.());
+    afterEach(() => world.setOutside?.('reachable'));
+
+    const rule = (needs: Inability | null, title: string, hold: () => Promise<void>): void => {
+      const reason = needs === null ? undefined : cannot[needs];
+      if (reason === undefined) it(title, hold);
+      else it.skip(`${title}: ${reason}`, hold);
+    };
+    const newName = () => `n${(count += 1)}.example.com`;
+    const newQuestion = async (tenant: Tenant = 'a') => await world.question(tenant, newName());
+    const check = async (question: ApprovalQuestion, signal = AbortSignal.timeout(unhurriedMs)) =>
+      await world.approver.check(question, signal);
+    const isApproved = async (question: ApprovalQuestion) => (await check(question)).approved;
+    /** Not approved, and a sentence says why. */
+    const expectProblem = async (question: ApprovalQuestion, signal?: AbortSignal) => {
+      expect(await check(question, signal)).toEqual({
+        approved: false,
+        problem: expect.stringMatching(/^\S.{10,}\.$/s) as unknown,
+      });
+    };
+
+    rule(null, 'approves what is approved, not before, and says what is missing until then', async () => {
+      const question = await newQuestion();
+      await expectProblem(question);
+      await world.approve(question);
+      expect(await isApproved(question)).toBe(true);
+    });
+
+    rule(null, 'gives the same answer however often it is asked', async () => {
+      const [missing, approved] = [await newQuestion(), await newQuestion()];
+      // A mailbox approves what it was asked.
+      await check(approved);
+      await world.approve(approved);
+      for (const question of [missing, approved]) {
+        const answer = await check(question);
+        for (let again = 0; again < 3; again += 1) expect(await check(question)).toEqual(answer);
+      }
+    });
+
+    rule(
+      'effects',
+      'stores and sends nothing more when it is asked again, also at the same time',
+      async () => {
+        const question = await newQuestion();
+        await check(question);
+        const before = await world.effects?.();
+        await check(question);
+        await Promise.all([check(question), check(question), check(question)]);
+        expect(await world.effects?.()).toBe(before);
+      },
+    );
+
+    rule(null, 'answers for several names at the same time each by itself', async () => {
+      const questions = await Promise.all(Array.from({ length: 6 }, async () => await newQuestion()));
+      await Promise.all(questions.map(async (question) => await check(question)));
+      for (const index of [1, 4]) await world.approve(questions[index] as ApprovalQuestion);
+      const answers = await Promise.all(questions.map(isApproved));
+      expect(answers).toEqual([false, true, false, false, true, false]);
+    });
+
+    rule('tenants', 'approves for the tenant that was asked about, and for no other', async () => {
+      const dnsName = newName();
+      const [a, b] = [await world.question('a', dnsName), await world.question('b', dnsName)];
+      await Promise.all([check(a), check(b)]);
+      await world.approve(a);
+      expect(await isApproved(a)).toBe(true);
+      await expectProblem(b);
+    });
+
+    rule('withdraw', 'approves no longer what was taken away', async () => {
+      const question = await newQuestion();
+      await world.approve(question);
+      expect(await isApproved(question)).toBe(true);
+      await world.withdraw?.(question);
+      await expectProblem(question);
+    });
+
+    rule('age', 'returns when it was approved, and takes it until that is too long ago', async () => {
+      const question = await newQuestion();
+      await check(question);
+      const earliest = Date.now();
+      await world.approve(question);
+      const answer = await check(question);
+      if (!answer.approved) throw new Error(answer.problem);
+      // The database's clock and ours are those of one machine.
+      expect(answer.at?.getTime()).toBeGreaterThan(earliest - 1_000);
+      expect(answer.at?.getTime()).toBeLessThan(Date.now() + 1_000);
+      await expectProblem(world.outlive?.(question) ?? question);
+    });
+
+    describe('a place', () => {
+      rule(null, 'is the same whenever it is asked for, and another one for another name', async () => {
+        const [one, other] = [await newQuestion(), await newQuestion()];
+        const place = world.approver.placeOf(one);
+        expect(place).not.toBeNull();
+        expect(world.approver.placeOf({ ...one, now: new Date(0) })).toBe(place);
+        expect(world.approver.placeOf(other)).not.toBe(place);
+      });
+
+      rule(
+        'wildcards',
+        'that a name shares with its wildcard has one answer, and none shared has two',
+        async () => {
+          const wildcard = await world.question('a', `*.${newName()}`);
+          const plain = await world.question('a', baseName(wildcard.dnsName));
+          const { approver } = world;
+          expect(approver.placeOf(wildcard)).not.toBeNull();
+          await Promise.all([check(wildcard), check(plain)]);
+          await world.approve(wildcard);
+          expect(await isApproved(wildcard)).toBe(true);
+          const isShared = approver.placeOf(wildcard) === approver.placeOf(plain);
+          expect(await isApproved(plain)).toBe(isShared);
+        },
+      );
+
+      if (cannot.wildcards !== undefined)
+        it(`is null for a wildcard: ${cannot.wildcards}`, async () => {
+          expect(world.approver.placeOf(await world.question('a', `*.${newName()}`))).toBeNull();
+        });
+
+      rule('bare', 'is null when this way does not count for the name', async () => {
+        const bare = { delegationLabel: null, parent: null, record: null, approverEmail: null };
+        expect(world.approver.placeOf({ ...(await newQuestion()), ...bare })).toBeNull();
+      });
+    });
+
+    for (const state of ['unreachable', 'silent'] as const)
+      rule('outside', `does not approve and does not throw while what it looks at is ${state}`, async () => {
+        const question = await newQuestion();
+        await world.approve(question);
+        world.setOutside?.(state);
+        const stopping = new AbortController();
+        const checking = expectProblem(question, stopping.signal);
+        if (state === 'silent') setImmediate(() => stopping.abort());
+        await checking;
+        world.setOutside?.('reachable');
+        expect(await isApproved(question)).toBe(true);
+      });
+
+    rule(null, 'resolves when the time for the check was up before it began', async () => {
+      const question = await newQuestion();
+      await expectProblem(question, AbortSignal.abort());
+    });
+
+    rule('database', 'throws when our own database does not respond', async () => {
+      const question = await newQuestion();
+      const checking = world.withoutDatabase?.().check(question, AbortSignal.timeout(unhurriedMs));
+      await expect(checking).rejects.toThrow();
+    });
+  });
+}
