@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { LeaseLost } from '@certwright/core-schema';
+import { LeaseLost } from '@certwright/postgres';
 import { readCertificate } from '@certwright/pki';
 import { certificateFaults } from '../../issuance/issued-certificate';
 import { FaultyDatabase } from '../../testing/faulty-database';
