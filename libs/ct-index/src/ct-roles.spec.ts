@@ -1,9 +1,9 @@
 import { applyGrants, privilegesOf } from '@certwright/postgres';
 import { type TestDatabase, testDatabase } from '@certwright/testing';
 import { Client } from 'pg';
-import { ctDataSource } from '../ct-data-source';
-import { ensurePartitions } from '@certwright/ct-index';
-import { ctSchema } from './ct-schema';
+import { ctDataSource } from '@certwright/ct-schema';
+import { ensurePartitions } from './partitions';
+import { ctSchema } from '@certwright/ct-schema';
 
 const processes = Object.keys(ctSchema.roles);
 
