@@ -1,7 +1,7 @@
 /**
  * A lease is a time-limited exclusive right to a row. A table with leases has two columns: `lease_token` grows with every
  * lease and fences off a holder that wakes up late; `leased_until` is its end by the database's clock, null when it was
- * given back. The fragments use clock_timestamp(), because now() stands still within a transaction.
+ * given back. The fragments use clock_timestamp(), because now() is constant within a transaction.
  */
 export const leases = {
   /** Condition: another process may take the lease. @param row alias of the table */

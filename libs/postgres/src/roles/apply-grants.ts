@@ -137,8 +137,8 @@ async function functionsOfPublic(tx: Transaction, { functions }: GrantedSchema):
 }
 
 /**
- * Nobody else may connect, create temporary tables, or create anything in the schema; whoever was granted a table by somebody
- * else still may do the first two. Only the owner of the database can say so: where another user migrates, it stays as it is.
+ * Only the roles may connect, create temporary tables, or create anything in the schema. Users with a grant on a table, from
+ * another user, keep the first two rights. Only the owner of the database can revoke them: for other users this does nothing.
  */
 async function databaseChanges(
   tx: Transaction,
