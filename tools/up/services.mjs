@@ -82,20 +82,25 @@ export async function assignPorts(apps, taken) {
  * @param {App} app
  * @param {import('./apps.mjs').Deployment} deployment
  * @param {string} node the Node that runs it
- * @returns {Service}
+ * @returns {Service & Omit<import('./take-over.mjs').Offer, 'supervised'>}
  */
 export function appService(app, deployment, node) {
   const program = path.join(workspaceRoot, bundleFolder(app.source), 'main.js');
   const health = `http://${LOOPBACK}:${deployment.port(app.name, app.health.port)}${app.health.path}`;
   const pidFile = places.pidFile(app.name);
+  const environment = { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile };
   return {
     name: app.name,
+    program,
+    pidFile,
+    environment,
+    cwd: home,
     start: async (signal) => {
       const child = await launch({
         command: node,
         args: ['--enable-source-maps', program],
         cwd: home,
-        env: { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile },
+        env: environment,
         logFile: places.log(app.name),
         pidFile,
       });
@@ -114,7 +119,7 @@ export function appService(app, deployment, node) {
  * The caller's environment (proxies, certificate stores, extra settings of an app), without npm's own additions and
  * without the addresses of stores: only an app that is told one explicitly has it.
  */
-function inherited() {
+export function inherited() {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|INIT_CWD$|DATABASE_URL$|REDIS_URL$)/i.test(name),
   );

@@ -22,6 +22,7 @@ import { sandboxAccount } from './sandbox-account.mjs';
 import { appService, assignPorts, postgresService, redisService } from './services.mjs';
 import { announcement, describe } from './start-state.mjs';
 import { stopRequest } from './stop-request.mjs';
+import { offerTakeOver } from './take-over.mjs';
 import { installPackages, nodeBinary } from './workspace.mjs';
 
 /** Beside the core database, on the embedded server. */
@@ -97,7 +98,9 @@ async function startAll(signal, undo) {
   };
   const service = (/** @type {import('./apps.mjs').App} */ app) => appService(app, deployment, node);
   await startTogether(apps.filter(({ peer }) => peer).map(service), signal, undo);
-  await startTogether(apps.filter(({ peer }) => !peer).map(service), signal, undo);
+  const services = apps.filter(({ peer }) => !peer).map(service);
+  const supervised = await startTogether(services, signal, undo);
+  undo.push(await letServe(services, supervised));
   say(`Running: ${apps.map(({ name }) => name).join(', ')}.`);
 
   const { databaseUrl, embedded } = stores;
@@ -136,10 +139,32 @@ async function startStores(taken, signal, undo) {
 }
 
 /**
+ * @param {readonly ReturnType<typeof appService>[]} services
+ * @param {readonly import('./keep-running.mjs').Supervised[]} supervised
+ * @returns {Promise<Undo>}
+ */
+async function letServe(services, supervised) {
+  /** @type {Map<string, import('./take-over.mjs').Offer>} */
+  const offers = new Map();
+  for (const [index, one] of supervised.entries()) {
+    const service = services[index];
+    if (service) offers.set(service.name, { ...service, supervised: one });
+  }
+  try {
+    return await offerTakeOver({ socket: places.control, offers, report: say });
+  } catch (error) {
+    // A file system without sockets, or a path too long for one: everything else works.
+    say(`nx serve cannot take over apps: ${error instanceof Error ? error.message : error}`);
+    return () => undefined;
+  }
+}
+
+/**
  * Starts services side by side; at the end they are stopped side by side too.
  * @param {readonly Service[]} services
  * @param {AbortSignal} signal
  * @param {Undo[]} undo
+ * @returns {Promise<import('./keep-running.mjs').Supervised[]>}
  */
 async function startTogether(services, signal, undo) {
   /** @type {Undo[]} */
@@ -148,9 +173,11 @@ async function startTogether(services, signal, undo) {
     await Promise.all(stops.map((stop) => stop()));
   });
   const tasks = services.map((service) => async (/** @type {AbortSignal} */ stop) => {
-    stops.push(await keepRunning(service, { report: say, signal: stop }));
+    const supervised = await keepRunning(service, { report: say, signal: stop });
+    stops.push(supervised.stop);
+    return supervised;
   });
-  await together(signal, tasks);
+  return await together(signal, tasks);
 }
 
 /**
