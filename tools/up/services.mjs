@@ -2,7 +2,7 @@
 // The processes of the system as services: how each is started, when it counts as ready, how it stops.
 import path from 'node:path';
 import { httpProbe, launch, stopChild, untilReady } from '../embedded/child.mjs';
-import { LOOPBACK, preferredPort } from '../embedded/ports.mjs';
+import { LOOPBACK } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
@@ -10,9 +10,6 @@ import { bundleFolder } from './apps.mjs';
 import { home, places } from './home.mjs';
 import { workspaceRoot } from './workspace.mjs';
 
-/** Above the apps' ports, so that more apps can come. */
-const POSTGRES_PORT = 4390;
-const REDIS_PORT = 4391;
 /** From the start of the process to its first "ready"; a loaded machine with two cores needs a few seconds. */
 const APP_READY_WITHIN_MS = 60_000;
 
@@ -22,11 +19,10 @@ const APP_READY_WITHIN_MS = 60_000;
  */
 
 /**
- * @param {Set<number>} taken
- * @returns {Promise<Service & { url: (database?: string) => string }>} url: known once it was started
+ * @param {number} port
+ * @returns {Service & { url: (database?: string) => string }} url: known once it was started
  */
-export async function postgresService(taken) {
-  const port = await preferredPort(POSTGRES_PORT, { taken });
+export function postgresService(port) {
   /** @type {(database?: string) => string} */
   let url = () => '';
   return {
@@ -42,39 +38,17 @@ export async function postgresService(taken) {
 }
 
 /**
- * @param {Set<number>} taken
+ * @param {number} port
  * @param {{ report: (line: string) => void, signal: AbortSignal }} how
  * @returns {Promise<Service & { url: () => string }>}
  */
-export async function redisService(taken, { report, signal }) {
-  const port = await preferredPort(REDIS_PORT, { taken });
+export async function redisService(port, { report, signal }) {
   const binary = await redisBinary({ cache: places.redisBinaries, report, signal });
   const pidFile = places.pidFile('redis');
   return {
     name: 'redis',
     url: () => `redis://${LOOPBACK}:${port}`,
     start: (stop) => startRedis({ binary, folder: places.redis, port, pidFile, signal: stop }),
-  };
-}
-
-/**
- * Gives every app its ports before the first one starts, since some are told each other's.
- * @param {readonly App[]} apps
- * @param {Set<number>} taken
- * @returns {Promise<(app: string, port: string) => number>}
- */
-export async function assignPorts(apps, taken) {
-  /** @type {Map<string, number>} */
-  const assigned = new Map();
-  for (const app of apps) {
-    for (const [name, { preferred, udp }] of Object.entries(app.ports)) {
-      assigned.set(`${app.name} ${name}`, await preferredPort(preferred, { udp, taken }));
-    }
-  }
-  return (app, name) => {
-    const port = assigned.get(`${app} ${name}`);
-    if (port === undefined) throw new Error(`The app ${app} has no port "${name}" in apps.mjs.`);
-    return port;
   };
 }
 

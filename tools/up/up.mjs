@@ -17,9 +17,10 @@ import {
   writeState,
 } from './home.mjs';
 import { keepRunning } from './keep-running.mjs';
+import { assignPorts, wantedPorts } from './ports.mjs';
 import { bundleAll, makeGatewayKeys, migrate } from './programs.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
-import { appService, assignPorts, postgresService, redisService } from './services.mjs';
+import { appService, postgresService, redisService } from './services.mjs';
 import { announcement, describe } from './start-state.mjs';
 import { stopRequest } from './stop-request.mjs';
 import { offerTakeOver } from './take-over.mjs';
@@ -78,15 +79,13 @@ async function startAll(signal, undo) {
   await clearRedis(places.redis);
   await clearPostgres(places.postgres);
   const node = nodeBinary();
-  /** @type {Set<number>} */
-  const taken = new Set();
+  const port = await assignPorts(wantedPorts(apps, ownStores()), process.env.PORT_OFFSET);
 
-  const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
+  const [stores] = await together(signal, [(stop) => startStores(port, stop, undo), bundleAll]);
   const isOurs = stores.embedded.includes('postgres') && !process.env.CT_DATABASE_URL;
   await migrate(node, stores, { create: isOurs, signal });
   await makeGatewayKeys(node, signal);
 
-  const port = await assignPorts(apps, taken);
   const deployment = {
     home,
     ...stores,
@@ -110,26 +109,35 @@ async function startAll(signal, undo) {
   return describe({ deployment, embedded, account });
 }
 
+/** The stores for which no server of somebody else's is set. */
+function ownStores() {
+  /** @type {import('./ports.mjs').Store[]} */
+  const stores = [];
+  if (!process.env.DATABASE_URL) stores.push('postgres');
+  if (!process.env.REDIS_URL) stores.push('redis');
+  return stores;
+}
+
 /**
- * @param {Set<number>} taken
+ * @param {import('./ports.mjs').PortOf} port
  * @param {AbortSignal} signal
  * @param {Undo[]} undo
  */
-async function startStores(taken, signal, undo) {
+async function startStores(port, signal, undo) {
   let databaseUrl = process.env.DATABASE_URL;
   // On a server that is not ours the schemas may share a database: no name stands in both.
   let ctDatabaseUrl = process.env.CT_DATABASE_URL ?? databaseUrl;
   let redisUrl = process.env.REDIS_URL;
   const embedded = [];
   if (!databaseUrl) {
-    const postgres = await postgresService(taken);
+    const postgres = postgresService(port('postgres', 'tcp'));
     await startTogether([postgres], signal, undo);
     databaseUrl = postgres.url();
     ctDatabaseUrl ??= postgres.url(CT_DATABASE);
     embedded.push(postgres.name);
   }
   if (!redisUrl) {
-    const redis = await redisService(taken, { report: say, signal });
+    const redis = await redisService(port('redis', 'tcp'), { report: say, signal });
     await startTogether([redis], signal, undo);
     redisUrl = redis.url();
     embedded.push(redis.name);
