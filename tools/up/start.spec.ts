@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { type Child, eventually, startChild } from '@certwright/testing';
+import { type Child, eventually, isAlive, startChild } from '@certwright/testing';
 import { freePortOffset } from '../e2e/port-offset';
 
 const root = path.join(__dirname, '../..');
@@ -46,15 +46,6 @@ function pids(): Record<string, number> {
   return Object.fromEntries(
     files.map((file) => [path.basename(file, '.pid'), Number(readFileSync(path.join(folder, file), 'utf8'))]),
   );
-}
-
-/** A zombie, which nobody may be there to reap, has no command line any more. */
-function isAlive(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
-  } catch {
-    return false;
-  }
 }
 
 const orders = async ({ apis, api_key }: State) =>

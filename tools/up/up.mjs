@@ -19,12 +19,13 @@ import {
 import { keepRunning } from './keep-running.mjs';
 import { assignPorts, wantedPorts } from './ports.mjs';
 import { bundleAll, makeGatewayKeys, migrate } from './programs.mjs';
+import { requireParts } from './requirements.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
 import { appService, postgresService, redisService } from './services.mjs';
 import { announcement, describe } from './start-state.mjs';
 import { stopRequest } from './stop-request.mjs';
 import { offerTakeOver } from './take-over.mjs';
-import { installPackages, nodeBinary } from './workspace.mjs';
+import { installPackages, nodeBinary, workspaceRoot } from './workspace.mjs';
 
 /** Beside the core database, on the embedded server. */
 const CT_DATABASE = 'certwright_ct';
@@ -75,6 +76,10 @@ export async function up() {
  */
 async function startAll(signal, undo) {
   await installPackages({ signal });
+  const { DATABASE_URL, REDIS_URL } = process.env;
+  const postgres = DATABASE_URL ? undefined : 'DATABASE_URL';
+  const redis = REDIS_URL ? undefined : 'REDIS_URL';
+  requireParts({ workspaceRoot, redisCache: places.redisBinaries, postgres, redis });
   await stopOrphans(say);
   await clearRedis(places.redis);
   await clearPostgres(places.postgres);
