@@ -137,7 +137,10 @@ export function send(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error;
+    const code = errorCode(error);
+    // macOS refuses a signal to a group of which only zombies are left.
+    const isGone = code === 'ESRCH' || (code === 'EPERM' && pid < 0 && process.platform === 'darwin');
+    if (!isGone) throw error;
   }
 }
 
