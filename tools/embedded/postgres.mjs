@@ -17,6 +17,12 @@ const SHUTDOWN_WITHIN_MS = 30_000;
 /** Another program may take a free port between our look and the server's bind. */
 const PORT_ATTEMPTS = 3;
 
+/**
+ * English messages, which are recognised below. Without a valid locale the server does not start on macOS
+ * ("postmaster became multithreaded during startup").
+ */
+const LOCALE = { LC_ALL: 'C' };
+
 /** What a database that is thrown away does without; each of the first three loses data when the machine stops. */
 const THROWN_AWAY = [
   'fsync=off',
@@ -152,6 +158,7 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
   const child = await launch({
     command: words[0] ?? binary,
     args: words.slice(1),
+    env: { ...process.env, ...LOCALE },
     logFile: path.join(folder, 'postgres.log'),
     pidFile,
     uid: identity.uid,
@@ -221,5 +228,5 @@ function requireMajor(data) {
  */
 function runAs({ prefix, uid, gid }, words, how) {
   const [command, ...args] = [...prefix, ...words];
-  return run(String(command), args, { ...how, uid, gid });
+  return run(String(command), args, { ...how, uid, gid, env: { ...process.env, ...LOCALE } });
 }

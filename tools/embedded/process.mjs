@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { processesWithEnvironment, workingDirectories } from './macos-processes.mjs';
 
 /** How long a process may take to stop by itself. Longer than any app's own limit for draining requests and jobs. */
 export const STOP_GRACE_MS = 10_000;
@@ -34,7 +35,7 @@ export function commandLine(pid) {
     if (process.platform === 'linux') {
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
     }
-    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    return execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).trim();
   } catch {
     return '';
   }
@@ -66,7 +67,7 @@ export function readPid(file) {
 /**
  * Everyone who runs this program with this folder, or one below it, as working directory. PostgreSQL (every backend too)
  * and Redis change to their data folder, so this finds what a killed supervisor left behind, whatever a stale pid file
- * says. The program's name keeps a person's shell or pager in that folder out of it. Linux only.
+ * says. The program's name keeps a person's shell or pager in that folder out of it. Linux and macOS.
  * @param {string} folder
  * @param {string} program file name of the executable
  * @returns {number[]}
@@ -74,6 +75,10 @@ export function readPid(file) {
 export function processesIn(folder, program) {
   const real = existsSync(folder) ? realpathSync(folder) : path.resolve(folder);
   const isWithin = (/** @type {string} */ place) => place === real || place.startsWith(real + path.sep);
+  if (process.platform === 'darwin') {
+    const theirs = workingDirectories(program).filter(({ cwd }) => isWithin(cwd));
+    return theirs.map(({ pid }) => pid).filter(isAlive);
+  }
   return everyone().filter(
     (pid) => isWithin(workingDirectory(pid)) && programOf(pid) === program && isAlive(pid),
   );
@@ -81,14 +86,18 @@ export function processesIn(folder, program) {
 
 /**
  * Everyone, except us, who was started with this setting or by somebody who was: the whole offspring, whatever groups
- * and sessions it made for itself. Servers that rewrite their title lose it (those, `processesIn` finds). Linux only.
+ * and sessions it made for itself. Servers that rewrite their title lose it (those, `processesIn` finds). Linux and macOS.
  * @param {string} name
  * @param {string} value
  * @returns {number[]}
  */
 export function processesToldOf(name, value) {
   const entry = `${name}=${value}`;
-  return everyone().filter((pid) => pid !== process.pid && environment(pid).includes(entry) && isAlive(pid));
+  const told =
+    process.platform === 'darwin'
+      ? processesWithEnvironment(entry)
+      : everyone().filter((pid) => environment(pid).includes(entry));
+  return told.filter((pid) => pid !== process.pid && isAlive(pid));
 }
 
 /**
@@ -128,7 +137,10 @@ export function send(pid, signal) {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error;
+    const code = errorCode(error);
+    // macOS refuses a signal to a group of which only zombies are left.
+    const isGone = code === 'ESRCH' || (code === 'EPERM' && pid < 0 && process.platform === 'darwin');
+    if (!isGone) throw error;
   }
 }
 

@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { run } from './child.mjs';
+import { thisMachine } from './machine.mjs';
 
 /** Package lists are about 9 MB, the packages 1 MB; a slow line takes a while. */
 const FETCH_TIMEOUT_MS = 180_000;
@@ -25,8 +26,9 @@ export async function redisBinary({ cache, report = () => undefined, signal }) {
   if (installed) return { command: installed, env: {} };
   const home = path.join(cache, 'redis');
   if (existsSync(home)) return unpackedIn(home);
-  if (!onPath('apt-get') || !onPath('dpkg-deb'))
-    throw new Error(notFound('there is no apt-get to fetch it with'));
+  const machine = thisMachine();
+  const problem = redisProblem({ cache, setting: 'REDIS_URL', machine });
+  if (problem) throw new Error(problem);
   report('Redis is not installed: fetching it from the Debian packages …');
   const scratch = path.join(cache, `fetch-${process.pid}`);
   try {
@@ -36,13 +38,22 @@ export async function redisBinary({ cache, report = () => undefined, signal }) {
     settle(path.join(scratch, 'root'), home);
   } catch (error) {
     signal?.throwIfAborted();
-    throw new Error(
-      notFound(`and it could not be fetched: ${error instanceof Error ? error.message : error}`),
-    );
+    const cause = error instanceof Error ? error.message : error;
+    throw new Error(`${missing(machine, 'REDIS_URL')}\nIt could not be fetched: ${cause}`);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
   return unpackedIn(home);
+}
+
+/**
+ * @param {{ cache: string, setting: string, machine: import('./machine.mjs').Machine }} where setting: names another server
+ * @returns {string | null} why there is no Redis and none can be fetched, and what to do
+ */
+export function redisProblem({ cache, setting, machine }) {
+  if (onPath('redis-server') || existsSync(path.join(cache, 'redis'))) return null;
+  const isDebian = machine.platform === 'linux' && onPath('apt-get') && onPath('dpkg-deb');
+  return isDebian ? null : missing(machine, setting);
 }
 
 /**
@@ -155,7 +166,16 @@ function onPath(program) {
   });
 }
 
-/** @param {string} reason */
-function notFound(reason) {
-  return `redis-server is not on the PATH, ${reason}\nInstall it (apt-get install redis-server) or set REDIS_URL.`;
+/**
+ * @param {import('./machine.mjs').Machine} machine
+ * @param {string} setting names another server
+ */
+function missing({ platform }, setting) {
+  const other = `set ${setting} to a Redis server`;
+  /** @type {Record<string, string>} */
+  const hints = {
+    darwin: `install it (brew install redis), or ${other}`,
+    linux: `install it (Debian and Ubuntu: apt install redis-server), or ${other}`,
+  };
+  return `Redis is missing: redis-server is not on the PATH. To go on, ${hints[platform] ?? other}.`;
 }

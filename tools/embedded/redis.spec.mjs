@@ -102,7 +102,7 @@ it('says what to install or set where Redis is neither installed nor to be had',
   process.env.PATH = folder;
   try {
     const missing = redisBinary({ cache: path.join(folder, 'cache') });
-    await expect(missing).rejects.toThrow(/apt-get install redis-server.*REDIS_URL/s);
+    await expect(missing).rejects.toThrow(/apt install redis-server.*REDIS_URL/s);
   } finally {
     process.env.PATH = PATH;
   }

@@ -11,6 +11,7 @@ import { commandLine, isAlive, processesIn, processesToldOf, stopProcess } from 
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { places } from '../up/home.mjs';
+import { requireParts } from '../up/requirements.mjs';
 import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
 /** One folder per run, named by the pid of who runs it: several runs at a time do not meet. */
@@ -48,6 +49,12 @@ export async function startServices(folder) {
   await clearAbandonedRuns();
   const template = `certwright_test_${randomBytes(4).toString('hex')}_template`;
   const { DATABASE_URL_TEST, REDIS_URL_TEST } = process.env;
+  requireParts({
+    workspaceRoot,
+    redisCache: places.redisBinaries,
+    postgres: DATABASE_URL_TEST ? undefined : 'DATABASE_URL_TEST',
+    redis: REDIS_URL_TEST ? undefined : 'REDIS_URL_TEST',
+  });
   /** @type {(() => Promise<void>)[]} */
   const undo = [];
   const stop = async () => {

@@ -3,12 +3,15 @@ import { requireNode } from '../up/workspace.mjs';
 
 requireNode();
 const { installPackages } = await import('../up/workspace.mjs');
+const { loopbackHint } = await import('./loopback.mjs');
 const { stopRequest } = await import('../up/stop-request.mjs');
 
 const signal = stopRequest();
 let outcome = { passed: 0, failed: 0, fault: null };
 try {
   await installPackages({ signal });
+  const hint = await loopbackHint();
+  if (hint !== null) console.log(hint);
   // Only now: it bundles, and the bundler is one of the packages.
   const { runJest } = await import('./jest-run.mjs');
   outcome = await runJest(process.argv.slice(2), signal);

@@ -54,6 +54,8 @@ export const places = {
   databasePasswords: path.join(home, 'database-passwords'),
   state: path.join(home, 'start.json'),
   lock: path.join(home, 'supervisor.pid'),
+  /** The Unix socket at which `nx serve` asks for an app. */
+  control: path.join(home, 'control.sock'),
   /** @param {string} name */
   pidFile: (name) => path.join(home, 'run', `${name}.pid`),
   /** @param {string} name */
@@ -118,6 +120,9 @@ export function takeHome() {
     if (readPid(places.lock) === process.pid) rmSync(places.lock, { force: true });
   };
 }
+
+/** Whether an `npm start` has the folder; it may not be ready yet. */
+export const isRunning = () => isOurs(readPid(places.lock), SUPERVISOR);
 
 /** Two starts may find the same stale lock; the second one may not take away what the first has just made. */
 function replaceStaleLock() {

@@ -15,6 +15,10 @@ const STEADY_AFTER_MS = 60_000;
  * @typedef {object} Service
  * @property {string} name
  * @property {(signal: AbortSignal) => Promise<Running>} start resolves when it is ready; on failure nothing is left
+ *
+ * @typedef {object} Supervised
+ * @property {() => Promise<void>} stop until `resume`, or for good
+ * @property {() => void} resume after `stop` only: starts it in the background, and again until it is ready
  */
 
 /**
@@ -29,37 +33,67 @@ export function pauseMs(deaths) {
  * Resolves when the service is ready for the first time; a failure of that first start is the caller's.
  * @param {Service} service
  * @param {{ report: (line: string) => void, signal: AbortSignal }} how signal: ends a first start that is under way
- * @returns {Promise<() => Promise<void>>} stops it for good
+ * @returns {Promise<Supervised>}
  */
 export async function keepRunning(service, { report, signal }) {
-  const stopping = new AbortController();
+  /** @type {Running | undefined} */
   let running = await service.start(signal);
-  const watch = async () => {
-    for (let deaths = 0; ;) {
-      const since = Date.now();
-      const how = await running.child.ended;
-      if (stopping.signal.aborted) return;
-      if (Date.now() - since > STEADY_AFTER_MS) deaths = 0;
-      report(`${service.name} ended (${how}).`);
-      for (let ready = false; !ready;) {
-        deaths += 1;
+  let stopping = new AbortController();
+
+  /**
+   * @param {AbortSignal} stop
+   * @param {number} deaths in a row; 0 starts at once
+   */
+  const untilReady = async (stop, deaths) => {
+    for (;;) {
+      if (deaths > 0) {
         report(`${service.name} starts again in ${pauseMs(deaths) / 1000} s.`);
-        try {
-          await delay(pauseMs(deaths), undefined, { signal: stopping.signal });
-          running = await service.start(stopping.signal);
-          ready = true;
-        } catch (error) {
-          if (stopping.signal.aborted) return;
-          report(error instanceof Error ? error.message : String(error));
-        }
+        await delay(pauseMs(deaths), undefined, { signal: stop });
       }
-      report(`${service.name} is running again (pid ${running.child.pid}).`);
+      try {
+        running = await service.start(stop);
+        report(`${service.name} is running again (pid ${running.child.pid}).`);
+        return deaths;
+      } catch (error) {
+        stop.throwIfAborted();
+        report(error instanceof Error ? error.message : String(error));
+        deaths += 1;
+      }
     }
   };
-  const watched = watch();
-  return async () => {
-    stopping.abort();
-    await running.stop();
-    await watched;
+
+  /** @param {AbortSignal} stop */
+  const watch = async (stop) => {
+    let deaths = 0;
+    try {
+      for (;;) {
+        if (running === undefined) deaths = await untilReady(stop, deaths);
+        // It may have become ready at the moment of the stop.
+        if (stop.aborted) return await running?.stop();
+        const since = Date.now();
+        const how = await running?.child.ended;
+        running = undefined;
+        if (stop.aborted) return;
+        if (Date.now() - since > STEADY_AFTER_MS) deaths = 0;
+        report(`${service.name} ended (${how}).`);
+        deaths += 1;
+      }
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    }
+  };
+
+  let watched = watch(stopping.signal);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running?.stop();
+      await watched;
+      running = undefined;
+    },
+    resume: () => {
+      stopping = new AbortController();
+      watched = watch(stopping.signal);
+    },
   };
 }

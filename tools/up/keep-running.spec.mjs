@@ -33,7 +33,7 @@ it('pauses longer with every death in a row, up to half a minute', () => {
 
 it('starts a process again that died, and says so', async () => {
   const { service, starts } = fakeService();
-  const stop = await keepRunning(service, how);
+  const { stop } = await keepRunning(service, how);
   starts[0].end('signal SIGKILL');
   await until('running again');
   expect(lines).toEqual([
@@ -46,7 +46,7 @@ it('starts a process again that died, and says so', async () => {
 
 it('keeps trying when it does not come back at once', async () => {
   const { service, starts } = fakeService({ failures: 1 });
-  const stop = await keepRunning(service, how);
+  const { stop } = await keepRunning(service, how);
   starts[0].end('exit code 1');
   await until('running again');
   expect(lines.slice(1, 4)).toEqual(['app starts again in 0.5 s.', 'not ready', 'app starts again in 1 s.']);
@@ -55,11 +55,57 @@ it('keeps trying when it does not come back at once', async () => {
 
 it('does not start anything again once it was told to stop, also in the middle of a pause', async () => {
   const { service, starts } = fakeService();
-  const stop = await keepRunning(service, how);
+  const { stop } = await keepRunning(service, how);
   starts[0].end('exit code 1');
   await until('starts again');
   await stop();
   expect(starts).toHaveLength(1);
+});
+
+it('stays stopped until it is resumed, and then starts without a pause', async () => {
+  const { service, starts } = fakeService();
+  const { stop, resume } = await keepRunning(service, how);
+  await stop();
+  expect(starts).toHaveLength(1);
+  resume();
+  await until('running again');
+  expect(lines).toEqual(['app is running again (pid 2).']);
+  await stop();
+  expect(starts).toHaveLength(2);
+});
+
+it('keeps trying when a resumed service does not become ready at once', async () => {
+  const { service, starts } = fakeService({ failures: 1 });
+  const { stop, resume } = await keepRunning(service, how);
+  await stop();
+  resume();
+  await until('running again');
+  expect(lines).toEqual(['not ready', 'app starts again in 0.5 s.', 'app is running again (pid 2).']);
+  await stop();
+  expect(starts).toHaveLength(2);
+});
+
+it('stops a process that becomes ready at the moment of the stop', async () => {
+  let ready;
+  const processes = [];
+  const service = {
+    name: 'app',
+    start: async () => {
+      if (processes.length > 0) await new Promise((resolve) => (ready = resolve));
+      let end;
+      const ended = new Promise((resolve) => (end = resolve));
+      const stop = async () => end('exit code 0');
+      processes.push({ ended, end });
+      return { child: { pid: processes.length, ended }, stop };
+    },
+  };
+  const { stop } = await keepRunning(service, how);
+  processes[0].end('exit code 1');
+  while (ready === undefined) await pause(5);
+  const stopped = stop();
+  ready();
+  await stopped;
+  await processes[1].ended;
 });
 
 it('leaves a failure of the first start to the caller', async () => {

@@ -2,7 +2,7 @@
 // The processes of the system as services: how each is started, when it counts as ready, how it stops.
 import path from 'node:path';
 import { httpProbe, launch, stopChild, untilReady } from '../embedded/child.mjs';
-import { LOOPBACK, preferredPort } from '../embedded/ports.mjs';
+import { LOOPBACK } from '../embedded/ports.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
@@ -10,9 +10,6 @@ import { bundleFolder } from './apps.mjs';
 import { home, places } from './home.mjs';
 import { workspaceRoot } from './workspace.mjs';
 
-/** Above the apps' ports, so that more apps can come. */
-const POSTGRES_PORT = 4390;
-const REDIS_PORT = 4391;
 /** From the start of the process to its first "ready"; a loaded machine with two cores needs a few seconds. */
 const APP_READY_WITHIN_MS = 60_000;
 
@@ -22,11 +19,10 @@ const APP_READY_WITHIN_MS = 60_000;
  */
 
 /**
- * @param {Set<number>} taken
- * @returns {Promise<Service & { url: (database?: string) => string }>} url: known once it was started
+ * @param {number} port
+ * @returns {Service & { url: (database?: string) => string }} url: known once it was started
  */
-export async function postgresService(taken) {
-  const port = await preferredPort(POSTGRES_PORT, { taken });
+export function postgresService(port) {
   /** @type {(database?: string) => string} */
   let url = () => '';
   return {
@@ -42,12 +38,11 @@ export async function postgresService(taken) {
 }
 
 /**
- * @param {Set<number>} taken
+ * @param {number} port
  * @param {{ report: (line: string) => void, signal: AbortSignal }} how
  * @returns {Promise<Service & { url: () => string }>}
  */
-export async function redisService(taken, { report, signal }) {
-  const port = await preferredPort(REDIS_PORT, { taken });
+export async function redisService(port, { report, signal }) {
   const binary = await redisBinary({ cache: places.redisBinaries, report, signal });
   const pidFile = places.pidFile('redis');
   return {
@@ -58,44 +53,28 @@ export async function redisService(taken, { report, signal }) {
 }
 
 /**
- * Gives every app its ports before the first one starts, since some are told each other's.
- * @param {readonly App[]} apps
- * @param {Set<number>} taken
- * @returns {Promise<(app: string, port: string) => number>}
- */
-export async function assignPorts(apps, taken) {
-  /** @type {Map<string, number>} */
-  const assigned = new Map();
-  for (const app of apps) {
-    for (const [name, { preferred, udp }] of Object.entries(app.ports)) {
-      assigned.set(`${app.name} ${name}`, await preferredPort(preferred, { udp, taken }));
-    }
-  }
-  return (app, name) => {
-    const port = assigned.get(`${app} ${name}`);
-    if (port === undefined) throw new Error(`The app ${app} has no port "${name}" in apps.mjs.`);
-    return port;
-  };
-}
-
-/**
  * @param {App} app
  * @param {import('./apps.mjs').Deployment} deployment
  * @param {string} node the Node that runs it
- * @returns {Service}
+ * @returns {Service & Omit<import('./take-over.mjs').Offer, 'supervised'>}
  */
 export function appService(app, deployment, node) {
   const program = path.join(workspaceRoot, bundleFolder(app.source), 'main.js');
   const health = `http://${LOOPBACK}:${deployment.port(app.name, app.health.port)}${app.health.path}`;
   const pidFile = places.pidFile(app.name);
+  const environment = { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile };
   return {
     name: app.name,
+    program,
+    pidFile,
+    environment,
+    cwd: home,
     start: async (signal) => {
       const child = await launch({
         command: node,
         args: ['--enable-source-maps', program],
         cwd: home,
-        env: { ...inherited(), ...app.environment(deployment), PID_FILE: pidFile },
+        env: environment,
         logFile: places.log(app.name),
         pidFile,
       });
@@ -114,7 +93,7 @@ export function appService(app, deployment, node) {
  * The caller's environment (proxies, certificate stores, extra settings of an app), without npm's own additions and
  * without the addresses of stores: only an app that is told one explicitly has it.
  */
-function inherited() {
+export function inherited() {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|INIT_CWD$|(CT_)?DATABASE_URL$|REDIS_URL$)/i.test(name),
   );

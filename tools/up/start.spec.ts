@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { type Child, eventually, startChild } from '@certwright/testing';
+import { type Child, eventually, isAlive, startChild } from '@certwright/testing';
+import { freePortOffset } from '../e2e/port-offset';
 
 const root = path.join(__dirname, '../..');
 /** Bundling, initdb, migrations and every app, on a machine that runs other specs at the same time. */
@@ -17,10 +18,12 @@ interface State {
 }
 
 let home: string;
-beforeAll(() => {
+let offset: string;
+beforeAll(async () => {
   home = mkdtempSync(path.join(process.env['CERTWRIGHT_TEST_RUN'] ?? '', 'start-'));
   // A Redis that this run had to fetch is not fetched again.
   symlinkSync(path.join(root, '.certwright/redis-binaries'), path.join(home, 'redis-binaries'));
+  offset = await freePortOffset();
 });
 afterAll(async () => {
   // Only a failed spec leaves any: the supervisor itself was killed by then.
@@ -28,9 +31,9 @@ afterAll(async () => {
   await eventually(() => rmSync(home, { recursive: true, force: true }));
 });
 
-const start = () => {
+const start = (folder = home) => {
   // Not as a child of npm, whoever started these specs.
-  const env = { CERTWRIGHT_HOME: home, npm_lifecycle_event: undefined };
+  const env = { CERTWRIGHT_HOME: folder, PORT_OFFSET: offset, npm_lifecycle_event: undefined };
   return startChild(process.execPath, { args: ['tools/up/start.mjs'], cwd: root, env });
 };
 const isReady = (child: Child) => child.says(/Ctrl-C stops everything/, startWithinMs);
@@ -43,15 +46,6 @@ function pids(): Record<string, number> {
   return Object.fromEntries(
     files.map((file) => [path.basename(file, '.pid'), Number(readFileSync(path.join(folder, file), 'utf8'))]),
   );
-}
-
-/** A zombie, which nobody may be there to reap, has no command line any more. */
-function isAlive(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
-  } catch {
-    return false;
-  }
 }
 
 const orders = async ({ apis, api_key }: State) =>
@@ -98,6 +92,35 @@ describe('npm start', () => {
     expect(second.output()).toMatch(`already running from ${home} (pid ${child.pid})`);
     expect(state()).toEqual(first);
     expect((await orders(first)).status).toBe(200);
+  });
+
+  it('names the ports that are taken when another checkout runs at the same ones, and changes nothing', async () => {
+    const other = mkdtempSync(path.join(process.env['CERTWRIGHT_TEST_RUN'] ?? '', 'start-'));
+    const second = await start(other);
+    expect(await second.ended).toEqual({ code: 1, signal: null });
+    expect(second.output()).toMatch(`  ${4310 + Number(offset)}  orders-v3 (http)\n`);
+    expect(second.output()).toMatch(`  ${4390 + Number(offset)}  postgres (tcp)\n`);
+    expect(second.output()).toMatch(/PORT_OFFSET=\d+ npm start\n$/);
+    expect(readdirSync(other)).toEqual(['run']);
+    expect((await orders(first)).status).toBe(200);
+  });
+
+  it('lets nx serve take an app over with the same settings, and takes it back', async () => {
+    const served = await startChild(process.execPath, {
+      args: ['tools/up/serve.mjs', 'apps/notifier'],
+      cwd: root,
+      env: { CERTWRIGHT_HOME: home },
+    });
+    await served.says(/"msg":"started"/, startWithinMs);
+    const { notifier: pid = 0 } = pids();
+    expect(served.output()).toMatch(`"pid":${pid},`);
+    await eventually(async () => expect((await fetch(`${first.ops['notifier']}/readyz`)).status).toBe(200), {
+      withinMs: startWithinMs,
+    });
+    served.signal('SIGKILL');
+    await child.says(/notifier is running again/, startWithinMs);
+    expect(isAlive(pid)).toBe(false);
+    expect((await fetch(`${first.ops['notifier']}/readyz`)).status).toBe(200);
   });
 
   it.each(['orders-v3', 'redis', 'postgres'])(

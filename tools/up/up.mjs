@@ -17,12 +17,15 @@ import {
   writeState,
 } from './home.mjs';
 import { keepRunning } from './keep-running.mjs';
+import { assignPorts, wantedPorts } from './ports.mjs';
 import { bundleAll, makeGatewayKeys, migrate } from './programs.mjs';
+import { requireParts } from './requirements.mjs';
 import { sandboxAccount } from './sandbox-account.mjs';
-import { appService, assignPorts, postgresService, redisService } from './services.mjs';
+import { appService, postgresService, redisService } from './services.mjs';
 import { announcement, describe } from './start-state.mjs';
 import { stopRequest } from './stop-request.mjs';
-import { installPackages, nodeBinary } from './workspace.mjs';
+import { offerTakeOver } from './take-over.mjs';
+import { installPackages, nodeBinary, workspaceRoot } from './workspace.mjs';
 
 /** Beside the core database, on the embedded server. */
 const CT_DATABASE = 'certwright_ct';
@@ -73,19 +76,21 @@ export async function up() {
  */
 async function startAll(signal, undo) {
   await installPackages({ signal });
+  const { DATABASE_URL, REDIS_URL } = process.env;
+  const postgres = DATABASE_URL ? undefined : 'DATABASE_URL';
+  const redis = REDIS_URL ? undefined : 'REDIS_URL';
+  requireParts({ workspaceRoot, redisCache: places.redisBinaries, postgres, redis });
   await stopOrphans(say);
   await clearRedis(places.redis);
   await clearPostgres(places.postgres);
   const node = nodeBinary();
-  /** @type {Set<number>} */
-  const taken = new Set();
+  const port = await assignPorts(wantedPorts(apps, ownStores()), process.env.PORT_OFFSET);
 
-  const [stores] = await together(signal, [(stop) => startStores(taken, stop, undo), bundleAll]);
+  const [stores] = await together(signal, [(stop) => startStores(port, stop, undo), bundleAll]);
   const isOurs = stores.embedded.includes('postgres') && !process.env.CT_DATABASE_URL;
   const urlOf = await migrate(node, stores, { create: isOurs, signal, say });
   await makeGatewayKeys(node, signal);
 
-  const port = await assignPorts(apps, taken);
   const deployment = {
     home,
     ...stores,
@@ -98,7 +103,9 @@ async function startAll(signal, undo) {
   };
   const service = (/** @type {import('./apps.mjs').App} */ app) => appService(app, deployment, node);
   await startTogether(apps.filter(({ peer }) => peer).map(service), signal, undo);
-  await startTogether(apps.filter(({ peer }) => !peer).map(service), signal, undo);
+  const services = apps.filter(({ peer }) => !peer).map(service);
+  const supervised = await startTogether(services, signal, undo);
+  undo.push(await letServe(services, supervised));
   say(`Running: ${apps.map(({ name }) => name).join(', ')}.`);
 
   const { databaseUrl, embedded } = stores;
@@ -108,26 +115,35 @@ async function startAll(signal, undo) {
   return describe({ deployment, embedded, account });
 }
 
+/** The stores for which no server of somebody else's is set. */
+function ownStores() {
+  /** @type {import('./ports.mjs').Store[]} */
+  const stores = [];
+  if (!process.env.DATABASE_URL) stores.push('postgres');
+  if (!process.env.REDIS_URL) stores.push('redis');
+  return stores;
+}
+
 /**
- * @param {Set<number>} taken
+ * @param {import('./ports.mjs').PortOf} port
  * @param {AbortSignal} signal
  * @param {Undo[]} undo
  */
-async function startStores(taken, signal, undo) {
+async function startStores(port, signal, undo) {
   let databaseUrl = process.env.DATABASE_URL;
   // On a server that is not ours the schemas may share a database: no name stands in both.
   let ctDatabaseUrl = process.env.CT_DATABASE_URL ?? databaseUrl;
   let redisUrl = process.env.REDIS_URL;
   const embedded = [];
   if (!databaseUrl) {
-    const postgres = await postgresService(taken);
+    const postgres = postgresService(port('postgres', 'tcp'));
     await startTogether([postgres], signal, undo);
     databaseUrl = postgres.url();
     ctDatabaseUrl ??= postgres.url(CT_DATABASE);
     embedded.push(postgres.name);
   }
   if (!redisUrl) {
-    const redis = await redisService(taken, { report: say, signal });
+    const redis = await redisService(port('redis', 'tcp'), { report: say, signal });
     await startTogether([redis], signal, undo);
     redisUrl = redis.url();
     embedded.push(redis.name);
@@ -137,10 +153,32 @@ async function startStores(taken, signal, undo) {
 }
 
 /**
+ * @param {readonly ReturnType<typeof appService>[]} services
+ * @param {readonly import('./keep-running.mjs').Supervised[]} supervised
+ * @returns {Promise<Undo>}
+ */
+async function letServe(services, supervised) {
+  /** @type {Map<string, import('./take-over.mjs').Offer>} */
+  const offers = new Map();
+  for (const [index, one] of supervised.entries()) {
+    const service = services[index];
+    if (service) offers.set(service.name, { ...service, supervised: one });
+  }
+  try {
+    return await offerTakeOver({ socket: places.control, offers, report: say });
+  } catch (error) {
+    // A file system without sockets, or a path too long for one: everything else works.
+    say(`nx serve cannot take over apps: ${error instanceof Error ? error.message : error}`);
+    return () => undefined;
+  }
+}
+
+/**
  * Starts services side by side; at the end they are stopped side by side too.
  * @param {readonly Service[]} services
  * @param {AbortSignal} signal
  * @param {Undo[]} undo
+ * @returns {Promise<import('./keep-running.mjs').Supervised[]>}
  */
 async function startTogether(services, signal, undo) {
   /** @type {Undo[]} */
@@ -149,9 +187,11 @@ async function startTogether(services, signal, undo) {
     await Promise.all(stops.map((stop) => stop()));
   });
   const tasks = services.map((service) => async (/** @type {AbortSignal} */ stop) => {
-    stops.push(await keepRunning(service, { report: say, signal: stop }));
+    const supervised = await keepRunning(service, { report: say, signal: stop });
+    stops.push(supervised.stop);
+    return supervised;
   });
-  await together(signal, tasks);
+  return await together(signal, tasks);
 }
 
 /**

