@@ -38,7 +38,7 @@ export const certsV2: RoleGrants = {
       update: ['due_at', 'asks'],
     },
     approval_record_use: { select: '*' },
-    blocked_key: { select: ['spki_sha256', 'account_id'] },
+    blocked_key: { select: ['spki_sha256', 'account_id', 'reason'] },
     cert_object_v2: {
       select: [
         'plan_id',

@@ -25,7 +25,10 @@ export const ordersV3: RoleGrants = {
       update: ['state', 'failures', 'due_at', 'asks'],
     },
     approval_record_use: { select: '*', delete: true },
-    blocked_key: { select: ['spki_sha256', 'account_id'], insert: ['spki_sha256', 'reason', 'account_id'] },
+    blocked_key: {
+      select: ['spki_sha256', 'account_id', 'reason'],
+      insert: ['spki_sha256', 'reason', 'account_id'],
+    },
     ca_issuer: { select: ['name', 'certificate', 'crl'] },
     certificate: {
       select: [
