@@ -56,7 +56,7 @@ export async function ensurePartitions(
   });
 }
 
-/** A schema of an earlier release has none; whoever connects to it owns its tables. */
+/** A schema of an earlier release has none, and its processes connect as the owner of the tables. */
 async function hasFunctions(tx: EntityManager): Promise<boolean> {
   const [{ has }] = await tx.query<[{ has: boolean }]>(
     `SELECT to_regprocedure('ct_drop_partition(text)') IS NOT NULL AS has`,

@@ -45,10 +45,10 @@ export function holdsPrivateKey(text: string): boolean {
   return false;
 }
 
-/** Places that are decoded at most, about 10 µs each: whoever hides a key behind more of them does not paste by mistake. */
+/** Max places that are decoded, about 10 µs each. A key behind more of them was not pasted by mistake. */
 const maxStarts = 1_000;
 
-/** Characters; the beginning of one that was cut off may be shorter, and gives nothing away. */
+/** Characters. A shorter beginning of a key reveals nothing of it. */
 const shortestKey = 24;
 
 /** @param start base64 or base64url, as it begins; a tail that is neither is ignored */

@@ -22,6 +22,6 @@ describeApprover({
     effects: 'it only looks',
     outside: 'it has none',
     database: 'it needs none',
-    age: 'a record stands or does not',
+    age: 'a record is there or not',
   },
 });

@@ -93,7 +93,7 @@ describeApprover({
   cannot: {
     effects: 'it only looks',
     database: 'it needs none',
-    age: 'a record stands or does not',
+    age: 'a record is there or not',
   },
 });
 
@@ -141,7 +141,7 @@ describeApprover({
   cannot: {
     bare: "the rule is the account's, for all names",
     wildcards: 'Baseline Requirements, sections 3.2.2.4.18 and 3.2.2.4.19',
-    age: 'a rule stands or does not',
+    age: 'a rule is there or not',
   },
 });
 
@@ -166,7 +166,7 @@ describeApprover({
     });
   },
   cannot: {
-    withdraw: 'what a person said stands as said',
+    withdraw: 'a person’s approval cannot be withdrawn',
     outside: 'a check only reads and writes our database',
   },
 });

@@ -2,17 +2,17 @@ import { mostDnsIntegrations } from '@certwright/dns-integrations';
 import { mostWebhookEndpoints } from '@certwright/delivery';
 import { Problem } from '@certwright/errors';
 
-/** The same for a name that nobody has and for one that another account has. */
+/** The same for an unknown name and for one of another account. */
 export function noSuchOrder(): Problem {
   return new Problem('not_found', 'The account has no order of this name.');
 }
 
-/** The same for an id that nobody has and for one of another order. */
+/** The same for an unknown id and for one of another order. */
 export function noSuchCertificate(): Problem {
   return new Problem('not_found', 'The order has no certificate with this id.');
 }
 
-/** The same for an id that nobody has and for one that another account has. */
+/** The same for an unknown id and for one of another account. */
 export function noSuchWebhook(): Problem {
   return new Problem('not_found', 'The account has no webhook with this id.');
 }
@@ -33,7 +33,7 @@ export function tooManyWebhooks(): Problem {
   );
 }
 
-/** The same for an id that nobody has and for one that another account has. */
+/** The same for an unknown id and for one of another account. */
 export function noSuchIntegration(): Problem {
   return new Problem('not_found', 'The account has no DNS integration with this id.');
 }

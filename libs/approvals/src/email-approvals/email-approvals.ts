@@ -162,7 +162,7 @@ export class EmailApprovals {
   }
 }
 
-/** A database on which the migration command of this release has not run has none; whoever connects to it owns its tables. */
+/** A database without the migrations of this release has none, and its processes connect as the owner of the tables. */
 async function hasLinkFunctions(reader: Pick<Tx, 'query'>): Promise<boolean> {
   const [{ has }] = await reader.query<[{ has: boolean }]>(
     `SELECT to_regprocedure('approve_link(bytea)') IS NOT NULL AS has`,

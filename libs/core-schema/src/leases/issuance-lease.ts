@@ -7,6 +7,6 @@ export interface Lease {
   readonly token: string;
 }
 
-/** A write counts only under the newest lease, and only in its time (clock_timestamp: now() stands still in a transaction). */
+/** A write counts only under the newest lease, and only while it lasts (clock_timestamp, because now() is constant within a transaction). */
 export const underLease = (id: string, token: string) =>
   `issuance.id = ${id} AND ${leases.isHeld(token, 'issuance')} AND issuance.state = 'open'`;

@@ -240,7 +240,7 @@ describe.each(processes)('%s', (process) => {
   });
 });
 
-it('asks the table itself who may issue, whatever else a session calls certificate', async () => {
+it('checks the privilege on the table itself, also when the session has a temporary table named certificate', async () => {
   const name = new URL(database.url).pathname.slice(1);
   const role = new URL(database.urlOf('orders-v3')).username;
   await database.query(`GRANT TEMPORARY ON DATABASE "${name}" TO "${role}"`);

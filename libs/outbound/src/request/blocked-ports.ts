@@ -14,6 +14,6 @@ const blockedPorts: ReadonlySet<number> = new Set([
 export function portRefusal(port: number): string | null {
   if (port === 0) return 'Port 0 is not a port.';
   return blockedPorts.has(port)
-    ? `Port ${port} belongs to another protocol than HTTP, and is not connected to.`
+    ? `Port ${port} is reserved for another protocol than HTTP. Use another port.`
     : null;
 }

@@ -47,7 +47,7 @@ export async function acceptEndpoint(
   const endpoint = readEndpoint(text);
   const { hostname, port } = new URL(endpoint);
   if (port !== '' && portRefusal(Number(port)) !== null) {
-    throw wrong(`must not have the port ${port}, which belongs to another protocol than HTTP`);
+    throw wrong(`must not have the port ${port}, which is reserved for another protocol than HTTP`);
   }
   await checkCustomerHost('credentials.endpoint', hostname, ports, signal);
   return endpoint;

@@ -115,7 +115,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       await expectProblem(b);
     });
 
-    rule('withdraw', 'approves no longer what was taken away', async () => {
+    rule('withdraw', 'does not approve a name whose proof was removed', async () => {
       const question = await newQuestion();
       await world.approve(question);
       expect(await isApproved(question)).toBe(true);
