@@ -6,7 +6,7 @@ import { renderErrorObject } from '@certwright/service';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
 import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
-import { errorExamples } from '../wire/openapi/errors';
+import { errorExamples } from '../wire/documented-errors';
 
 const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
 const documented = examplesIn(document);

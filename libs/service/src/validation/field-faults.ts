@@ -12,7 +12,8 @@ export type MemberFault<C extends string = FieldFaultCode> = Omit<FieldFault, 'c
 
 /** What the reader of a member returns in place of a value (see `ReadBy`). */
 export class Unreadable<C extends string = FieldFaultCode> {
-  constructor(readonly faults: readonly Omit<MemberFault<C>, 'field'>[]) {}
+  /** @param faults `field` is needed only for a member inside the member, such as `credentials.type` */
+  constructor(readonly faults: readonly (Omit<MemberFault<C>, 'field'> & { readonly field?: string })[]) {}
 
   static because(message: string): Unreadable {
     return new Unreadable([{ code: 'invalid_value', message }]);
