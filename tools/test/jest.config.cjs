@@ -5,7 +5,8 @@ const root = path.join(__dirname, '../..');
 module.exports = {
   rootDir: root,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
-  testEnvironment: 'node',
+  testEnvironment: path.join(__dirname, 'jest-environment.cjs'),
+  runtime: path.join(__dirname, 'jest-runtime.cjs'),
   // Tools that must run before anything is compiled are plain .mjs, and so are their specs.
   testMatch: ['**/*.spec.ts', '**/*.spec.mjs'],
   globalSetup: path.join(__dirname, 'global-setup.mjs'),
