@@ -16,7 +16,6 @@ vm.compileFunction = (source, parameters, options) =>
 
 /** What classes register with packages by decorators. Every spec file has classes of its own, so these lists would only grow. */
 const registries = ['typeormMetadataArgsStorage', 'classValidatorMetadataStorage'];
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection', 'warning', 'exit'];
 
 module.exports = class WorkersRealm {
   global = globalThis;
@@ -31,7 +30,7 @@ module.exports = class WorkersRealm {
       timerConfig: { idToRef: (timer) => timer, refToId: (timer) => timer },
     });
     this.settings = { ...process.env };
-    this.listeners = new Map(signals.map((signal) => [signal, process.listeners(signal)]));
+    this.listeners = new Set(listenersOfProcess().map(({ listener }) => listener));
   }
 
   async setup() {}
@@ -42,10 +41,8 @@ module.exports = class WorkersRealm {
     for (const registry of registries) delete globalThis[registry];
     for (const name of Object.keys(process.env)) if (!(name in this.settings)) delete process.env[name];
     Object.assign(process.env, this.settings);
-    for (const [signal, before] of this.listeners) {
-      for (const listener of process.listeners(signal)) {
-        if (!before.includes(listener)) process.removeListener(signal, listener);
-      }
+    for (const { event, listener } of listenersOfProcess()) {
+      if (!this.listeners.has(listener)) process.removeListener(event, listener);
     }
   }
 
@@ -57,3 +54,9 @@ module.exports = class WorkersRealm {
     return workersRealm;
   }
 };
+
+function listenersOfProcess() {
+  return process
+    .eventNames()
+    .flatMap((event) => process.listeners(event).map((listener) => ({ event, listener })));
+}

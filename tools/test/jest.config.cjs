@@ -20,6 +20,8 @@ module.exports = {
   testSequencer: path.join(__dirname, 'slow-first.cjs'),
   // One more than the cores of CI: some specs wait for processes and timers.
   maxWorkers: 3,
+  // ms. At its end a worker writes the compiled packages to the run's cache, for the workers and programs that start after it.
+  workerGracefulExitTimeout: 20_000,
   // Of the heap. A worker keeps about 15 MB of every spec file; with gigabytes of them, half of its time is garbage collection.
   workerIdleMemoryLimit: '400MB',
   // For the worst day of a loaded machine; what is to be quick is told by its own bound.
