@@ -67,7 +67,7 @@ export class DnsProvidersSchema {
     nullable: true,
     additionalProperties: { type: 'string' },
     description:
-      'JSON Web Key (RFC 7517) to which credentials can be sealed, with ECDH-ES+A256KW and A256GCM, so that nobody but the DNS gateway reads them. null: this deployment has no gateway.',
+      'JSON Web Key (RFC 7517) to which credentials can be sealed, with ECDH-ES+A256KW and A256GCM, so that only the DNS gateway can read them. null: this deployment has no gateway.',
   })
   encryption_key: Readonly<Record<string, string>> | null;
 

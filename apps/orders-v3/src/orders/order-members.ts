@@ -1,5 +1,4 @@
 import { parseDnsName, parseDnsNames, quoteInput } from '@certwright/dns-names';
-import type { FieldFaultCode } from '@certwright/errors';
 import { type Csr, decodeCsrField, readCsr } from '@certwright/pki';
 import { ReadBy, Unreadable } from '@certwright/service';
 import { applyDecorators } from '@nestjs/common';
@@ -10,7 +9,7 @@ import { orderNameFault } from './order-name';
 /** An order may have 100 names. A caller that sends more than ten times as many gets one fault for all of them. */
 const maxEntries = 1_000;
 
-type Fault = { readonly code: FieldFaultCode; readonly message: string };
+type Fault = Unreadable['faults'][number];
 
 /** The member `name`. */
 export const NameMember = () =>

@@ -71,7 +71,7 @@ export function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: Pro
   );
 }
 
-/** Approvers of names that the order no longer has, and of a product that knows no approval by email, fall away. */
+/** Without approvers of names that the order no longer has; none when the product has no approval by email. */
 function remainingApprovers(
   approverEmails: Order['approverEmails'],
   dnsNames: readonly string[],

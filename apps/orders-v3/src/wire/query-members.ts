@@ -2,7 +2,7 @@ import { ReadBy, Unreadable } from '@certwright/service';
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 
-/** Objects on one page, unless the caller asks for fewer. */
+/** Objects on one page, unless `limit` is smaller. */
 export const maxPageSize = 100;
 
 /** `@Limit() limit = maxPageSize`: objects on one page. */

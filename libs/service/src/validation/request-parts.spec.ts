@@ -125,7 +125,7 @@ describe('parameters of a request', () => {
     expect(await get('/plans?limit=1')).toEqual({ limit: 1 });
     expect(await get('/plans?limit=2')).toEqual({
       code: 'bad_query',
-      message: 'The query cannot be answered as it stands: see limit.',
+      message: expect.stringContaining('see limit') as string,
       faults: [{ field: 'limit', code: 'out_of_range', message: 'It must be 1.' }],
     });
   });

@@ -1,6 +1,7 @@
 import { type FieldFault, Problem } from '@certwright/errors';
 import { Body, type PipeTransform, Query } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
+import { badQuery } from './field-faults';
 import { readMembers, type ReadMembers } from './read-members';
 
 /**
@@ -50,8 +51,7 @@ const queries: PipeTransform = {
   transform(query: Readonly<Record<string, unknown>>, { metatype }) {
     const { value, faults } = readMembers(metatype as new () => object, query);
     if (faults.length === 0) return value;
-    const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
-    throw new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, { faults });
+    throw badQuery(faults);
   },
 };
 
