@@ -6,7 +6,7 @@ import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
 import { Arguments } from '../wire/arguments';
 import { pricedNames } from './priced-names';
-import { pricingJson } from './pricing-json';
+import { type PricingJson, pricingJson } from './pricing-json';
 import { productOf, readQueriedName, readType } from './product-request';
 
 /** As it came; each may be a text, or an array of texts. */
@@ -23,7 +23,7 @@ export class QuoteCertificate {
   ) {}
 
   /** @throws Refusal `missing_param`, `bad_cn`, `bad_sans`, `bad_type`, `bad_param`, `product_unavailable` */
-  async run(accountId: string, query: PricingQuery): Promise<object> {
+  async run(accountId: string, query: PricingQuery): Promise<PricingJson> {
     const given = Arguments.of(query, true);
     const cn = readQueriedName(query['cn']);
     const type = readType(given.text('type') || 'dv');

@@ -2,9 +2,11 @@ import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } f
 import { type Product, zoneFor } from '@certwright/issuance';
 import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { ApprovalStatuses } from '../cert-objects/approval-statuses';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
+import { ApiList } from '../wire/openapi/members';
 import { productOf, readQueriedName, readType } from './product-request';
 
 /** RFC 1035, section 2.3.4, as text without the trailing dot. */
@@ -13,10 +15,29 @@ const longestName = 253;
 /** Whose plan uses a record does not matter here. */
 const noPlan = '0';
 
-export interface ApprovalWaysJson {
-  readonly email: { readonly available: boolean; readonly addresses: readonly string[] };
-  readonly dns: { readonly available: boolean; readonly integrated: boolean };
-  readonly http: { readonly available: boolean; readonly integrated: boolean };
+@ApiSchema({ name: 'ApprovalByEmail' })
+class ApprovalByEmailJson {
+  @ApiProperty({ description: 'Whether email can approve the name.' }) available: boolean;
+  @ApiList(String, 'Who may approve.') addresses: readonly string[];
+}
+
+@ApiSchema({ name: 'ApprovalByDns' })
+class ApprovalByDnsJson {
+  @ApiProperty({ description: 'Whether dns can approve the name.' }) available: boolean;
+  @ApiProperty({ description: 'An integration of the account publishes it.' }) integrated: boolean;
+}
+
+@ApiSchema({ name: 'ApprovalByHttp' })
+class ApprovalByHttpJson {
+  @ApiProperty({ description: 'Whether http can approve the name.' }) available: boolean;
+  @ApiProperty({ description: 'The rule of the web server was seen working.' }) integrated: boolean;
+}
+
+@ApiSchema({ name: 'ApprovalWays' })
+export class ApprovalWaysJson {
+  @ApiProperty() email: ApprovalByEmailJson;
+  @ApiProperty() dns: ApprovalByDnsJson;
+  @ApiProperty() http: ApprovalByHttpJson;
 }
 
 /** How a name can be approved, and what would happen without a person. */

@@ -1,19 +1,44 @@
 import { AccountBalanceEntity } from '@certwright/core-schema';
 import { Purchases } from '@certwright/ordering';
+import type { ApprovalMethod } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { defaultSanOf } from '../cert-objects/cert-object';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
+import { approvalMethods } from '../wire/approval-json';
 import { Arguments, badParam } from '../wire/arguments';
+import { ApiInteger, ApiList, ApiNullable } from '../wire/openapi/members';
 import { pricedNames } from './priced-names';
-import { type PaymentMethod, pricingJson } from './pricing-json';
+import { PaymentJson, type PaymentMethod, pricingJson } from './pricing-json';
 import { productOf, readQueriedName, readType } from './product-request';
 import type { PricingQuery } from './quote-certificate.use-case';
 import { RetrieveApprovalMethods } from './retrieve-approval-methods.use-case';
 
 /** A certificate has 100 names at most, whatever the product. */
 const mostNames = 100;
+
+@ApiSchema({ name: 'OfferPrice' })
+class OfferPriceJson {
+  @ApiProperty({ description: 'ISO 4217.' }) currency: string;
+  @ApiInteger('Of a year, in hundredths of the currency.') base_price: number;
+  @ApiInteger('In hundredths of the currency.') discount: number;
+  @ApiInteger('In hundredths of the currency.') amount_due: number;
+}
+
+@ApiSchema({ name: 'ProductOffer' })
+export class ProductOfferJson {
+  @ApiProperty({ description: 'Common name.' }) cn: string;
+  @ApiList(String, 'The common name, and the name that default SANs add.') default_sans: readonly string[];
+  @ApiProperty({ description: 'What is sold.' }) description: string;
+  @ApiPropertyOptional({ type: 'integer', description: 'How long, if it is whole years.' }) years?: number;
+  @ApiProperty() price: OfferPriceJson;
+  @ApiNullable(PaymentJson, 'How it is paid for. Null when it costs nothing.') payment: PaymentJson | null;
+  @ApiProperty({ enum: approvalMethods, isArray: true, description: 'Those that can approve the name.' })
+  approval_methods: ApprovalMethod[];
+  @ApiList(String, 'Who may approve by email.') approver_emails: readonly string[];
+}
 
 /** Price and approval of one product for one name, as clients up to version 1.7 ask for both together. */
 @Injectable()
@@ -27,7 +52,7 @@ export class RetrieveProduct {
   ) {}
 
   /** @throws Refusal `bad_type`, `missing_param`, `bad_cn`, `bad_sans`, `bad_param`, `product_unavailable` */
-  async run(accountId: string, typeText: string, query: PricingQuery): Promise<object> {
+  async run(accountId: string, typeText: string, query: PricingQuery): Promise<ProductOfferJson> {
     const type = readType(typeText);
     const cn = readQueriedName(query['cn']);
     const product = productOf(await this.products.byType(), type);
@@ -43,8 +68,7 @@ export class RetrieveProduct {
       quote,
       payment,
     });
-    const { email, dns, http } = await this.approval.ways(accountId, cn, product);
-    const methods = Object.entries({ email, dns, http }).filter(([, { available }]) => available);
+    const ways = await this.approval.ways(accountId, cn, product);
     return {
       cn,
       // With the common name: clients tell by them which names of a certificate need no SAN object.
@@ -58,8 +82,8 @@ export class RetrieveProduct {
         amount_due: price,
       },
       payment: pricing.payment,
-      approval_methods: methods.map(([method]) => method),
-      approver_emails: email.addresses,
+      approval_methods: (['email', 'dns', 'http'] as const).filter((method) => ways[method].available),
+      approver_emails: ways.email.addresses,
     };
   }
 }

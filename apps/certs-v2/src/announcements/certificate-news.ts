@@ -29,11 +29,7 @@ export class CertificateNews {
     const beforehand = { products, ready: ReadyApprovals.none };
     await this.webhooks.tell(tx, { ...unannounced, event: certificateIssued }, async () => {
       const [shown] = await this.views.show([object], announced, tx, beforehand);
-      return hasCurrent(shown) ? JSON.stringify(shown) : null;
+      return shown?.current ? JSON.stringify(shown) : null;
     });
   }
-}
-
-function hasCurrent(shown: object | undefined): boolean {
-  return ((shown as { readonly current?: object | null } | undefined)?.current ?? null) !== null;
 }

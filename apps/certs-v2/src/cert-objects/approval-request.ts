@@ -1,11 +1,11 @@
 import type { ApprovalMethod } from '@certwright/issuance';
+import { approvalMethods } from '../wire/approval-json';
 import { Refusal } from '../wire/reasons';
-
-const methods: ReadonlySet<unknown> = new Set<ApprovalMethod>(['email', 'http', 'dns']);
 
 /** @throws Refusal `bad_approval_method` on the parameter */
 export function readApprovalMethod(value: unknown, param: string): ApprovalMethod {
-  if (methods.has(value)) return value as ApprovalMethod;
+  const method = approvalMethods.find((each) => each === value);
+  if (method !== undefined) return method;
   throw new Refusal('bad_approval_method', 'approval_method must be email, http or dns.', { param });
 }
 

@@ -2,7 +2,7 @@ import type { Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { InstanceViews } from '../instances/instance-views';
-import { certObjectJson, missingCertObjectJson, wantsStatus } from './cert-object-json';
+import { type CertObjectJson, certObjectJson, missingCertObjectJson, wantsStatus } from './cert-object-json';
 import type { Expansion } from '../wire/expansion';
 import { ApprovalStatuses, ReadyApprovals } from './approval-statuses';
 import { type PlacedWay, placedWaysOf } from './approval-ways';
@@ -39,7 +39,7 @@ export class CertObjectViews {
     expansion: Expansion,
     tx?: Tx,
     beforehand?: Beforehand,
-  ): Promise<object[]> {
+  ): Promise<CertObjectJson[]> {
     const [first] = objects;
     if (first === undefined) return [];
     const { accountId } = first;
@@ -62,7 +62,7 @@ export class CertObjectViews {
     });
   }
 
-  async showMissing(accountId: string, cn: string, expansion: Expansion): Promise<object> {
+  async showMissing(accountId: string, cn: string, expansion: Expansion): Promise<CertObjectJson> {
     return missingCertObjectJson(cn, await this.facts.subject(accountId), expansion);
   }
 

@@ -6,7 +6,7 @@ import { RunningApi } from '../testing/running-api';
 import type { Answered, FormFields, Tenant } from '../testing/tenant';
 import { activatePending } from '../instances/testing/bought';
 import { reasons } from '../wire/reasons';
-import { errorExamples } from './errors';
+import { errorExamples } from '../wire/openapi/errors';
 
 jest.setTimeout(60_000);
 

@@ -1,23 +1,44 @@
 import type { Certificate } from '@certwright/pki';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiInteger, ApiList } from '../wire/openapi/members';
 import { badCertificate } from './import-request';
 
 /** CA/Browser Forum, Extended Validation guidelines: the policy 2.23.140.1.1, as DER. */
 const evPolicy = Buffer.from('060567810c0101', 'hex');
+
+@ApiSchema({ name: 'ParsedName' })
+class ParsedNameJson {
+  @ApiProperty({ description: 'dns or other.' }) type: 'dns' | 'other';
+  @ApiProperty({ description: 'The name; of others which kind it is.' }) value: string;
+}
+
+@ApiSchema({ name: 'ParsedCertificate' })
+export class ParsedCertificateJson {
+  @ApiProperty({ description: 'Common name of the subject, else the first DNS name; in lower case.' })
+  cn: string;
+  @ApiList(ParsedNameJson, 'Alternative names.') sans: ParsedNameJson[];
+  @ApiProperty({ description: 'Of the DER public key. SHA-256, lower-case hex.' }) pubkey_hash: string;
+  @ApiProperty({ description: 'SHA-1 of the DER certificate, lower-case hex.' }) sha1_fingerprint: string;
+  @ApiProperty({ description: 'Of the DER certificate. SHA-256, lower-case hex.' })
+  sha256_fingerprint: string;
+  @ApiInteger('End of its validity; UNIX time in seconds.') expiration: number;
+  @ApiProperty({ description: 'Whether it states the policy of Extended Validation.' }) ev: boolean;
+}
 
 /**
  * What existing clients want to know of a certificate before they import it.
  *
  * @throws Refusal `bad_certificate` when it has no name that it could be called by
  */
-export function parsedCertificateJson(certificate: Certificate): object {
+export function parsedCertificateJson(certificate: Certificate): ParsedCertificateJson {
   const { subjectCommonName, dnsNames, otherNameKinds, spkiSha256, sha1, sha256 } = certificate;
   const cn = subjectCommonName ?? dnsNames[0];
   if (cn === undefined) throw badCertificate('crt', 'has neither a common name nor a DNS name.');
   return {
     cn: cn.toLowerCase(),
     sans: [
-      ...dnsNames.map((value) => ({ type: 'dns', value })),
-      ...otherNameKinds.map((value) => ({ type: 'other', value })),
+      ...dnsNames.map((value) => ({ type: 'dns' as const, value })),
+      ...otherNameKinds.map((value) => ({ type: 'other' as const, value })),
     ],
     pubkey_hash: spkiSha256,
     sha1_fingerprint: sha1,

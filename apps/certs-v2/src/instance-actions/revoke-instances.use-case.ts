@@ -1,9 +1,11 @@
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { IssuanceNews } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import type { Arguments } from '../wire/arguments';
+import { ApiInteger } from '../wire/openapi/members';
 import { noSuchCert } from '../instances/instance-reference';
 import { InstanceRevocation, type RevocationCount } from './instance-revocation';
 import { openingFacts } from './opening-facts';
@@ -44,7 +46,22 @@ export class RevokeInstances {
   }
 }
 
-function revocationJson(revoked: number, { unconfirmed, active, imported }: RevocationCount): object {
+@ApiSchema({ name: 'RevokeResult' })
+export class RevokeResultJson {
+  @ApiProperty({
+    enum: ['pending', 'revoked'],
+    description: 'pending until the CA has confirmed every revocation, those of earlier calls included.',
+  })
+  status: 'pending' | 'revoked';
+  @ApiInteger('Instances that this call revoked.') num_revoked: number;
+  @ApiInteger('Instances that are active, imported ones included.') num_active: number;
+  @ApiInteger('Instances that were left because they were imported.') num_imported: number;
+}
+
+function revocationJson(
+  revoked: number,
+  { unconfirmed, active, imported }: RevocationCount,
+): RevokeResultJson {
   return {
     status: unconfirmed > 0 ? 'pending' : 'revoked',
     num_revoked: revoked,

@@ -1,7 +1,7 @@
 import { type Problem, problemExamples } from '@certwright/errors';
 import { ErrorExamples } from '@certwright/service';
-import { renderProblem } from '../wire/problem';
-import { type ReasonCode, type RefusalDetails, Refusal } from '../wire/reasons';
+import { renderProblem } from '../problem';
+import { type ReasonCode, type RefusalDetails, Refusal } from '../reasons';
 
 const of = (param: string): RefusalDetails => ({ param });
 const refusal = (reason: ReasonCode, message: string, details?: RefusalDetails): Problem =>
