@@ -18,7 +18,7 @@ export interface Pricing {
 
 @ApiSchema({ name: 'Payment' })
 export class PaymentJson {
-  @ApiProperty({ description: 'balance or none.' }) method: PaymentMethod;
+  @ApiProperty({ type: String, description: 'balance or none.' }) method: PaymentMethod;
 }
 
 @ApiSchema({ name: 'Pricing' })

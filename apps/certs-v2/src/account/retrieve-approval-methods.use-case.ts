@@ -1,5 +1,5 @@
 import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } from '@certwright/dns-names';
-import { type Product, zoneFor } from '@certwright/issuance';
+import { zoneFor } from '@certwright/issuance';
 import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
@@ -7,10 +7,10 @@ import { ApprovalStatuses } from '../cert-objects/approval-statuses';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
 import { ApiList } from '../wire/openapi/members';
-import { productOf, readQueriedName, readType } from './product-request';
+import { productOf, type ProductQuery } from './product-query';
 
 /** RFC 1035, section 2.3.4, as text without the trailing dot. */
-const longestName = 253;
+const maxNameLength = 253;
 
 /** Whose plan uses a record does not matter here. */
 const noPlan = '0';
@@ -50,16 +50,10 @@ export class RetrieveApprovalMethods {
     private readonly statuses: ApprovalStatuses,
   ) {}
 
-  /** @throws Refusal `bad_type`, `missing_param`, `bad_cn`, `product_unavailable` */
-  async run(accountId: string, typeText: string, cnText: unknown): Promise<ApprovalWaysJson> {
-    const type = readType(typeText);
-    const cn = readQueriedName(cnText);
-    return await this.ways(accountId, cn, productOf(await this.products.byType(), type));
-  }
-
-  /** @param cn in normal form */
-  async ways(accountId: string, cn: string, product: Product): Promise<ApprovalWaysJson> {
-    const byDns = approvalLabelOf(cn).length <= longestName;
+  /** @throws Refusal `product_unavailable` */
+  async run(accountId: string, { type, cn }: ProductQuery): Promise<ApprovalWaysJson> {
+    const product = productOf(await this.products.byType(), type);
+    const byDns = approvalLabelOf(cn).length <= maxNameLength;
     // Baseline Requirements 3.2.2.4.18 and .19: never a wildcard.
     const byHttp = product.httpApproval && !isWildcard(cn);
     return {

@@ -1,23 +1,13 @@
-import { AccountBalanceEntity } from '@certwright/core-schema';
-import { Purchases } from '@certwright/ordering';
 import type { ApprovalMethod } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { DataSource } from 'typeorm';
 import { defaultSanOf } from '../cert-objects/cert-object';
-import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
-import { CertProducts } from '../cert-objects/cert-products';
 import { approvalMethods } from '../wire/approval-json';
-import { Arguments, badParam } from '../wire/arguments';
 import { ApiInteger, ApiList, ApiNullable } from '../wire/openapi/members';
-import { pricedNames } from './priced-names';
-import { PaymentJson, type PaymentMethod, pricingJson } from './pricing-json';
-import { productOf, readQueriedName, readType } from './product-request';
-import type { PricingQuery } from './quote-certificate.use-case';
+import { PaymentJson } from './pricing-json';
+import type { OfferQuery } from './product-query';
+import { QuoteCertificate } from './quote-certificate.use-case';
 import { RetrieveApprovalMethods } from './retrieve-approval-methods.use-case';
-
-/** A certificate has 100 names at most, whatever the product. */
-const mostNames = 100;
 
 @ApiSchema({ name: 'OfferPrice' })
 class OfferPriceJson {
@@ -44,40 +34,26 @@ export class ProductOfferJson {
 @Injectable()
 export class RetrieveProduct {
   constructor(
-    private readonly database: DataSource,
-    private readonly objects: CertObjectsRepository,
-    private readonly products: CertProducts,
-    private readonly purchases: Purchases,
+    private readonly quoting: QuoteCertificate,
     private readonly approval: RetrieveApprovalMethods,
   ) {}
 
-  /** @throws Refusal `bad_type`, `missing_param`, `bad_cn`, `bad_sans`, `bad_param`, `product_unavailable` */
-  async run(accountId: string, typeText: string, query: PricingQuery): Promise<ProductOfferJson> {
-    const type = readType(typeText);
-    const cn = readQueriedName(query['cn']);
-    const product = productOf(await this.products.byType(), type);
-    const dnsNames = pricedNames(cn, countedSans(Arguments.of(query, true)), product.maxDnsNames);
-    const planId = (await this.objects.find(accountId, cn))?.planId ?? null;
-    const quote = await this.purchases.quote({ planId, product, dnsNames, kind: 'term' });
-    const hasBalance = await this.database.getRepository(AccountBalanceEntity).existsBy({ accountId });
-    const payment: PaymentMethod = hasBalance ? 'balance' : 'none';
-    const { duration, duration_unit, price, ...pricing } = pricingJson({
-      type,
-      product,
-      dnsNames,
-      quote,
-      payment,
-    });
-    const ways = await this.approval.ways(accountId, cn, product);
+  /** @throws Refusal `bad_sans`, `product_unavailable` */
+  async run(accountId: string, query: OfferQuery): Promise<ProductOfferJson> {
+    const { type, cn } = query;
+    const pricing = await this.quoting.run(accountId, type, cn, countedSans(query));
+    const { duration, price } = pricing;
+    const isOfYears = pricing.duration_unit === 'year';
+    const ways = await this.approval.run(accountId, query);
     return {
       cn,
       // With the common name: clients tell by them which names of a certificate need no SAN object.
       default_sans: [cn, defaultSanOf(cn)],
       description: pricing.description,
-      ...(duration_unit === 'year' ? { years: duration } : {}),
+      ...(isOfYears ? { years: duration } : {}),
       price: {
         currency: pricing.currency,
-        base_price: duration_unit === 'year' ? Math.ceil(price / duration) : price,
+        base_price: isOfYears ? Math.ceil(price / duration) : price,
         discount: 0,
         amount_due: price,
       },
@@ -89,23 +65,14 @@ export class RetrieveProduct {
 }
 
 /**
- * Such clients send how many further names there are, not which: as many names as that stand in their place, each of which
- * is paid for. Never cheaper than what is bought.
+ * As many names as are counted, each of which is paid for. Never cheaper than what is bought.
  *
  * @returns null: default SANs
  */
-function countedSans(given: Arguments): readonly string[] | null {
-  const [names, wildcards] = [countOf(given, 'sans'), countOf(given, 'wildcard_sans')];
-  if (names === null && wildcards === null) return null;
+function countedSans({ sans: names, wildcard_sans: wildcards }: OfferQuery): readonly string[] | null {
+  if (names === undefined && wildcards === undefined) return null;
   return [
     ...Array.from({ length: names ?? 0 }, (_, at) => `name${at}.counted.example.org`),
     ...Array.from({ length: wildcards ?? 0 }, (_, at) => `*.wildcard${at}.counted.example.org`),
   ];
-}
-
-function countOf(given: Arguments, param: string): number | null {
-  const text = given.text(param) ?? '';
-  if (text === '') return null;
-  if (/^\d{1,3}$/.test(text) && Number(text) < mostNames) return Number(text);
-  throw badParam(param, 'bad_param', `must be a number of names below ${mostNames}.`);
 }

@@ -1,30 +1,43 @@
-import { type InstallationQuestion, mostTestedHosts } from '@certwright/jobs';
+import { type InstallationAnswer, type InstallationQuestion, mostTestedHosts } from '@certwright/jobs';
 import { Certificates, type StoredCertificate } from '@certwright/ordering';
 import { sha256Hex } from '@certwright/pki';
 import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { noSuchCert } from '../instances/instance-reference';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { badParam } from '../wire/arguments';
-import { readCommonName } from '../wire/common-name';
-import { readOnce } from '../wire/page';
+import { badParam, IntegerArgument, RepeatableArgument } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 import { TemporaryCertificates } from './temporary-certificates';
 import { TestLimit } from './test-limit';
-import { testResultsJson } from './test-result-json';
 import { hostsOf, readHosts, serverNameFor } from './tested-hosts';
 
-/** As it stands in the URL. */
-export interface TestQuery {
-  /** Repeatable. */
-  readonly hostname?: unknown;
-  readonly port?: unknown;
+export class TestQuery {
+  @RepeatableArgument(
+    { description: 'Host name or address; repeatable. Default: every host name of the certificate.' },
+    readHosts,
+  )
+  hostname?: readonly string[];
+  @IntegerArgument(1, 65_535, { description: 'Default 443.' }) port?: number;
 }
 
-const defaultPort = 443;
+type Test = InstallationAnswer['tests'][number];
 
-/** Nobody looked: a place with the prober is free again in as many seconds, as far as anybody can tell. */
+@ApiSchema({ name: 'TestResult' })
+export class TestResultJson {
+  @ApiProperty({ description: 'Host that was tested.' }) hostname: string;
+  @ApiProperty({ description: 'Address that was tested.' }) ip_address: string;
+  @ApiProperty({ enum: ['conclusive', 'connect_error', 'handshake_error', 'internal_error'] })
+  status: Test['status'];
+  @ApiPropertyOptional({ description: 'If and only if conclusive.' }) correct?: boolean;
+  @ApiPropertyOptional({ description: 'If and only if conclusive.' }) chained?: boolean;
+  @ApiPropertyOptional({ description: 'If and only if conclusive: a temporary certificate was served.' })
+  dummy?: boolean;
+  @ApiPropertyOptional({ description: 'If and only if not conclusive.' }) error?: string;
+}
+
+/** Seconds after which the prober is likely to have a free place again. */
 const outageRetryAfterS = 10;
 
 @Injectable()
@@ -37,11 +50,8 @@ export class TestInstallation {
     private readonly probes: ProbeQuestions,
   ) {}
 
-  /** @throws Refusal `bad_cn`, `bad_param`, `no_such_cert`, `inactive_cert`, `rate_limited`, `service_outage` */
-  async run(accountId: string, cnText: string, query: TestQuery): Promise<Answer> {
-    const asked = readHosts(query.hostname);
-    const port = readPort(query.port);
-    const cn = readCommonName(cnText);
+  /** @throws Refusal `bad_param`, `no_such_cert`, `inactive_cert`, `rate_limited`, `service_outage` */
+  async run(accountId: string, cn: string, { hostname, port = 443 }: TestQuery): Promise<Answer> {
     const object = await this.objects.find(accountId, cn);
     if (object === null) throw noSuchCert();
     const [current] = await this.certificates.currentOf([object.planId]);
@@ -51,7 +61,7 @@ export class TestInstallation {
         'No instance of this certificate is active, so there is nothing to find.',
       );
     }
-    const hosts = asked ?? defaultHosts(current);
+    const hosts = hostname ?? defaultHosts(current);
     if (hosts.length === 0) return jsonAnswer({ result: [] });
     await this.limit.take(accountId);
     const answer = await this.probes.askTls({
@@ -62,19 +72,11 @@ export class TestInstallation {
       temporarySha256: await this.temporaries.sha256Of(object.planId),
     });
     if (answer === null) {
-      const message = 'The servers could not be looked at just now; nothing is known about them.';
+      const message = 'The servers could not be tested now.';
       throw new Refusal('service_outage', message, { retryAfterS: outageRetryAfterS });
     }
     return jsonAnswer({ result: testResultsJson(answer.tests) });
   }
-}
-
-function readPort(value: unknown): number {
-  const text = readOnce(value, 'port');
-  if (text === null) return defaultPort;
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw badParam('port', 'bad_param', 'must be a port, from 1 to 65535.');
-  return port;
 }
 
 /** An imported certificate may have more names than those that are issued here. */
@@ -89,4 +91,16 @@ function digestsOf({
   chain,
 }: StoredCertificate): Pick<InstallationQuestion, 'leafSha256' | 'chainSha256'> {
   return { leafSha256: sha256Hex(leaf), chainSha256: chain.map(sha256Hex) };
+}
+
+/** One result per address: a host without an address has none, which shows that it could not be resolved. */
+function testResultsJson(tests: readonly Test[]): TestResultJson[] {
+  return tests.filter(({ address }) => address !== '').map(testResultJson);
+}
+
+function testResultJson(test: Test): TestResultJson {
+  const { host: hostname, address: ip_address, status } = test;
+  return test.status === 'conclusive'
+    ? { hostname, ip_address, status, correct: test.correct, chained: test.chained, dummy: test.temporary }
+    : { hostname, ip_address, status, error: test.problem };
 }

@@ -99,7 +99,7 @@ export function instanceJson(
 ): InstanceJson {
   const { attempt, certificate } = instance;
   const state = stateOf(instance, facts.now);
-  const served = certificate?.leaf ?? temporaryCertificateOf(instance);
+  const served = certificate?.leaf ?? (state === 'pending' ? temporaryCertificateOf(instance) : null);
   return {
     id: Number(instance.id),
     state,
@@ -119,10 +119,7 @@ export function instanceJson(
 }
 
 /** How the common name is approved; and, beyond the contract, how far each name is and what went wrong last. */
-function ownApprovalJson(
-  attempt: Attempt | null,
-  { mailFrom }: InstanceSurroundings,
-): InstanceApprovalsJson {
+function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurroundings): InstanceApprovalsJson {
   if (attempt === null) return { approval_method: null, approval: [], last_error: null };
   const way = wayOf(attempt, attempt.dnsNames[0] ?? '');
   const { lastError } = attempt;
@@ -171,10 +168,10 @@ function pemMembers(
 /**
  * A server can be started with it while the instance is pending.
  *
- * @returns DER; null when the instance is not pending
+ * @returns DER; null for an imported instance, and when the CSR was not read
  */
-function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
-  if (attempt === null || attempt.state !== 'open' || attempt.csr === null) return null;
+export function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
+  if (attempt === null || attempt.csr === null) return null;
   const reading = readCsr(attempt.csr);
   if (!reading.ok) throw new Error('a CSR that was accepted cannot be read any more');
   const { spkiDer } = reading.csr;

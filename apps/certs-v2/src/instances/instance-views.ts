@@ -99,7 +99,11 @@ export class InstanceViews {
   }
 
   /** Those of certificates that were imported. */
-  async ofImported(certificateIds: readonly string[], expansion: Expansion, tx?: Tx): Promise<InstanceJson[]> {
+  async ofImported(
+    certificateIds: readonly string[],
+    expansion: Expansion,
+    tx?: Tx,
+  ): Promise<InstanceJson[]> {
     const read = await this.instances.ofImported(certificateIds, needsOf([expansion]), tx);
     return await this.of(read, expansion, tx);
   }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { placeholders } from '../config-template';
+import type { placeholders } from '../config-templates';
 
 /** The paths that a user of the templates has. */
 export type IssuedFiles = Readonly<Record<Exclude<(typeof placeholders)[number], 'DHPARAMS'>, string>>;

@@ -37,7 +37,7 @@ const examples = {
   ),
   bad_certificate: refusal('bad_certificate', 'crt must be one certificate in PEM.', of('crt')),
   missing_param: refusal('missing_param', 'crt is required here.', of('crt')),
-  bad_param: refusal('bad_param', 'limit must be a whole number from 1 to 1000, once.', of('limit')),
+  bad_param: refusal('bad_param', 'limit must be a whole number from 1 to 1000.', of('limit')),
   bad_request: problemExamples.bad_request,
   bad_credentials: problemExamples.bad_credentials,
   payment_required: problemExamples.payment_required,

@@ -16,6 +16,8 @@ import { type DocumentedReason, errorResponses } from './errors';
 export interface Operation {
   readonly summary: string;
   readonly description?: string;
+  /** Class of the parameters in the query. */
+  readonly query?: Type;
   /** Class of the request body, which is a form or JSON. */
   readonly takes?: Type;
   /** Class of the response, or an array of one: then the response is an object with such a list, by default in `data`. */
@@ -46,7 +48,11 @@ export const DescribesRepeatablePost = (operation: Operation) =>
   );
 
 /** The path parameter of every certificate object. */
-export const commonName = ApiParam({ name: 'CN', type: String, description: 'Common name, percent-encoded.' });
+export const commonName = ApiParam({
+  name: 'CN',
+  type: String,
+  description: 'Common name, percent-encoded.',
+});
 
 export const expandable = ApiQuery({
   name: 'expand',
@@ -71,7 +77,7 @@ const posted: readonly DocumentedReason[] = [
 ];
 
 function describes(
-  { summary, description, takes, returns, failsWith = [] }: Operation,
+  { summary, description, query, takes, returns, failsWith = [] }: Operation,
   always: readonly DocumentedReason[],
 ): MethodDecorator {
   const [type, list] = typeof returns === 'function' ? [returns] : [returns[0], returns[1] ?? 'data'];
@@ -80,10 +86,14 @@ function describes(
   return applyDecorators(
     ApiOperation({ summary, ...(description === undefined ? {} : { description }) }),
     ApiExtraModels(type, ErrorJson),
+    ...(query === undefined ? [] : [ApiQuery({ type: query })]),
     ...(takes === undefined ? [] : [ApiBody({ type: takes }), ApiConsumes(...bodyTypes)]),
     list === undefined
       ? ApiResponse({ ...success, type })
-      : ApiResponse({ ...success, schema: { type: 'object', properties: { [list]: items }, required: [list] } }),
+      : ApiResponse({
+          ...success,
+          schema: { type: 'object', properties: { [list]: items }, required: [list] },
+        }),
     ...Object.entries(errorResponses([...failsWith, ...always])).map(([status, response]) =>
       ApiResponse({ status: Number(status), ...response }),
     ),
