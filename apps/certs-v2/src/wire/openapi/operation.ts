@@ -28,7 +28,7 @@ export interface Operation {
 
 /** What the OpenAPI document says about a GET that anybody may send. */
 export const DescribesPublicGet = (operation: Operation) =>
-  applyDecorators(describes(operation, ['internal_error']), ApiOperation({ security: [] }));
+  describes({ ...operation, security: [] }, ['internal_error']);
 
 /** What the OpenAPI document says about a GET. */
 export const DescribesGet = (operation: Operation) => describes(operation, authenticated);
@@ -77,17 +77,17 @@ const posted: readonly DocumentedReason[] = [
 ];
 
 function describes(
-  { summary, description, query, takes, returns, failsWith = [] }: Operation,
+  { query, takes, returns, failsWith = [], ...operation }: Operation & { readonly security?: [] },
   always: readonly DocumentedReason[],
 ): MethodDecorator {
   const [type, list] = typeof returns === 'function' ? [returns] : [returns[0], returns[1] ?? 'data'];
   const items = { type: 'array', items: { $ref: getSchemaPath(type) } };
   const success = { status: 200, description: 'Success' };
   return applyDecorators(
-    ApiOperation({ summary, ...(description === undefined ? {} : { description }) }),
+    ApiOperation(operation),
     ApiExtraModels(type, ErrorJson),
     ...(query === undefined ? [] : [ApiQuery({ type: query })]),
-    ...(takes === undefined ? [] : [ApiBody({ type: takes }), ApiConsumes(...bodyTypes)]),
+    ...(takes === undefined ? [] : [ApiBody({ type: takes, required: false }), ApiConsumes(...bodyTypes)]),
     list === undefined
       ? ApiResponse({ ...success, type })
       : ApiResponse({
