@@ -1,5 +1,7 @@
 import { randomBytes, randomInt, scryptSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import {
   apiKeySha256,
   createLogger,
@@ -8,7 +10,13 @@ import {
   Readiness,
   type RunningProcess,
 } from '@certwright/service';
-import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import {
+  DocumentedResponses,
+  testDatabase,
+  type TestDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import { certsSettings } from '../config';
@@ -20,6 +28,8 @@ type Settings = Readonly<Record<string, string>>;
 /** What `SEALING_KEYS` is in specs. */
 export const specSealingKey = randomBytes(32).toString('base64');
 
+const openApiDocument = JSON.parse(readFileSync(join(__dirname, '../../openapi.json'), 'utf8')) as object;
+
 /** The sweep asks by itself, whatever a request does. */
 const isOfSweep = (statement: string) => statement.includes('account_with_news');
 
@@ -28,6 +38,8 @@ export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
   /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
   readonly logged: string[] = [];
+  /** What `openapi.json` says about the responses; every JSON response is compared with it. */
+  readonly documented = new DocumentedResponses(openApiDocument);
   app: NestFastifyApplication;
   url: string;
 
@@ -116,7 +128,16 @@ export class RunningApi {
   }
 
   /** The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON. */
-  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
+  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
+    const answered = await this.exchange(method, path, sent);
+    const { status, json } = answered;
+    if (json === undefined) return answered;
+    const differences = this.documented.differences({ method, path, status, body: json });
+    if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
+    return answered;
+  }
+
+  private async exchange(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const { hostname, port } = new URL(this.url);
     return await new Promise((resolve, reject) => {
