@@ -1,6 +1,8 @@
 import type { Account } from '@certwright/accounts';
 import type { Balance } from '@certwright/billing';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { countryCodes } from '../cert-objects/country-codes';
+import { FlagArgument, TextArgument, unreadable } from '../wire/arguments';
 import { ApiInteger, ApiNullable } from '../wire/openapi/members';
 
 /** An account as it sees itself. */
@@ -41,4 +43,40 @@ export function accountJson(
     credit_limit_cents: creditLimitCents,
     currency,
   };
+}
+
+/**
+ * What is to change of an account: its distinguished name, and which mails it gets. Null: the attribute is removed, which an
+ * empty string asks for. What is left out, or null in JSON, stays.
+ */
+@ApiSchema({ name: 'AccountRequest' })
+export class AccountRequest {
+  @TextArgument({}, readCountry) country?: string | null;
+  @AttributeArgument(128) state?: string | null;
+  @AttributeArgument(128) locality?: string | null;
+  @AttributeArgument(64) organization?: string | null;
+  @FlagArgument({}) mail_when_issued?: boolean;
+  @FlagArgument({}) mail_when_revoked?: boolean;
+}
+
+function readCountry(text: string) {
+  if (text === '') return null;
+  // ASCII only: U+0131 and the like fold to ASCII letters.
+  const code = /^[A-Za-z]{2}$/.test(text) ? text.toUpperCase() : text;
+  if (countryCodes.has(code)) return code;
+  return unreadable('bad_country', 'country must be a two-letter code of ISO 3166-1, GB for instance.');
+}
+
+/** @param maxLength characters (RFC 5280, appendix A.1: ub-state-name, ub-locality-name, ub-organization-name) */
+function AttributeArgument(maxLength: number): PropertyDecorator {
+  return TextArgument({}, (text, name) => {
+    const trimmed = text.trim();
+    if ([...trimmed].length > maxLength) {
+      return unreadable('bad_param', `${name} must have at most ${maxLength} characters.`);
+    }
+    if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(trimmed)) {
+      return unreadable('bad_param', `${name} must be one line, without control characters.`);
+    }
+    return trimmed === '' ? null : trimmed;
+  });
 }

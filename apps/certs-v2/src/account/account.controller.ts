@@ -6,8 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { jsonAnswer, sendAnswer } from '../wire/answer';
 import { Given, readArguments, type Sent } from '../wire/arguments';
 import { DescribesGet, DescribesPost } from '../wire/openapi/operation';
-import { AccountJson, accountJson } from './account-json';
-import { AccountRequest } from './account-request';
+import { AccountJson, accountJson, AccountRequest } from './account-json';
 import { ApiCredentialsJson, RetrieveApiKey } from './retrieve-api-key.use-case';
 
 @Controller('api/v2')

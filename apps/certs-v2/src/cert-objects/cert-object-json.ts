@@ -1,3 +1,4 @@
+import type { AccountSubject } from '@certwright/accounts';
 import { isWildcard } from '@certwright/dns-names';
 import type { ApprovalMethod } from '@certwright/issuance';
 import { encodePem } from '@certwright/pki';
@@ -5,7 +6,6 @@ import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import type { ReadyApprovals } from './approval-statuses';
 import type { PlacedWay } from './approval-ways';
 import { type CertType, certTypes, defaultSanOf, type StoredCertObject } from './cert-object';
-import type { AccountSubject } from './cert-object-facts';
 import { InstanceJson } from '../instances/instance-json';
 import {
   ApprovalDetailsJson,

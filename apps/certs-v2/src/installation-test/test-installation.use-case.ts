@@ -5,11 +5,12 @@ import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { temporaryCertificateOf } from '../instances/instance-json';
 import { noSuchCert } from '../instances/instance-reference';
+import { InstancesRepository } from '../instances/instances.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { badParam, IntegerArgument, RepeatableArgument } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
-import { TemporaryCertificates } from './temporary-certificates';
 import { TestLimit } from './test-limit';
 import { hostsOf, readHosts, serverNameFor } from './tested-hosts';
 
@@ -37,6 +38,9 @@ export class TestResultJson {
   @ApiPropertyOptional({ description: 'If and only if not conclusive.' }) error?: string;
 }
 
+/** Newest instances whose temporary certificates are recognized; nobody is expected to run those of older ones. */
+const maxInstances = 10;
+
 /** Seconds after which the prober is likely to have a free place again. */
 const outageRetryAfterS = 10;
 
@@ -45,7 +49,7 @@ export class TestInstallation {
   constructor(
     private readonly objects: CertObjectsRepository,
     private readonly certificates: Certificates,
-    private readonly temporaries: TemporaryCertificates,
+    private readonly instances: InstancesRepository,
     private readonly limit: TestLimit,
     private readonly probes: ProbeQuestions,
   ) {}
@@ -69,13 +73,27 @@ export class TestInstallation {
       port,
       serverName: serverNameFor(cn, current.dnsNames),
       ...digestsOf(current),
-      temporarySha256: await this.temporaries.sha256Of(object.planId),
+      temporarySha256: await this.temporarySha256Of(object.planId),
     });
     if (answer === null) {
       const message = 'The servers could not be tested now.';
       throw new Refusal('service_outage', message, { retryAfterS: outageRetryAfterS });
     }
     return jsonAnswer({ result: testResultsJson(answer.tests) });
+  }
+
+  /**
+   * Of the temporary certificates that may still be in use: of the pending instance and of those before it, since a server
+   * serves the temporary one until it is replaced.
+   *
+   * @returns SHA-256 over the DER certificate, lower-case hex
+   */
+  private async temporarySha256Of(planId: string): Promise<readonly string[]> {
+    const newest = await this.instances.page(planId, null, maxInstances, { csr: 'all', chain: false });
+    return newest
+      .map(temporaryCertificateOf)
+      .filter((each) => each !== null)
+      .map(sha256Hex);
   }
 }
 
