@@ -3,10 +3,10 @@ import { Caller, type CallerIdentity, RequirePermission } from '@certwright/serv
 import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { Given, type Sent } from '../wire/arguments';
+import { Expand, Given, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
-import { commonName, DescribesGet, DescribesRepeatablePost, expandable } from '../wire/openapi/operation';
-import { Expansion } from '../wire/expansion';
+import { commonName, DescribesGet, DescribesRepeatablePost } from '../wire/openapi/operation';
+import type { Expansion } from '../wire/expansion';
 import { sendList } from '../wire/stream';
 import { Write } from '../wire/write';
 import { CertObjectJson } from './cert-object-json';
@@ -48,17 +48,16 @@ export class CertObjectsController {
     ],
   })
   @commonName
-  @expandable
   async save(
     @Write() write: WriteRequest,
     @Param('CN') cn: string,
     @Given() given: Sent,
-    @Query('expand') expand: unknown,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
     const request = readCertObjectRequest(given);
-    sendAnswer(reply, await this.saving.run(write, name, request, Expansion.of(expand)));
+    sendAnswer(reply, await this.saving.run(write, name, request, expansion));
   }
 
   @Get()
@@ -81,13 +80,12 @@ export class CertObjectsController {
     failsWith: ['bad_cn'],
   })
   @commonName
-  @expandable
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
     @Param('CN') cn: string,
-    @Query('expand') expand: unknown,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, readCommonName(cn), Expansion.of(expand)));
+    sendAnswer(reply, await this.retrieval.one(accountId, readCommonName(cn), expansion));
   }
 }

@@ -9,6 +9,7 @@ import { TestInstallation, TestQuery, TestResultJson } from './test-installation
 
 @Controller('api/v2/certs/:CN/test')
 @RequirePermission('Order and Manage Certificates')
+@commonName
 export class InstallationTestController {
   constructor(private readonly testing: TestInstallation) {}
 
@@ -19,7 +20,6 @@ export class InstallationTestController {
     returns: [TestResultJson, 'result'],
     failsWith: ['no_such_cert', 'bad_param', 'inactive_cert'],
   })
-  @commonName
   async test(
     @Caller() { accountId }: CallerIdentity,
     @Param('CN') cn: string,

@@ -1,14 +1,14 @@
 import type { WriteRequest } from '@certwright/idempotency';
 import { RequirePermission } from '@certwright/service';
-import { Controller, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { Given, readArguments, type Sent } from '../wire/arguments';
+import { Expand, Given, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
-import { Expansion } from '../wire/expansion';
+import type { Expansion } from '../wire/expansion';
 import { Write } from '../wire/write';
 import { InstanceJson } from '../instances/instance-json';
-import { commonName, DescribesPost, DescribesRepeatablePost, expandable } from '../wire/openapi/operation';
+import { commonName, DescribesPost, DescribesRepeatablePost } from '../wire/openapi/operation';
 import { BuyRequest, readBuyRequest } from './buy-request';
 import { OpenInstance } from './open-instance.use-case';
 import { RedoApproval } from './redo-approval.use-case';
@@ -17,6 +17,7 @@ import { RevokeInstances, RevokeRequest, RevokeResultJson } from './revoke-insta
 /** Actions on a certificate object that change its instances. Each refuses a body that is not an object. */
 @Controller('api/v2/certs/:CN')
 @RequirePermission('Order and Manage Certificates')
+@commonName
 export class InstanceActionsController {
   constructor(
     private readonly opening: OpenInstance,
@@ -38,17 +39,15 @@ export class InstanceActionsController {
       'product_unavailable',
     ],
   })
-  @commonName
-  @expandable
   async buy(
     @Write() write: WriteRequest,
     @Param('CN') cn: string,
     @Given() given: Sent,
-    @Query('expand') expand: unknown,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
-    sendAnswer(reply, await this.opening.run(write, name, readBuyRequest(given), Expansion.of(expand)));
+    sendAnswer(reply, await this.opening.run(write, name, readBuyRequest(given), expansion));
   }
 
   @Post('reissue')
@@ -66,17 +65,15 @@ export class InstanceActionsController {
       'product_unavailable',
     ],
   })
-  @commonName
-  @expandable
   async reissue(
     @Write() write: WriteRequest,
     @Param('CN') cn: string,
     @Given() _nothing: Sent,
-    @Query('expand') expand: unknown,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
-    sendAnswer(reply, await this.opening.run(write, name, { kind: 'as_paid' }, Expansion.of(expand)));
+    sendAnswer(reply, await this.opening.run(write, name, { kind: 'as_paid' }, expansion));
   }
 
   @Post('redo_approval')
@@ -87,16 +84,14 @@ export class InstanceActionsController {
     returns: InstanceJson,
     failsWith: ['no_such_cert', 'no_pending_instance'],
   })
-  @commonName
-  @expandable
   async redoApproval(
     @Write() write: WriteRequest,
     @Param('CN') cn: string,
     @Given() _nothing: Sent,
-    @Query('expand') expand: unknown,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.redoing.run(write, readCommonName(cn), Expansion.of(expand)));
+    sendAnswer(reply, await this.redoing.run(write, readCommonName(cn), expansion));
   }
 
   @Post('revoke')
@@ -106,7 +101,6 @@ export class InstanceActionsController {
     returns: RevokeResultJson,
     failsWith: ['no_such_cert', 'bad_param'],
   })
-  @commonName
   async revoke(
     @Write() write: WriteRequest,
     @Param('CN') cn: string,

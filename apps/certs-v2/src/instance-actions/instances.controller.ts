@@ -4,12 +4,12 @@ import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { fieldsIn, Given, readArguments, type Sent } from '../wire/arguments';
+import { Expand, fieldsIn, Given, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
-import { Expansion } from '../wire/expansion';
+import type { Expansion } from '../wire/expansion';
 import { Write } from '../wire/write';
 import { InstanceJson } from '../instances/instance-json';
-import { commonName, DescribesGet, DescribesRepeatablePost, expandable } from '../wire/openapi/operation';
+import { commonName, DescribesGet, DescribesRepeatablePost } from '../wire/openapi/operation';
 import { ImportRequest } from './import-request';
 import { ImportInstance } from './import-instance.use-case';
 import { InstancesQuery, ListInstances } from './list-instances.use-case';
@@ -17,6 +17,7 @@ import { InstanceQuery, RetrieveInstance } from '../instances/retrieve-instance.
 
 @Controller('api/v2/certs/:CN/instances')
 @RequirePermission('Order and Manage Certificates')
+@commonName
 export class InstancesController {
   constructor(
     private readonly listing: ListInstances,
@@ -31,7 +32,6 @@ export class InstancesController {
     returns: [InstanceJson],
     failsWith: ['no_such_cert', 'bad_param'],
   })
-  @commonName
   async list(
     @Caller() { accountId }: CallerIdentity,
     @Param('CN') cn: string,
@@ -48,18 +48,16 @@ export class InstancesController {
     returns: InstanceJson,
     failsWith: ['no_such_cert', 'missing_param', 'bad_certificate', 'already_imported'],
   })
-  @commonName
-  @expandable
   async import(
     @Write() write: WriteRequest,
     @Param('CN') cn: string,
     @Given() given: Sent,
-    @Query('expand') expand: unknown,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
     const name = readCommonName(cn);
     const sent = readArguments(ImportRequest, given);
-    sendAnswer(reply, await this.importing.run(write, name, sent, Expansion.of(expand)));
+    sendAnswer(reply, await this.importing.run(write, name, sent, expansion));
   }
 
   @Get(':INSTANCE_ID')
@@ -71,7 +69,6 @@ export class InstancesController {
     returns: InstanceJson,
     failsWith: ['no_such_cert', 'no_such_instance', 'no_such_pubkey_hash', 'bad_param', 'not_ready'],
   })
-  @commonName
   @ApiParam({
     name: 'INSTANCE_ID',
     type: String,

@@ -1,7 +1,7 @@
 import { type FieldFaultCode, Problem } from '@certwright/errors';
 import { parseJsonBody, ReadBy, readMembers, Unreadable } from '@certwright/service';
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, ApiQuery } from '@nestjs/swagger';
 import { IsDefined } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Expansion } from './expansion';
@@ -154,7 +154,26 @@ const valuesOf = (value: unknown) => (value instanceof Repeated ? value.values :
 export const ExpandArgument = () =>
   RepeatableArgument({ description: expandDescription }, (values) => Expansion.of(values));
 
-export const expandDescription = 'Expandable members to include; nested by dots; repeatable.';
+const expandDescription = 'Expandable members to include; nested by dots; repeatable.';
+
+const readExpansion = createParamDecorator((_data: unknown, context: ExecutionContext): Expansion => {
+  const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Sent }>>();
+  return Expansion.of(query['expand']);
+});
+
+/** `@Expand() expansion: Expansion`: reads and documents `expand` where it is the only parameter of the query. */
+export function Expand(): ParameterDecorator {
+  return (target, method, index) => {
+    if (method === undefined) throw new Error('@Expand() is for parameters of methods');
+    readExpansion()(target, method, index);
+    const descriptor = Object.getOwnPropertyDescriptor(target, method) as PropertyDescriptor;
+    ApiQuery({ name: 'expand', type: [String], required: false, description: expandDescription })(
+      target,
+      method,
+      descriptor,
+    );
+  };
+}
 
 export function readText(value: unknown, name: string): Reading<string> {
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;

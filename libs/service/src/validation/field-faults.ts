@@ -10,7 +10,7 @@ const maxNameLength = 64;
 /** A fault of one member. @template C the API's codes */
 export type MemberFault<C extends string = FieldFaultCode> = Omit<FieldFault, 'code'> & { readonly code: C };
 
-/** A fault that a reader found. Its field is the member, unless a member stands for several fields. */
+/** A fault that a reader found. Its field is the member, unless a member covers several fields. */
 type ReaderFault<C extends string> = Omit<MemberFault<C>, 'field'> & Partial<Pick<MemberFault<C>, 'field'>>;
 
 /** What the reader of a member returns in place of a value (see `ReadBy`). */

@@ -71,15 +71,21 @@ export function readMembers<T extends object, C extends string = FieldFaultCode>
     if (untilFirstFault && members[member] instanceof Unreadable) break;
   }
   const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
+  const order = [...known];
+  errors.sort((one, other) => order.indexOf(one.property) - order.indexOf(other.property));
   for (const { property } of errors) delete members[property];
   return { value: instance, faults: faultsFrom<C>(errors), unknownMembers };
 }
 
+/** Those of a parent come before those of its subclass. */
 function declaredMembers(type: new () => object): ReadonlySet<string> {
   const known = declared.get(type);
   if (known !== undefined) return known;
   const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  const names = new Set(rules.map(({ propertyName }) => propertyName));
+  const classes: unknown[] = [];
+  for (let at: unknown = type; typeof at === 'function'; at = Object.getPrototypeOf(at)) classes.unshift(at);
+  const ordered = classes.flatMap((each) => rules.filter(({ target }) => target === each));
+  const names = new Set(ordered.map(({ propertyName }) => propertyName));
   declared.set(type, names);
   return names;
 }

@@ -206,4 +206,18 @@ describe('an object that is read by its class', () => {
     expect(readMembers(Certificate, sent).value).toEqual({ csr: 'PEM' });
     expect(read).toHaveBeenCalledTimes(1);
   });
+
+  it('has the members of a parent before its own', () => {
+    const fault = () => Unreadable.because('A fault.');
+    class Parent {
+      @ReadBy(fault)
+      crt?: unknown;
+    }
+    class Child extends Parent {
+      @ReadBy(fault)
+      chain?: unknown;
+    }
+    const { faults } = readMembers(Child, { chain: 1, crt: 1 });
+    expect(faults.map(({ field }) => field)).toEqual(['crt', 'chain']);
+  });
 });

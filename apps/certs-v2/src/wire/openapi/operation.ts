@@ -47,18 +47,11 @@ export const DescribesRepeatablePost = (operation: Operation) =>
     }),
   );
 
-/** The path parameter of every certificate object. */
+/** The parameter in the path of a certificate object; on a controller, for all of its routes. */
 export const commonName = ApiParam({
   name: 'CN',
   type: String,
   description: 'Common name, percent-encoded.',
-});
-
-export const expandable = ApiQuery({
-  name: 'expand',
-  description: 'Expandable members to include; nested by dots; repeatable.',
-  type: [String],
-  required: false,
 });
 
 const authenticated: readonly DocumentedReason[] = [
