@@ -161,6 +161,7 @@ ssl_session_tickets off;
 const node: ConfigTemplate = {
   name: 'node',
   text: (security) => `\
+import { readFileSync } from 'node:fs';
 
 // For createServer of node:https, node:tls and node:http2. A renewed certificate is taken up without a restart by
 // server.setSecureContext(tlsOptions()).
