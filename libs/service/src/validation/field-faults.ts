@@ -10,10 +10,12 @@ const maxNameLength = 64;
 /** A fault of one member. @template C the API's codes */
 export type MemberFault<C extends string = FieldFaultCode> = Omit<FieldFault, 'code'> & { readonly code: C };
 
+/** A fault that a reader found. Its field is the member, unless a member covers several fields. */
+type ReaderFault<C extends string> = Omit<MemberFault<C>, 'field'> & Partial<Pick<MemberFault<C>, 'field'>>;
+
 /** What the reader of a member returns in place of a value (see `ReadBy`). */
 export class Unreadable<C extends string = FieldFaultCode> {
-  /** @param faults `field` is needed only for a member inside the member, such as `credentials.type` */
-  constructor(readonly faults: readonly (Omit<MemberFault<C>, 'field'> & { readonly field?: string })[]) {}
+  constructor(readonly faults: readonly ReaderFault<C>[]) {}
 
   static because(message: string): Unreadable {
     return new Unreadable([{ code: 'invalid_value', message }]);
