@@ -10,9 +10,12 @@ const maxNameLength = 64;
 /** A fault of one member. @template C the API's codes */
 export type MemberFault<C extends string = FieldFaultCode> = Omit<FieldFault, 'code'> & { readonly code: C };
 
+/** A fault that the reader of a member found. Its `field` is the member, unless it names a part of it. */
+type FoundFault<C extends string> = Omit<MemberFault<C>, 'field'> & { readonly field?: string };
+
 /** What the reader of a member returns in place of a value (see `ReadBy`). */
 export class Unreadable<C extends string = FieldFaultCode> {
-  constructor(readonly faults: readonly Omit<MemberFault<C>, 'field'>[]) {}
+  constructor(readonly faults: readonly FoundFault<C>[]) {}
 
   static because(message: string): Unreadable {
     return new Unreadable([{ code: 'invalid_value', message }]);

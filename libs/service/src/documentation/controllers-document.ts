@@ -1,0 +1,64 @@
+import { Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { asJsonSchema2020 } from './json-schema-2020';
+import { type OperationExamples, withExamples } from './operation-examples';
+
+export interface DocumentedControllers {
+  readonly controllers: readonly Type[];
+  /** The document without what the controllers say. */
+  readonly about: Omit<OpenAPIObject, 'paths'>;
+  /** Path of the API's version, in front of every path of the controllers, which the document leaves to `about.servers`. */
+  readonly prefix?: string;
+  /** Of each operation with a JSON body, by its `operationId`. */
+  readonly examples: Readonly<Record<string, OperationExamples>>;
+  /** `components.examples`. */
+  readonly errorExamples: Readonly<Record<string, { readonly value: object }>>;
+}
+
+/** The OpenAPI document that the decorators of controllers and their classes describe. No route is called. */
+export async function controllersDocument({
+  controllers,
+  about,
+  prefix = '',
+  examples,
+  errorExamples,
+}: DocumentedControllers): Promise<OpenAPIObject> {
+  // Nothing is called, so the dependencies stay empty.
+  const providers = controllers
+    .flatMap((controller) => [controller, ...guardsOf(controller)])
+    .flatMap(dependenciesOf)
+    .map((dependency) => ({ provide: dependency, useValue: {} }));
+  const routes = class DocumentedRoutes {};
+  Module({ controllers: [...controllers], providers })(routes);
+  const app = await NestFactory.create(routes, new FastifyAdapter(), { logger: false, abortOnError: false });
+  try {
+    const document = SwaggerModule.createDocument(app, about, { autoTagControllers: false });
+    const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(prefix.length), item]);
+    return asJsonSchema2020({
+      ...withExamples({ ...document, paths: Object.fromEntries(paths) as OpenAPIObject['paths'] }, examples),
+      components: { ...document.components, examples: errorExamples },
+    });
+  } finally {
+    await app.close();
+  }
+}
+
+/** Under which Nest keeps the guards of a controller or of a method. */
+const guards = '__guards__';
+
+function guardsOf({ prototype }: Type): Type[] {
+  const methods = Object.values(Object.getOwnPropertyDescriptors(prototype)).map(({ value }) => value as object);
+  return [(prototype as object).constructor, ...methods].flatMap(
+    (guarded) => (Reflect.getMetadata(guards, guarded) as Type[] | undefined) ?? [],
+  );
+}
+
+/** Tokens: types of the constructor's parameters, or what `@Inject()` says. */
+function dependenciesOf(type: Type): unknown[] {
+  const types = (Reflect.getMetadata('design:paramtypes', type) as unknown[] | undefined) ?? [];
+  const named =
+    (Reflect.getMetadata('self:paramtypes', type) as { index: number; param: unknown }[] | undefined) ?? [];
+  return types.map((each, nth) => named.find(({ index }) => index === nth)?.param ?? each);
+}
