@@ -1,8 +1,49 @@
-import type { SearchKey } from './search-key';
 import { Problem } from '@certwright/errors';
 import { isAllowed, type KeyAuthentication, type TokenBuckets } from '@certwright/service';
-import type { Access, AnonymousQuery } from './access';
-import type { AnonymousLimits } from './anonymous-limits';
+import type { AnonymousLimits, AnonymousQuery } from './anonymous-limits';
+
+/** What a subscription to the search allows. */
+export interface SearchPlan {
+  readonly name: string;
+  readonly queriesPerS: number;
+  /** Queries at once, after a pause. */
+  readonly burst: number;
+  /** How long one query may run. */
+  readonly timeLimitMs: number;
+  /** Whether the stream of all issuances may be read. */
+  readonly firehose: boolean;
+}
+
+/** An API key, and what its account has subscribed to. */
+export interface SearchKey {
+  readonly keyId: string;
+  readonly accountId: string;
+  /** As stored; names outside the closed list grant nothing. */
+  readonly permissions: readonly string[];
+  /** The key itself, or its account. */
+  readonly disabled: boolean;
+  /** The default plan when the account has no subscription. */
+  readonly plan: SearchPlan;
+  /** The subscription has not been paid. */
+  readonly suspended: boolean;
+}
+
+/** Who sent a request, and within which bounds it is answered. */
+export type Access =
+  | {
+      readonly kind: 'anonymous';
+      /** How long its query may run. */
+      readonly timeLimitMs: number;
+    }
+  | {
+      readonly kind: 'key';
+      readonly keyId: string;
+      readonly accountId: string;
+      /** How long its query may run, by the plan of the account. */
+      readonly timeLimitMs: number;
+      /** Whether the plan includes the firehose. */
+      readonly firehose: boolean;
+    };
 
 export interface AccessRequest {
   /** The header as sent; absent: anonymous. */

@@ -11,6 +11,8 @@ export interface DocumentedControllers {
   readonly about: Omit<OpenAPIObject, 'paths'>;
   /** Path of the API's version, in front of every path of the controllers, which the document leaves to `about.servers`. */
   readonly prefix?: string;
+  /** Paths that no controller serves. */
+  readonly morePaths?: OpenAPIObject['paths'];
   /** Of each operation with a JSON body, by its `operationId`. */
   readonly examples: Readonly<Record<string, OperationExamples>>;
   /** `components.examples`. */
@@ -22,6 +24,7 @@ export async function controllersDocument({
   controllers,
   about,
   prefix = '',
+  morePaths = {},
   examples,
   errorExamples,
 }: DocumentedControllers): Promise<OpenAPIObject> {
@@ -29,15 +32,19 @@ export async function controllersDocument({
   const providers = controllers
     .flatMap((controller) => [controller, ...guardsOf(controller)])
     .flatMap(dependenciesOf)
-    .map((dependency) => ({ provide: dependency, useValue: {} }));
+    .map((dependency) => ({ provide: dependency as Type, useValue: {} }));
   const routes = class DocumentedRoutes {};
   Module({ controllers: [...controllers], providers })(routes);
   const app = await NestFactory.create(routes, new FastifyAdapter(), { logger: false, abortOnError: false });
   try {
     const document = SwaggerModule.createDocument(app, about, { autoTagControllers: false });
     const paths = Object.entries(document.paths).map(([path, item]) => [path.slice(prefix.length), item]);
+    const described = {
+      ...document,
+      paths: { ...Object.fromEntries(paths), ...morePaths } as OpenAPIObject['paths'],
+    };
     return asJsonSchema2020({
-      ...withExamples({ ...document, paths: Object.fromEntries(paths) as OpenAPIObject['paths'] }, examples),
+      ...withExamples(described, examples),
       components: { ...document.components, examples: errorExamples },
     });
   } finally {
@@ -45,13 +52,13 @@ export async function controllersDocument({
   }
 }
 
-/** Under which Nest keeps the guards of a controller or of a method. */
+/** Under which Nest keeps the guards of a class or a method. */
 const guards = '__guards__';
 
 function guardsOf({ prototype }: Type): Type[] {
-  const methods = Object.values(Object.getOwnPropertyDescriptors(prototype)).map(({ value }) => value as object);
-  return [(prototype as object).constructor, ...methods].flatMap(
-    (guarded) => (Reflect.getMetadata(guards, guarded) as Type[] | undefined) ?? [],
+  const members = Object.values(Object.getOwnPropertyDescriptors(prototype as object));
+  return members.flatMap(({ value }) =>
+    typeof value === 'function' ? ((Reflect.getMetadata(guards, value) as Type[] | undefined) ?? []) : [],
   );
 }
 
