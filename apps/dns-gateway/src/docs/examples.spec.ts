@@ -3,7 +3,7 @@ import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { type DocumentedExample, examplesIn } from '@certwright/testing';
 import { GatewayAtDesec } from '../testing/gateway-at-desec';
-import { errorExamples } from './errors';
+import { errorExamples } from '../wire/openapi';
 
 const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object;
 const documented = examplesIn(document);
