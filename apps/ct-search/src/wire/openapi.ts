@@ -164,7 +164,10 @@ export const openApiOperation = {
   summary: 'This document',
   security: securityOf.public,
   responses: {
-    200: { description: 'Success', content: { 'application/json': { schema: { type: 'object' } } } },
+    200: {
+      description: 'Success',
+      content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+    },
     ...errorExamples.responses(failsAnyway),
   },
 };

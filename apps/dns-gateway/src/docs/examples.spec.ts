@@ -105,4 +105,13 @@ describe('with the gateway running', () => {
     const example = errors.find((each) => each.name === name);
     expect([status, body]).toEqual([example?.status, example?.value]);
   });
+
+  it('every documented member was in a response, but for handles that were sealed again', () => {
+    expect(world.gateway.documented.absentMembers()).toEqual([
+      'Added.integration',
+      'Error.integration',
+      'Removed.integration',
+      'Zones.integration',
+    ]);
+  });
 });

@@ -4,7 +4,8 @@ import { IsArray, IsOptional, IsString, Length, Max, Min, ValidateNested } from 
 import { type FieldFault, Problem } from '@certwright/errors';
 import { Unreadable } from './field-faults';
 import { BooleanMember, EnumMember, Ignored, TextMember } from './members';
-import { ReadBy, readMembers } from './read-members';
+import { ReadBy, readMembers, ReadObject } from './read-members';
+import { requestReading } from './reading-pipe';
 import { requestValidation, type RequestValidationOptions } from './validation-pipe';
 
 class San {
@@ -188,5 +189,72 @@ describe('an object that is read by its class', () => {
     expect(unknownMembers).toContain(`${'x'.repeat(64)}…`);
     expect(value).toBeInstanceOf(Plan);
     expect(({} as { muted?: unknown }).muted).toBeUndefined();
+  });
+});
+
+class Ttl {
+  @ReadBy((value) => (Number.isSafeInteger(value) ? value : Unreadable.because('It must be a whole number.')))
+  ttl?: number;
+}
+
+class Publication {
+  @ReadBy((value) => value ?? new Unreadable([{ code: 'missing_field', message: 'It is required.' }]), {
+    isRequired: true,
+  })
+  name: unknown;
+
+  @ReadObject(Ttl)
+  record: Ttl;
+}
+
+const reading = (value: unknown, type: ArgumentMetadata['type'], metatype: ArgumentMetadata['metatype']) => {
+  try {
+    return requestReading.transform(value, { type, metatype });
+  } catch (error) {
+    if (error instanceof Problem) return { code: error.code, message: error.message, faults: error.faults };
+    throw error;
+  }
+};
+
+describe('a request that is read by the class of its parameter', () => {
+  it('becomes an instance, with the objects in it', () => {
+    const read = reading({ name: 'a', record: { ttl: 60 } }, 'body', Publication) as Publication;
+    expect([read, read.record]).toEqual([{ name: 'a', record: { ttl: 60 } }, { ttl: 60 }]);
+    expect([read, read.record].map(({ constructor }) => constructor)).toEqual([Publication, Ttl]);
+  });
+
+  it('has a fault with its path for each member that is missing, unknown or not readable', () => {
+    expect(reading({ record: { ttl: '60', x: 1 }, colour: 'red' }, 'body', Publication)).toMatchObject({
+      code: 'bad_request',
+      faults: [
+        { field: 'name', code: 'missing_field', message: 'It is required.' },
+        { field: 'record.ttl', code: 'invalid_value', message: 'It must be a whole number.' },
+        { field: 'record.x', code: 'invalid_value', message: 'There is no such member.' },
+        { field: 'colour', code: 'invalid_value', message: 'There is no such member.' },
+      ],
+    });
+    expect(reading({ name: 'a' }, 'body', Publication)).toMatchObject({
+      faults: [{ field: 'record', code: 'missing_field', message: 'It must be a JSON object.' }],
+    });
+    expect(reading({ name: 'a', record: [] }, 'body', Publication)).toMatchObject({
+      faults: [{ field: 'record', code: 'invalid_value' }],
+    });
+  });
+
+  it('has 20 faults at most, and has to be an object', () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`m${n}`, n]));
+    const { faults } = reading({ record: many, ...many }, 'body', Publication) as { faults: FieldFault[] };
+    expect(faults).toHaveLength(20);
+    for (const body of [null, undefined, [], 'x', 7])
+      expect(reading(body, 'body', Publication)).toMatchObject({ code: 'bad_request', faults: [] });
+  });
+
+  it('ignores unknown parameters of a query', () => {
+    expect(reading({ ttl: 1, utm_source: 'x' }, 'query', Ttl)).toEqual({ ttl: 1 });
+    expect(reading({ ttl: 'x' }, 'query', Ttl)).toEqual({
+      code: 'bad_query',
+      message: 'The query is not valid: see ttl.',
+      faults: [{ field: 'ttl', code: 'invalid_value', message: 'It must be a whole number.' }],
+    });
   });
 });
