@@ -5,7 +5,19 @@ import { AppModule } from './app.module';
 import type { SearchConfig } from './config';
 import { databaseProblem } from './ct-index/database-problem';
 import { openApiDocument } from './docs/openapi-document';
-import { answerPreflights, crossOriginHeaders } from './wire/cross-origin';
+
+/** Of every response: pages of any origin may read it, these headers included. */
+const crossOriginHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Link, Retry-After, X-Request-Id, ETag, WWW-Authenticate',
+};
+
+/** For a page that is about to send an API key; valid for a day, which browsers shorten to two hours or less. */
+const preflightHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-methods': 'GET, HEAD',
+  'access-control-allow-headers': 'Authorization, If-None-Match, X-Request-Id',
+  'access-control-max-age': '86400',
+};
 
 /**
  * Opens everything and listens. Databases and Redis may be unavailable, at the start too: requests that need them get 503.
@@ -34,4 +46,12 @@ export async function start(config: SearchConfig, running: RunningProcess): Prom
   await app.listen(config.PORT, config.HOST);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;
+}
+
+/** A browser sends OPTIONS before a request with a key (Fetch Standard, "CORS-preflight fetch"). */
+function answerPreflights(instance: FastifyInstance): void {
+  instance.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.method === 'OPTIONS') reply.headers(preflightHeaders);
+    done();
+  });
 }

@@ -28,22 +28,13 @@ export interface SearchKey {
   readonly suspended: boolean;
 }
 
-/** Who sent a request, and within which bounds it is answered. */
-export type Access =
-  | {
-      readonly kind: 'anonymous';
-      /** How long its query may run. */
-      readonly timeLimitMs: number;
-    }
-  | {
-      readonly kind: 'key';
-      readonly keyId: string;
-      readonly accountId: string;
-      /** How long its query may run, by the plan of the account. */
-      readonly timeLimitMs: number;
-      /** Whether the plan includes the firehose. */
-      readonly firehose: boolean;
-    };
+interface KeyAccess
+  extends Pick<SearchKey, 'keyId' | 'accountId'>, Pick<SearchPlan, 'timeLimitMs' | 'firehose'> {
+  readonly kind: 'key';
+}
+
+/** Who sent a request, and how long its query may run. */
+export type Access = KeyAccess | { readonly kind: 'anonymous'; readonly timeLimitMs: number };
 
 export interface AccessRequest {
   /** The header as sent; absent: anonymous. */

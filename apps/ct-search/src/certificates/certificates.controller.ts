@@ -4,7 +4,7 @@ import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
 import { IndexReaders } from '../ct-index/index-readers';
-import { type Certificate, certificateOf } from '../issuances/certificate';
+import { certificateOf } from '../issuances/certificate';
 import { bodyOf } from '../issuances/find-issuances';
 import { sendBytes } from '../wire/answer';
 import { Describes, issuanceId } from '../wire/openapi';
@@ -48,7 +48,7 @@ export class CertificatesController {
     @Param('id') id: string,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    this.send(request, reply, await this.certificate(admitted, id), 'der', id);
+    await this.send(admitted, request, reply, id, 'der');
   }
 
   @Get(':id.pem')
@@ -59,20 +59,17 @@ export class CertificatesController {
     @Param('id') id: string,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    this.send(request, reply, await this.certificate(admitted, id), 'pem', id);
+    await this.send(admitted, request, reply, id, 'pem');
   }
 
-  private async certificate({ access }: Admitted, id: string): Promise<Certificate> {
-    return certificateOf(await bodyOf(this.readers.within(access), id));
-  }
-
-  private send(
+  private async send(
+    { access }: Admitted,
     request: FastifyRequest,
     reply: FastifyReply,
-    { der, sha256, precertificate }: Certificate,
-    form: Form,
     id: string,
-  ): void {
+    form: Form,
+  ): Promise<void> {
+    const { der, sha256, precertificate } = certificateOf(await bodyOf(this.readers.within(access), id));
     const maxAge = precertificate ? maxAgeS.precertificate : maxAgeS.certificate;
     const headers = {
       etag: `"${sha256.toString('hex')}.${form}"`,

@@ -5,8 +5,6 @@ import { Module } from '@nestjs/common';
 import { SearchConfig } from '../config';
 import { IndexReaders } from './index-readers';
 
-const readinessTimeoutMs = 2_000;
-
 /** The ct database may be unavailable, at the start too. */
 function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProcess): IndexReaders {
   const readers = new IndexReaders({
@@ -18,7 +16,7 @@ function openIndex(config: SearchConfig, { log, readiness, opened }: RunningProc
   opened('ct database', async () => await readers.close());
   let isRoleKnown = false;
   readiness.add('ct database', async () => {
-    const reader = readers.within({ kind: 'readiness', timeLimitMs: readinessTimeoutMs });
+    const reader = readers.within({ kind: 'readiness', timeLimitMs: 2_000 });
     await reader.query('SELECT 1');
     if (isRoleKnown) return;
     isRoleKnown = true;

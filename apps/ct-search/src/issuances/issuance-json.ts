@@ -4,7 +4,7 @@ import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { type Certificate, publicKeyOf, spkiDerOf } from './certificate';
 import { type Issuer, issuerJson, IssuerSchema } from '../issuers/issuer';
 import type { IssuanceExpansion } from '../wire/expansion';
-import { hexDigest } from '../wire/openapi';
+import { hexDigest, instant, integer, orNull, text } from '../wire/openapi';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
 /** What is known of an issuance. */
@@ -28,13 +28,8 @@ export function needsIssuer({ issuer, problemReporting }: IssuanceExpansion): bo
 
 @ApiSchema({ name: 'PublicKey' })
 class PublicKeySchema {
-  @ApiProperty({ description: 'rsa, ecdsa or unknown; more may be added.' })
-  readonly type: string;
-
-  @ApiPropertyOptional({
-    type: 'integer',
-    description: 'Of the modulus; present if and only if type is rsa.',
-  })
+  @ApiProperty({ description: 'rsa, ecdsa or unknown; more may be added.' }) readonly type: string;
+  @ApiPropertyOptional(integer('Of the modulus; present if and only if type is rsa.'))
   readonly bit_length?: number;
 
   @ApiPropertyOptional({
@@ -45,36 +40,18 @@ class PublicKeySchema {
 
 @ApiSchema({ name: 'Revocation' })
 class RevocationSchema {
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'When it was revoked; null when it is not, or not known.',
-  })
+  @ApiProperty(orNull(instant, 'When it was revoked; null when it is not, or not known.'))
   readonly time: string | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'RFC 5280, section 5.3.1.' })
-  readonly reason: number | null;
-
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'When the status was last checked; null when it is not known.',
-  })
+  @ApiProperty(orNull(integer, 'RFC 5280, section 5.3.1.')) readonly reason: number | null;
+  @ApiProperty(orNull(instant, 'When the status was last checked; null when it is not known.'))
   readonly checked_at: string | null;
 }
 
 @ApiSchema({ name: 'LoggedCertificate' })
 class LoggedCertificateSchema {
-  @ApiProperty({ enum: ['cert', 'precert'] })
-  readonly type: 'cert' | 'precert';
-
-  @ApiProperty({ ...hexDigest(''), description: 'The same as cert_sha256.' })
-  readonly sha256: string;
-
-  @ApiProperty({ description: 'The same as cert_der.' })
-  readonly data: string;
+  @ApiProperty({ enum: ['cert', 'precert'] }) readonly type: 'cert' | 'precert';
+  @ApiProperty({ ...hexDigest(''), description: 'The same as cert_sha256.' }) readonly sha256: string;
+  @ApiProperty({ description: 'The same as cert_der.' }) readonly data: string;
 }
 
 class ExpandableMembers {
@@ -87,21 +64,10 @@ class ExpandableMembers {
 
   @ApiPropertyOptional({ description: 'Expandable. Base64 of the DER SubjectPublicKeyInfo.' })
   pubkey_der?: string;
-
-  @ApiPropertyOptional({ description: 'Expandable.' })
-  pubkey?: PublicKeySchema;
-
-  @ApiPropertyOptional({ description: 'Expandable.' })
-  issuer?: IssuerSchema;
-
-  @ApiPropertyOptional({ description: 'Expandable.' })
-  revocation?: RevocationSchema;
-
-  @ApiPropertyOptional({
-    type: String,
-    nullable: true,
-    description: 'Expandable. How to ask the CA for revocation.',
-  })
+  @ApiPropertyOptional({ description: 'Expandable.' }) pubkey?: PublicKeySchema;
+  @ApiPropertyOptional({ description: 'Expandable.' }) issuer?: IssuerSchema;
+  @ApiPropertyOptional({ description: 'Expandable.' }) revocation?: RevocationSchema;
+  @ApiPropertyOptional(orNull(text, 'Expandable. How to ask the CA for revocation.'))
   problem_reporting?: string | null;
 
   @ApiPropertyOptional({
@@ -127,16 +93,9 @@ export class IssuanceSchema extends ExpandableMembers {
 
   @ApiProperty(hexDigest('Of the DER certificate if it is known, else of the precertificate.'))
   readonly cert_sha256: string;
-
-  @ApiProperty(hexDigest('Of the DER SubjectPublicKeyInfo.'))
-  readonly pubkey_sha256: string;
-
-  @ApiProperty({ format: 'date-time', description: 'About when it was issued; CAs may set it hours back.' })
-  readonly not_before: string;
-
-  @ApiProperty({ format: 'date-time', description: 'When it expires.' })
-  readonly not_after: string;
-
+  @ApiProperty(hexDigest('Of the DER SubjectPublicKeyInfo.')) readonly pubkey_sha256: string;
+  @ApiProperty(instant('About when it was issued; CAs may set it hours back.')) readonly not_before: string;
+  @ApiProperty(instant('When it expires.')) readonly not_after: string;
   @ApiProperty({ type: Boolean, nullable: true, description: 'Null: not known.' })
   readonly revoked: boolean | null;
 }
@@ -162,8 +121,8 @@ export function issuanceJson(facts: IssuanceFacts, expansion: IssuanceExpansion)
   const json =
     `{"id":"${id}","tbs_sha256":"${tbs_sha256}","cert_sha256":"${cert_sha256}","pubkey_sha256":"${pubkey_sha256}"` +
     `,"not_before":"${not_before}","not_after":"${not_after}","revoked":${revoked}`;
-  const expanded = JSON.stringify(expandedMembers(facts, expansion, certSha256));
-  return expanded === '{}' ? `${json}}` : `${json},${expanded.slice(1)}`;
+  const expanded = expandedMembers(facts, expansion, certSha256);
+  return Object.keys(expanded).length === 0 ? `${json}}` : `${json},${JSON.stringify(expanded).slice(1)}`;
 }
 
 function expandedMembers(

@@ -8,7 +8,7 @@ import {
 import type { IssuerView } from '@certwright/issuer-profiles';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import type { IssuerExpansion } from '../wire/expansion';
-import { hexDigest } from '../wire/openapi';
+import { hexDigest, orNull, text } from '../wire/openapi';
 
 /** An issuer, with what its name says read once. */
 export interface Issuer extends IssuerView {
@@ -34,21 +34,14 @@ function friendlyName(nameDer: Buffer, name: string): string {
 
 @ApiSchema({ name: 'Operator' })
 class OperatorSchema {
-  @ApiProperty({ description: 'Its name.' })
-  readonly name: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Its website.' })
-  readonly website: string | null;
+  @ApiProperty({ description: 'Its name.' }) readonly name: string;
+  @ApiProperty(orNull(text, 'Its website.')) readonly website: string | null;
 }
 
 @ApiSchema({ name: 'Issuer' })
 export class IssuerSchema {
-  @ApiProperty({ description: 'What people call it; may change.' })
-  readonly friendly_name: string;
-
-  @ApiPropertyOptional({ type: String, nullable: true, description: 'Expandable. Null: not known.' })
-  readonly website?: string | null;
-
+  @ApiProperty({ description: 'What people call it; may change.' }) readonly friendly_name: string;
+  @ApiPropertyOptional(orNull(text, 'Expandable. Null: not known.')) readonly website?: string | null;
   @ApiPropertyOptional({
     type: [String],
     nullable: true,
@@ -70,10 +63,7 @@ export class IssuerSchema {
     description: 'Expandable. Base64 of the DER SubjectPublicKeyInfo; empty where it is not known.',
   })
   readonly pubkey_der?: string;
-
-  @ApiProperty({ description: 'Distinguished name, in the form of RFC 2253.' })
-  readonly name: string;
-
+  @ApiProperty({ description: 'Distinguished name, in the form of RFC 2253.' }) readonly name: string;
   @ApiPropertyOptional({ description: 'Expandable. Base64 of the DER distinguished name.' })
   readonly name_der?: string;
 }

@@ -1,7 +1,8 @@
 import { isLagging, lagS } from '@certwright/ct';
 import type { LogReport } from '@certwright/ct-schema';
 import type { StreamEnd } from '@certwright/ct-index';
-import { ApiProperty, type ApiPropertyOptions, ApiSchema } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { instant, integer, orNull, text } from '../wire/openapi';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
 /** Characters of an error that are shown. */
@@ -11,64 +12,26 @@ const maxErrorLength = 500;
 const logStates = ['followed', 'stopped', 'ended'] as const;
 type LogState = (typeof logStates)[number];
 
-const integer = (description: string): ApiPropertyOptions => ({ type: 'integer', description });
-const textOrNull = (description: string): ApiPropertyOptions => ({
-  type: String,
-  nullable: true,
-  description,
-});
-const instant = (description: string): ApiPropertyOptions => ({
-  type: String,
-  format: 'date-time',
-  description,
-});
-const instantOrNull = (description: string): ApiPropertyOptions => ({
-  ...instant(description),
-  nullable: true,
-});
-
 @ApiSchema({ name: 'Log' })
 class LogSchema {
-  @ApiProperty({ description: 'What the log list calls it.' })
-  readonly description: string;
-
-  @ApiProperty({ description: 'Who runs it.' })
-  readonly operator: string;
-
+  @ApiProperty({ description: 'What the log list calls it.' }) readonly description: string;
+  @ApiProperty({ description: 'Who runs it.' }) readonly operator: string;
   @ApiProperty({ enum: ['rfc6962', 'static'], description: 'Which API it has.' })
   readonly kind: LogReport['kind'];
-
-  @ApiProperty({ description: 'Where its entries are read.' })
-  readonly url: string;
-
-  @ApiProperty({ description: 'Base64 of the SHA-256 of its key.' })
-  readonly log_id: string;
-
-  @ApiProperty({ description: 'Its state in the log list.' })
-  readonly list_state: string;
-
+  @ApiProperty({ description: 'Where its entries are read.' }) readonly url: string;
+  @ApiProperty({ description: 'Base64 of the SHA-256 of its key.' }) readonly log_id: string;
+  @ApiProperty({ description: 'Its state in the log list.' }) readonly list_state: string;
   @ApiProperty({
     enum: logStates,
     description:
       'stopped: it broke a promise, and an operator has to look; ended: no list names it any more, or it is not wanted.',
   })
   readonly state: LogState;
-
-  @ApiProperty(integer('Entries, by its newest signed tree head that was verified.'))
-  readonly size: number;
-
-  @ApiProperty(instantOrNull('When that head was signed.'))
-  readonly size_at: string | null;
-
-  @ApiProperty(integer('Index of the first entry that is read.'))
-  readonly first: number;
-
-  @ApiProperty(integer('Index of the next entry that is read.'))
-  readonly position: number;
-
-  @ApiProperty({ ...integer('Entries that are still to be read.'), nullable: true })
-  readonly backlog: number | null;
-
+  @ApiProperty(integer('Entries, by its newest signed tree head that was verified.')) readonly size: number;
+  @ApiProperty(orNull(instant, 'When that head was signed.')) readonly size_at: string | null;
+  @ApiProperty(integer('Index of the first entry that is read.')) readonly first: number;
+  @ApiProperty(integer('Index of the next entry that is read.')) readonly position: number;
+  @ApiProperty(orNull(integer, 'Entries that are still to be read.')) readonly backlog: number | null;
   @ApiProperty(
     integer(
       'Up to here the log has proved that its entries are part of the tree that it has signed. Entries are stored once that is so.',
@@ -86,51 +49,32 @@ class LogSchema {
   @ApiProperty({ description: 'Entries that are being read, an average over about a minute.' })
   readonly entries_per_second: number;
 
-  @ApiProperty(instantOrNull('Timestamp of the newest entry that was read.'))
+  @ApiProperty(orNull(instant, 'Timestamp of the newest entry that was read.'))
   readonly newest_entry_at: string | null;
 
   @ApiProperty(integer('Entries that could not be read as what they are said to be.'))
   readonly odd_entries: number;
-
-  @ApiProperty({ ...integer('How old what is known of the log is.'), nullable: true })
-  readonly lag_seconds: number | null;
-
+  @ApiProperty(orNull(integer, 'How old what is known of the log is.')) readonly lag_seconds: number | null;
   @ApiProperty({ description: 'Whether that is more than the log itself explains.' })
   readonly lagging: boolean;
-
-  @ApiProperty(textOrNull('Why the last turn ended early.'))
-  readonly last_error: string | null;
-
-  @ApiProperty(instantOrNull('Since when it is stopped.'))
-  readonly stopped_at: string | null;
-
-  @ApiProperty(textOrNull('What promise it broke.'))
-  readonly stopped_reason: string | null;
+  @ApiProperty(orNull(text, 'Why the last turn ended early.')) readonly last_error: string | null;
+  @ApiProperty(orNull(instant, 'Since when it is stopped.')) readonly stopped_at: string | null;
+  @ApiProperty(orNull(text, 'What promise it broke.')) readonly stopped_reason: string | null;
 }
 
 @ApiSchema({ name: 'IssuanceCounts' })
 class IssuanceCountsSchema {
-  @ApiProperty(textOrNull('Id of the newest issuance.'))
-  readonly newest: string | null;
-
-  @ApiProperty(instantOrNull('When it was discovered.'))
-  readonly newest_at: string | null;
-
+  @ApiProperty(orNull(text, 'Id of the newest issuance.')) readonly newest: string | null;
+  @ApiProperty(orNull(instant, 'When it was discovered.')) readonly newest_at: string | null;
   @ApiProperty({ description: 'Issuances that nobody had seen before, an average over about a minute.' })
   readonly per_second: number;
 }
 
 @ApiSchema({ name: 'Status' })
 export class StatusSchema {
-  @ApiProperty(instant('When this was asked.'))
-  readonly as_of: string;
-
-  @ApiProperty()
-  readonly issuances: IssuanceCountsSchema;
-
-  @ApiProperty({ description: 'Whether any log that is followed lags.' })
-  readonly lagging: boolean;
-
+  @ApiProperty(instant('When this was asked.')) readonly as_of: string;
+  @ApiProperty() readonly issuances: IssuanceCountsSchema;
+  @ApiProperty({ description: 'Whether any log that is followed lags.' }) readonly lagging: boolean;
   @ApiProperty({ type: [LogSchema], description: 'All logs that are or were followed.' })
   readonly logs: readonly LogSchema[];
 }

@@ -15,6 +15,15 @@ import {
   ApiSchema,
 } from '@nestjs/swagger';
 
+type Options = (description: string) => ApiPropertyOptions;
+export const text: Options = (description) => ({ type: String, description });
+export const integer: Options = (description) => ({ type: 'integer', description });
+export const instant: Options = (description) => ({ type: String, format: 'date-time', description });
+export const orNull = (of: Options, description: string): ApiPropertyOptions => ({
+  ...of(description),
+  nullable: true,
+});
+
 export const hexDigest = (description: string, more = ''): ApiPropertyOptions => ({
   type: String,
   description: `${description} SHA-256, lower-case hexadecimal. ${more}`.trimEnd(),
@@ -23,27 +32,17 @@ export const hexDigest = (description: string, more = ''): ApiPropertyOptions =>
 
 @ApiSchema({ name: 'SubError' })
 class SubErrorSchema {
-  @ApiProperty({ description: 'As above.' })
-  code: string;
-
-  @ApiProperty({ description: 'As above.' })
-  message: string;
-
-  @ApiProperty({ description: 'The parameter.' })
-  field: string;
+  @ApiProperty({ description: 'As above.' }) code: string;
+  @ApiProperty({ description: 'As above.' }) message: string;
+  @ApiProperty({ description: 'The parameter.' }) field: string;
 }
 
 @ApiSchema({ name: 'Error' })
 class ErrorSchema {
   @ApiProperty({ description: 'For programs: never changes its meaning. docs/errors.md lists every code.' })
   code: string;
-
-  @ApiProperty({ description: 'For people.' })
-  message: string;
-
-  @ApiPropertyOptional({ description: 'The parameter at fault, if it is a single one.' })
-  field?: string;
-
+  @ApiProperty({ description: 'For people.' }) message: string;
+  @ApiPropertyOptional({ description: 'The parameter at fault, if it is a single one.' }) field?: string;
   @ApiPropertyOptional({ type: [SubErrorSchema], description: 'What is wrong with each parameter.' })
   sub_errors?: readonly SubErrorSchema[];
 }

@@ -17,30 +17,20 @@ import { Providers } from '../providers/registry';
 import { Describes } from '../wire/openapi';
 
 class DescriptionQuery {
-  @AccountMember('Account of the platform, of which external ids are made.')
-  readonly account: string;
+  @AccountMember('Account of the platform, of which external ids are made.') readonly account: string;
 }
 
 @ApiSchema({ name: 'CredentialMember' })
 class CredentialMemberSchema implements CredentialMember {
-  @ApiProperty({ description: 'Of the member.' })
-  readonly name: string;
-
-  @ApiProperty({ description: 'For people.' })
-  readonly meaning: string;
-
-  @ApiProperty({ description: 'Not to be shown again.' })
-  readonly secret: boolean;
-
-  @ApiProperty({ description: 'Credentials without it are refused.' })
-  readonly required: boolean;
+  @ApiProperty({ description: 'Of the member.' }) readonly name: string;
+  @ApiProperty({ description: 'For people.' }) readonly meaning: string;
+  @ApiProperty({ description: 'Not to be shown again.' }) readonly secret: boolean;
+  @ApiProperty({ description: 'Credentials without it are refused.' }) readonly required: boolean;
 }
 
 @ApiSchema({ name: 'CredentialKind' })
 class CredentialKindSchema implements CredentialKind {
-  @ApiProperty({ enum: plainTypes, description: 'Of credentials.' })
-  readonly type: CredentialKind['type'];
-
+  @ApiProperty({ enum: plainTypes, description: 'Of credentials.' }) readonly type: CredentialKind['type'];
   @ApiProperty({ type: [CredentialMemberSchema], description: 'To be filled in.' })
   readonly members: readonly CredentialMemberSchema[];
 
@@ -69,15 +59,9 @@ class CredentialKindSchema implements CredentialKind {
 
 @ApiSchema({ name: 'Provider' })
 class ProviderSchema implements ProviderDescription {
-  @ApiProperty({ enum: providerNames, description: 'As integrations carry it.' })
-  readonly name: ProviderName;
-
-  @ApiProperty({ description: 'For people.' })
-  readonly title: string;
-
-  @ApiProperty({ description: 'Least privilege: what to allow, and what not.' })
-  readonly advice: string;
-
+  @ApiProperty({ enum: providerNames, description: 'As integrations carry it.' }) readonly name: ProviderName;
+  @ApiProperty({ description: 'For people.' }) readonly title: string;
+  @ApiProperty({ description: 'Least privilege: what to allow, and what not.' }) readonly advice: string;
   @ApiProperty({
     type: [CredentialKindSchema],
     description: 'Ways of giving them; none where the operator has not set up what the provider needs.',

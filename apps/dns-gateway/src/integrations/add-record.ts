@@ -22,8 +22,7 @@ import { ZoneMemory } from './zone-memory';
 
 @ApiSchema({ name: 'Added' })
 export class AddedSchema extends Resealed implements Answer {
-  @ApiProperty({ description: 'With which the record can be removed.' })
-  readonly record_handle: string;
+  @ApiProperty({ description: 'With which the record can be removed.' }) readonly record_handle: string;
 }
 
 type Answer = GatewayMessages['add_record']['answer'];

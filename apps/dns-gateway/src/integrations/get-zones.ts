@@ -12,11 +12,8 @@ type Answer = GatewayMessages['get_zones']['answer'];
 
 @ApiSchema({ name: 'Zone' })
 class ZoneSchema implements Zone {
-  @ApiProperty({ description: 'Of the provider, opaque.' })
-  readonly id: string;
-
-  @ApiProperty({ description: 'Lower case, A-labels, no dot at the end.' })
-  readonly name: string;
+  @ApiProperty({ description: 'Of the provider, opaque.' }) readonly id: string;
+  @ApiProperty({ description: 'Lower case, A-labels, no dot at the end.' }) readonly name: string;
 }
 
 @ApiSchema({ name: 'Zones' })

@@ -14,8 +14,7 @@ type Answer = GatewayMessages['make_integration']['answer'];
 
 @ApiSchema({ name: 'Integration' })
 export class IntegrationSchema implements Answer {
-  @ApiProperty({ description: 'The integration handle.' })
-  readonly integration: string;
+  @ApiProperty({ description: 'The integration handle.' }) readonly integration: string;
 }
 
 /** Takes credentials, tries them, and returns them as a handle that only this gateway opens. */

@@ -34,8 +34,7 @@ export const AccountMember = (description: string) =>
   PatternMember(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable characters without spaces', { description });
 
 class OwnerRequest implements IntegrationOwner {
-  @AccountMember('Account of the platform.')
-  readonly account: string;
+  @AccountMember('Account of the platform.') readonly account: string;
 
   @PatternMember(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 of letters, digits, _ and -', {
     description: 'Chosen by the caller before the integration is made.',

@@ -41,14 +41,9 @@ export class ProblemWithHandle extends Problem {
 
 @ApiSchema({ name: 'SubError' })
 class SubErrorSchema {
-  @ApiProperty({ description: 'Member of the request.' })
-  readonly field: string;
-
-  @ApiProperty({ description: 'As above.' })
-  readonly code: string;
-
-  @ApiProperty({ description: 'For people.' })
-  readonly message: string;
+  @ApiProperty({ description: 'Member of the request.' }) readonly field: string;
+  @ApiProperty({ description: 'As above.' }) readonly code: string;
+  @ApiProperty({ description: 'For people.' }) readonly message: string;
 }
 
 /** A response that may bring a new handle. */
@@ -62,15 +57,9 @@ export class Resealed implements MaybeResealed {
 
 @ApiSchema({ name: 'Error' })
 export class ErrorSchema extends Resealed implements GatewayError {
-  @ApiProperty({ description: 'docs/errors.md lists every code.' })
-  readonly code: string;
-
-  @ApiProperty({ description: 'For people.' })
-  readonly message: string;
-
-  @ApiPropertyOptional({ description: 'Member of the request that is at fault.' })
-  readonly field?: string;
-
+  @ApiProperty({ description: 'docs/errors.md lists every code.' }) readonly code: string;
+  @ApiProperty({ description: 'For people.' }) readonly message: string;
+  @ApiPropertyOptional({ description: 'Member of the request that is at fault.' }) readonly field?: string;
   @ApiPropertyOptional({
     type: [SubErrorSchema],
     description: 'Where several members are at fault: each of them.',
