@@ -76,6 +76,15 @@ export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/
 export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
 export { ReadBy, type ReadMembers, readMembers, ReadObject } from './validation/read-members';
-export { requestReading } from './validation/reading-pipe';
+export {
+  BodyOf,
+  documentedParameter,
+  NoBody,
+  unknownMemberFaults,
+  ValidBody,
+  validBody,
+  validMembers,
+  ValidQuery,
+} from './validation/request-parts';
 export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
 export { ProcessModule } from './lifecycle/process.module';

@@ -67,7 +67,7 @@ function readNested(type: new () => object, sent: unknown, path: string): unknow
 export const unknownMember = (name: string): MemberFault => ({
   field: name,
   code: 'invalid_value',
-  message: 'There is no such member.',
+  message: `There is no member ${name}.`,
 });
 
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -101,7 +101,8 @@ export function readMembers<T extends object, C extends string = FieldFaultCode>
       continue;
     }
     const reader = readerOf(prototype, member);
-    members[member] = reader === undefined ? sent[member] : reader.read(sent[member]);
+    const value = reader === undefined ? sent[member] : reader.read(sent[member]);
+    if (value !== undefined) members[member] = value;
   }
   for (const member of required)
     if (!Object.hasOwn(sent, member)) members[member] = readerOf(prototype, member)?.read(undefined);
