@@ -73,18 +73,22 @@ export {
 } from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
 export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/run-process';
-export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
-export { ReadBy, type ReadMembers, readMembers, ReadObject } from './validation/read-members';
+export {
+  type MemberFault,
+  ReadBy,
+  type ReadMembers,
+  readMembers,
+  ReadObject,
+  unknownMemberFaults,
+  Unreadable,
+} from './validation/read-members';
 export {
   BodyOf,
   documentedParameter,
   NoBody,
-  unknownMemberFaults,
-  ValidBody,
-  validBody,
+  requestReading,
   validMembers,
   ValidQuery,
 } from './validation/request-parts';
-export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
 export { ProcessModule } from './lifecycle/process.module';

@@ -1,7 +1,7 @@
 import { type IssuancePage, pageOfAll, positionBefore } from '@certwright/ct-index';
 import { Problem } from '@certwright/errors';
-import { Public, ValidQuery } from '@certwright/service';
-import { Controller, Get, Inject, Res, UseGuards } from '@nestjs/common';
+import { Public, requestReading } from '@certwright/service';
+import { Controller, Get, Inject, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest, FirehoseGuard } from '../access/admission.guard';
 import { SearchConfig } from '../config';
@@ -50,7 +50,7 @@ export class FirehoseController {
   })
   async stream(
     @AdmittedRequest() { access }: Admitted,
-    @ValidQuery() { after, expand }: FirehoseQuery,
+    @Query(requestReading) { after, expand }: FirehoseQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const reader = this.readers.within(access);

@@ -1,5 +1,5 @@
-import { Public, ValidQuery } from '@certwright/service';
-import { Controller, Get, Inject, Param, Res, UseGuards } from '@nestjs/common';
+import { Public, requestReading } from '@certwright/service';
+import { Controller, Get, Inject, Param, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
 import { SearchAccess } from '../access/search-access';
@@ -43,7 +43,7 @@ export class IssuancesController {
   })
   async search(
     @AdmittedRequest() { access, addressKey }: Admitted,
-    @ValidQuery() query: SearchQuery,
+    @Query(requestReading) query: SearchQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     await this.access.countAnonymous(access, addressKey, query.include_subdomains ? 'subdomains' : 'single');
@@ -68,7 +68,7 @@ export class IssuancesController {
   async retrieve(
     @AdmittedRequest() { access }: Admitted,
     @Param('id') id: string,
-    @ValidQuery() { expand }: ExpandQuery,
+    @Query(requestReading) { expand }: ExpandQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const reader = this.readers.within(access);

@@ -59,7 +59,7 @@ const {
 
 export const errorExamples = new ErrorExamples(
   {
-    bad_query: new Problem('bad_query', 'The query cannot be answered as it stands: see after.', {
+    bad_query: new Problem('bad_query', 'The query is not valid: see after.', {
       faults: [{ field: 'after', code: 'invalid_value', message: 'It must be the id of an issuance, once.' }],
     }),
     bad_credentials,

@@ -6,8 +6,8 @@ import type {
   ProviderName,
 } from '@certwright/gateway-contract';
 import { providerNames } from '@certwright/gateway-contract';
-import { Public, ValidQuery } from '@certwright/service';
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Public, requestReading } from '@certwright/service';
+import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { CredentialKeys } from '../credentials/credential-keys';
 import { plainTypes } from '../credentials/given-credentials';
@@ -99,7 +99,7 @@ export class DescriptionController {
     success: DescriptionSchema,
     fails: { bad_query: 'The account is missing, or is not valid' },
   })
-  describe(@ValidQuery() { account }: DescriptionQuery): DescriptionSchema {
+  describe(@Query(requestReading) { account }: DescriptionQuery): DescriptionSchema {
     return {
       encryption_key: this.credentialKeys[0].publicJwk,
       providers: [...this.providers.values()].map((provider) => descriptionOf(provider, account)),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { faultsInOpenApi } from '@certwright/testing';
 import { gatewayEndpoints } from '@certwright/gateway-contract';
-import { validBody } from '@certwright/service';
+import { requestReading } from '@certwright/service';
 import {
   AddRecordRequest,
   GetZonesRequest,
@@ -37,7 +37,7 @@ const integrated = { ...owner, integration: 'handle' };
 const record = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'x', ttl: 60, replace: false };
 
 const readerOf = (metatype: new () => object) => (body: unknown) =>
-  validBody.transform(body, { type: 'body', metatype });
+  requestReading.transform(body, { type: 'body', metatype });
 
 describe.each<[string, (body: unknown) => unknown, Readonly<Record<string, unknown>>]>([
   [

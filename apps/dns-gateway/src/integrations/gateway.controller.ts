@@ -1,5 +1,5 @@
-import { Public, ValidBody } from '@certwright/service';
-import { Controller, HttpCode, Post, Req } from '@nestjs/common';
+import { Public, requestReading } from '@certwright/service';
+import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { DescribesMessage, failsWithHandle } from '../wire/openapi';
 import { AddedSchema, AddRecord } from './add-record';
@@ -31,7 +31,7 @@ export class GatewayController {
     fails: { invalid_value: 'The provider is not known, or the credentials cannot be opened' },
   })
   async makeIntegration(
-    @ValidBody() message: MakeIntegrationRequest,
+    @Body(requestReading) message: MakeIntegrationRequest,
     @Req() request: FastifyRequest,
   ): Promise<IntegrationSchema> {
     return await this.bounds.run((signal) => this.makes.make(message, { ...senderOf(request), signal }));
@@ -47,7 +47,7 @@ export class GatewayController {
     fails: failsWithHandle,
   })
   async getZones(
-    @ValidBody() message: GetZonesRequest,
+    @Body(requestReading) message: GetZonesRequest,
     @Req() request: FastifyRequest,
   ): Promise<ZonesSchema> {
     return await this.bounds.run((signal) => this.zones.get(message, { ...senderOf(request), signal }));
@@ -71,7 +71,7 @@ export class GatewayController {
     },
   })
   async addRecord(
-    @ValidBody() message: AddRecordRequest,
+    @Body(requestReading) message: AddRecordRequest,
     @Req() request: FastifyRequest,
   ): Promise<AddedSchema> {
     return await this.bounds.run((signal) => this.adds.add(message, { ...senderOf(request), signal }));
@@ -87,7 +87,7 @@ export class GatewayController {
     fails: { ...failsWithHandle, zone_not_found: 'The zone is gone' },
   })
   async removeRecord(
-    @ValidBody() message: RemoveRecordRequest,
+    @Body(requestReading) message: RemoveRecordRequest,
     @Req() request: FastifyRequest,
   ): Promise<RemovedSchema> {
     return await this.bounds.run((signal) => this.removes.remove(message, { ...senderOf(request), signal }));

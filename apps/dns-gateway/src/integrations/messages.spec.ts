@@ -1,9 +1,9 @@
 import { Problem } from '@certwright/errors';
-import { validBody } from '@certwright/service';
+import { requestReading } from '@certwright/service';
 import { AddRecordRequest, GetZonesRequest, MakeIntegrationRequest, RemoveRecordRequest } from './messages';
 
 const readerOf = (metatype: new () => object) => (body: unknown) =>
-  validBody.transform(body, { type: 'body', metatype });
+  requestReading.transform(body, { type: 'body', metatype });
 const readMakeIntegration = readerOf(MakeIntegrationRequest);
 const readGetZones = readerOf(GetZonesRequest);
 const readAddRecord = readerOf(AddRecordRequest);

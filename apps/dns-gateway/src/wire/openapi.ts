@@ -30,7 +30,7 @@ export const errorExamples = new ErrorExamples(
         message: 'Must be 1 to 128 printable characters without spaces.',
       },
     ]),
-    bad_query: new Problem('bad_query', 'The query cannot be answered as it stands: see account.', {
+    bad_query: new Problem('bad_query', 'The query is not valid: see account.', {
       faults: [
         {
           field: 'account',
