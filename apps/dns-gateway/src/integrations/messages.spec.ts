@@ -118,6 +118,12 @@ describe('a message', () => {
     expect(outcome(readMakeIntegration, { ...owner, credentials })).toEqual(faults);
   });
 
+  it('has the faults of its credentials together with those of its other members', () => {
+    expect(
+      outcome(readMakeIntegration, { ...owner, account: 1, credentials: { type: 'bearer', a: 7 } }),
+    ).toEqual(expect.arrayContaining(['invalid_value account', 'invalid_value credentials']));
+  });
+
   it('never repeats a value, and of a long name only its beginning', () => {
     const secret = 'S3CRET'.repeat(20);
     const body = { ...owner, credentials: { type: 'bearer', token: [secret] }, [`x${secret}`]: secret };

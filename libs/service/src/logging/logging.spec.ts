@@ -103,6 +103,13 @@ describe('masking', () => {
 });
 
 describe('Nest’s logger', () => {
+  it('leaves errors of the start to the process, which reports them', () => {
+    const lines: string[] = [];
+    const log = createLogger('spec', 'debug', { write: (line) => lines.push(line) });
+    nestLogger(log).error(new Error('boom'), undefined, 'ExceptionHandler');
+    expect(lines).toEqual([]);
+  });
+
   it('writes its context as a member, and what it says while starting as debug', () => {
     expect(
       logged((log) => nestLogger(log).log('Mapped {/orders, GET} route', 'RouterExplorer')),
