@@ -1,5 +1,5 @@
 import type { ValidationError } from 'class-validator';
-import { type FieldFault, type FieldFaultCode, fieldFaultCodes } from '@certwright/errors';
+import { type FieldFault, type FieldFaultCode, fieldFaultCodes, Problem } from '@certwright/errors';
 
 /** A body of 256 KiB can have tens of thousands of faults. */
 const maxFaults = 100;
@@ -72,4 +72,10 @@ export function namedInPart(name: string): string {
   if (name.length <= maxNameLength) return name.toWellFormed();
   // By characters, so that none is cut in half.
   return `${[...name.slice(0, 2 * maxNameLength)].slice(0, maxNameLength).join('').toWellFormed()}…`;
+}
+
+/** A query with invalid parameters: `bad_query` with one sub-error per fault. */
+export function badQuery(faults: readonly FieldFault[]): Problem {
+  const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
+  return new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, { faults });
 }

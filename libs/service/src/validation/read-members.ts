@@ -67,8 +67,9 @@ export function readMembers<T extends object, C extends string = FieldFaultCode>
   for (const member of known) {
     if (!Object.hasOwn(sent, member)) continue;
     const read = readerOf(type.prototype as object, member);
-    members[member] = read === undefined ? sent[member] : read(sent[member]);
-    if (untilFirstFault && members[member] instanceof Unreadable) break;
+    const value = read === undefined ? sent[member] : read(sent[member]);
+    if (value !== undefined) members[member] = value;
+    if (untilFirstFault && value instanceof Unreadable) break;
   }
   const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
   const order = [...known];
