@@ -24,7 +24,7 @@ describe('docs/errors.md', () => {
   it.each([
     ['Codes', problemCodes],
     ['Sub-errors of an order', fieldFaultCodes],
-    ['What an issuance says', issuanceErrorCodes],
+    ['Error codes of an issuance', issuanceErrorCodes],
     ['Reasons of the certificate API', reasons],
   ])('"%s" lists exactly the codes of the catalogue', (heading, codes) => {
     expect(firstColumn(errors, heading).sort()).toEqual([...codes].sort());
