@@ -43,7 +43,7 @@ async function run(...args: string[]): Promise<string> {
 const mail = async (...options: string[]) => await run('mail', accountId, ...options);
 
 describe('account mail', () => {
-  it('shows both settings, which are on at first, and changes only what is given', async () => {
+  it('shows both settings, which are on by default, and changes only the given ones', async () => {
     expect(await mail()).toBe('when issued: on\twhen revoked: on');
     expect(await mail('--when-issued', 'off')).toBe('when issued: off\twhen revoked: on');
     expect(await mail('--when-revoked', 'off', '--when-issued', 'on')).toBe(

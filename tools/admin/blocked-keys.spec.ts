@@ -84,26 +84,22 @@ describe('blocked-keys load', () => {
   });
   const empty = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n';
   it.each([
-    ['a line that is no digest', `${good}\nrubbish\n`, /^Line 2 does not begin with 64 hex digits/],
-    [
-      'a digest that is cut off',
-      `${good}\n\n${good.slice(1)}\n`,
-      /^Line 3 does not begin with 64 hex digits/,
-    ],
+    ['a line that is not a digest', `${good}\nrubbish\n`, /^Line 2 does not begin with 64 hex digits/],
+    ['a truncated digest', `${good}\n\n${good.slice(1)}\n`, /^Line 3 does not begin with 64 hex digits/],
     [
       'the format of openssl-blacklist',
       '0123456789abcdef0123\n',
       /^Line 1 has the format of openssl-blacklist/,
     ],
     [
-      'a PEM block that is no key',
+      'a PEM block that is not a key',
       `${String(pem)}${empty}`,
-      /^The PEM block in line 5 is not a key or certificate/,
+      /^The PEM block in line 5 is not a readable key or certificate/,
     ],
     [
-      'a PEM block that is cut off',
+      'a truncated PEM block',
       `${String(pem)}-----BEGIN PUBLIC KEY-----\nMFk`,
-      /^The PEM block in line 5 has no end/,
+      /^The PEM block in line 5 has no END line/,
     ],
   ])('loads nothing from a file with %s', async (_what, text, message) => {
     await expect(load(text)).rejects.toThrow(message);

@@ -57,23 +57,23 @@ const row = (owner: string, crl = 'http://crl.example/1.crl', id = keyId) =>
   `${owner},${'AB'.repeat(32)},${id},${crl}`;
 const csv = (...lines: string[]) => [header, ...lines, ''].join('\r\n');
 
-it('takes a report over, and the same one again changes nothing', async () => {
+it('imports a report, and a second import of it changes nothing', async () => {
   const asOf = ['--as-of', '2026-11-20', '--source', 'CCADB'];
   const [first] = await imported(csv(row('Example CA')), ...asOf);
-  expect(first).toContain('1 rows of 2026-11-20: ');
+  expect(first).toContain('1 rows as of 2026-11-20: ');
   const before = await rows();
   const [again] = await imported(csv(row('Example CA')), ...asOf);
-  expect(again).toContain('0 keys new, 0 changed');
+  expect(again).toContain('0 keys added, 0 changed');
   expect(await rows()).toEqual(before);
 });
 
 it.each([
-  ['nothing', '', /empty/],
-  ['something else', 'name,value\r\na,b\r\n', /no column tells/],
-  ['octets that are no text', Buffer.from([0xff, 0xfe, 0, 1, 2]), /.+/],
-  ['a row that was cut off', csv(row('Good CA'), 'Bad CA,AB'), /^line 3: |3/i],
-  ['a quote without end', `${csv(row('Good CA'))}"`, /.+/],
-  ['no fingerprint where one should be', csv(row('Good CA'), `Bad,zz,${keyId},`), /no SHA-256/],
+  ['an empty file', '', /empty/],
+  ['another CSV file', 'name,value\r\na,b\r\n', /no column tells/],
+  ['bytes that are not text', Buffer.from([0xff, 0xfe, 0, 1, 2]), /.+/],
+  ['a truncated row', csv(row('Good CA'), 'Bad CA,AB'), /^line 3: |3/i],
+  ['an unclosed quote', `${csv(row('Good CA'))}"`, /.+/],
+  ['an invalid fingerprint', csv(row('Good CA'), `Bad,zz,${keyId},`), /no SHA-256/],
 ])('refuses %s, and changes nothing', async (_what, content, fault) => {
   const before = await rows();
   await expect(imported(content, '--as-of', '2026-11-21')).rejects.toThrow(fault);
@@ -81,15 +81,15 @@ it.each([
 });
 
 it.each(['2026-02-30', '2026-13-01', '0000-01-01', '26-11-20', 'today', '2026-11-20T00:00:00Z', ''])(
-  'refuses %j as the day of a report',
+  'refuses %j as the date of a report',
   async (day) => {
     const before = await rows();
-    await expect(imported(csv(row('Example CA')), '--as-of', day)).rejects.toThrow('It is a day such as');
+    await expect(imported(csv(row('Example CA')), '--as-of', day)).rejects.toThrow('Expected a date such as');
     expect(await rows()).toEqual(before);
   },
 );
 
-it('warns of what it leaves out by its line, and never repeats what a file says', async () => {
+it('warns of skipped rows by line, without printing content of the file', async () => {
   const hostile = '\u001b[2Jnot-a-url';
   const lines = await imported(
     csv(...Array<string>(30).fill(row('Example CA', hostile))),

@@ -67,7 +67,7 @@ async function run(...args: string[]): Promise<string[]> {
 }
 const log = async (id: number) => (await logs.all()).find((each) => each.id === id);
 
-it('lists logs with how far they are followed, and why one was stopped', async () => {
+it('lists logs with their positions, and the reason why one was stopped', async () => {
   const lines = (await run('list')).map((line) => JSON.parse(line) as object);
   expect(lines).toHaveLength(3);
   expect(lines[0]).toEqual({
@@ -81,7 +81,7 @@ it('lists logs with how far they are followed, and why one was stopped', async (
 it.each(['1', 'https://log1.example/', Buffer.alloc(32, 1).toString('base64'), '01'.repeat(32)])(
   'resumes the log %s',
   async (name) => {
-    expect(await run('resume', name)).toEqual(['log 1 (twin) goes on at 0']);
+    expect(await run('resume', name)).toEqual(['log 1 (twin) resumes at 0']);
     expect([(await log(1))?.stoppedAt, (await log(2))?.stoppedReason]).toEqual([null, 'fork: two roots']);
   },
 );
@@ -99,16 +99,16 @@ it('prints the evidence against a log, so that others can verify it', async () =
   expect(await run('evidence', '3')).toEqual([]);
 });
 
-it('begins a log anew, and says what was forgotten', async () => {
+it('restarts a log, and prints the deleted state', async () => {
   expect(await run('restart', '2', '--from', '5')).toEqual([
-    'log 2 (twin) begins anew at 5',
-    `forgotten: entries 0 to 0; head: 9 entries, root ${Buffer.alloc(32, 9).toString('base64')}`,
+    'log 2 (twin) restarts at 5',
+    `deleted state: entries 0 to 0; head: 9 entries, root ${Buffer.alloc(32, 9).toString('base64')}`,
   ]);
   expect(await log(2)).toMatchObject({ position: '5', headRoot: null, stoppedAt: null });
-  expect(await run('restart', '2', '--from', '0')).toContain('forgotten: entries 5 to 5; head: none');
+  expect(await run('restart', '2', '--from', '0')).toContain('deleted state: entries 5 to 5; head: none');
 });
 
-it('wakes a log that rests, and leaves what it has in place', async () => {
+it('ends the pause of a log, and keeps its state', async () => {
   const leased = await logs.lease(60_000);
   expect(leased).toBeNull();
   await database.query(
@@ -116,26 +116,24 @@ it('wakes a log that rests, and leaves what it has in place', async () => {
      WHERE id = 3`,
   );
   expect(await logs.lease(60_000)).toBeNull();
-  expect(await run('wake', 'followed')).toEqual([
-    'log 3 (followed) is due now; it would have rested for 60 min',
-  ]);
+  expect(await run('wake', 'followed')).toEqual(['log 3 (followed) is due now; the pause had 60 min left']);
   expect(await log(3)).toMatchObject({ failures: 0, lastError: 'The log answered 429.', headSize: '9' });
   expect((await logs.lease(60_000))?.log.id).toBe(3);
 });
 
 it.each([
   ['a log that was stopped', ['wake', '1'], 'Log 1 (twin) is stopped: see `ct logs resume`.'],
-  ['a log that is followed at the moment', ['wake', '3'], 'Log 3 (followed) is followed at the moment.'],
-  ['a name that two logs have', ['resume', 'twin'], '2 logs are called twin: say the id of one.'],
-  ['no log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
+  ['a log that is being followed', ['wake', '3'], 'Log 3 (followed) is being followed at the moment.'],
+  ['a name that two logs have', ['resume', 'twin'], '2 logs match twin: give the id of one.'],
+  ['an unknown log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
   ['a log that is not stopped', ['resume', '3'], 'Log 3 (followed) is not stopped.'],
   [
     'a log that is followed',
     ['restart', 'followed', '--from', '0'],
-    'Log 3 (followed) is followed at the moment.',
+    'Log 3 (followed) is being followed at the moment.',
   ],
-  ['no index', ['restart', '1', '--from', '-1'], 'the index of an entry is expected'],
-  ['no place to begin', ['restart', '1'], "required option '--from <index>' not specified"],
+  ['a negative index', ['restart', '1', '--from', '-1'], 'Expected the index of an entry'],
+  ['a missing index', ['restart', '1'], "required option '--from <index>' not specified"],
 ])('refuses %s, and changes nothing', async (_, args, said) => {
   const before = await logs.all();
   await expect(run(...args)).rejects.toThrow(said);

@@ -65,7 +65,7 @@ describe('search plan', () => {
     ]);
   });
 
-  it('makes a plan, makes it the default one and changes it', async () => {
+  it('creates a plan, makes it the default and changes it', async () => {
     const team = ['--queries-per-s', '5', '--burst', '20', '--time-limit-ms', '1500', '--firehose', 'true'];
     const made = {
       name: 'team',
@@ -105,11 +105,11 @@ describe('search plan', () => {
     'set refuses the name %j',
     async (name) => {
       const all = ['--queries-per-s', '5', '--burst', '20', '--time-limit-ms', '1500'];
-      await expect(search('plan', 'set', name, ...all)).rejects.toThrow(/has a name of/);
+      await expect(search('plan', 'set', name, ...all)).rejects.toThrow(/The name of a plan has/);
     },
   );
 
-  it('set names what a new plan lacks, and knows no plan by the names of prototypes', async () => {
+  it('set names the missing limits of a new plan, and accepts no names of prototypes', async () => {
     await expect(search('plan', 'set', 'constructor', '--burst', '20')).rejects.toThrow(/no search plan/);
     await expect(search('subscribe', accountId, '__proto__')).rejects.toThrow(/no search plan __proto__/);
   });
@@ -144,7 +144,7 @@ describe('search subscribe, suspend and resume', () => {
     await expect(search('suspend', account)).rejects.toThrow(/no account/i);
   });
 
-  it('leave other accounts alone', async () => {
+  it('do not change other accounts', async () => {
     const other = await createAccount(database, 'Other', null);
     await search('subscribe', other, 'standard');
     await search('subscribe', accountId, 'free');

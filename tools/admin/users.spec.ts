@@ -47,7 +47,7 @@ const signedIn = async (userName: string, password: string) =>
     check(),
   );
 
-it('creates a user whose password signs in, shows it once, and keeps only its hash', async () => {
+it('creates a user who can sign in, prints the password once, and stores only its hash', async () => {
   const [email = '', password = '', note] = (await create('Ops@Example.com')).split('\t');
   expect([email, note]).toEqual(['ops@example.com', '(shown once)']);
   expect(password).toMatch(/^[\w-]{24}$/);
@@ -57,7 +57,7 @@ it('creates a user whose password signs in, shows it once, and keeps only its ha
   expect(await run('list', '--account', accountId)).toMatch(/^\d+\tops@example\.com\tenabled$/);
 });
 
-it('gives a new password, with which the one before ends', async () => {
+it('sets a new password, which ends the previous one', async () => {
   const [, first = ''] = (await create('ops@example.com')).split('\t');
   const [email = '', second = ''] = (await run('password', 'OPS@example.com')).split('\t');
   expect([await signedIn(email, first), (await signedIn(email, second))?.accountId]).toEqual([
@@ -78,14 +78,14 @@ it('disables and enables a user', async () => {
 it.each(['ops', 'a@b@c', 'a:b@example.com', 'a b@example.com', 'a\0@example.com', `${'a'.repeat(250)}@b.de`])(
   'refuses %j as a user name',
   async (email) => {
-    await expect(create(email)).rejects.toThrow('is no email address');
+    await expect(create(email)).rejects.toThrow('is not an email address');
   },
 );
 
-it('refuses a user that exists, also in another account, and changes none that does not', async () => {
+it('refuses an existing user, also of another account, and changes of a missing one', async () => {
   await create('ops@example.com');
   accountId = await createAccount(database, 'Another', null);
-  await expect(create('OPS@example.com')).rejects.toThrow('exists already');
+  await expect(create('OPS@example.com')).rejects.toThrow('already exists');
   for (const verb of ['disable', 'enable', 'password'])
-    await expect(run(verb, 'nobody@example.com')).rejects.toThrow('There is no user nobody@example.com.');
+    await expect(run(verb, 'missing@example.com')).rejects.toThrow('There is no user missing@example.com.');
 });
