@@ -276,7 +276,7 @@ describe('a product', () => {
       currency: 'EUR',
     });
     await set('--rsa-sizes', '');
-    await expect(set('--curves', '')).rejects.toThrow('RSA or ECDSA keys, or both');
+    await expect(set('--curves', '')).rejects.toThrow('must accept RSA keys, ECDSA keys, or both');
   });
 
   it.each([

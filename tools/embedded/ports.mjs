@@ -1,13 +1,12 @@
 // @ts-check
-// Which loopback ports are free. Nothing here, or anywhere in these tools, listens on another address.
+// Finds free ports on loopback, the only address that these tools listen on.
 import dgram from 'node:dgram';
 import net from 'node:net';
 
 export const LOOPBACK = '127.0.0.1';
 
 /**
- * A port that the kernel calls free at this moment. Somebody else may take it before you do:
- * whoever starts a server on it looks for "address in use" and asks again.
+ * A port that is free at this moment. Another program may take it first: on "address in use", request another one.
  * @returns {Promise<number>}
  */
 export function freePort() {
@@ -32,9 +31,9 @@ export async function isFree(port, { udp = false } = {}) {
 }
 
 /**
- * The preferred port, or the next one above it that is free and not promised to anybody yet.
+ * The preferred port, or the next one above it that is free and not yet assigned.
  * @param {number} preferred
- * @param {{ udp?: boolean, taken?: Set<number> }} [needs] taken: ports given out already; the answer is added to it
+ * @param {{ udp?: boolean, taken?: Set<number> }} [needs] taken: assigned ports; the returned one is added
  * @returns {Promise<number>}
  */
 export async function preferredPort(preferred, { udp = false, taken = new Set() } = {}) {
@@ -43,7 +42,7 @@ export async function preferredPort(preferred, { udp = false, taken = new Set() 
     taken.add(port);
     return port;
   }
-  throw new Error(`No free port from ${preferred} upwards on ${LOOPBACK}.`);
+  throw new Error(`There is no free port from ${preferred} on at ${LOOPBACK}.`);
 }
 
 /** @param {number} port @returns {Promise<boolean>} */

@@ -1,11 +1,11 @@
 // @ts-check
-// What befalls PostgreSQL and Redis. Each fault resolves when it is over: a restarted server takes connections again.
+// Faults of PostgreSQL and Redis. Each resolves when it is over: a restarted server accepts connections again.
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { commandLine, isGone, processesIn, send } from '../embedded/process.mjs';
 import { places } from '../up/home.mjs';
 
-/** Longer, and it is killed, as whoever operates it would do: PostgreSQL sometimes does not end a fast shutdown during recovery. */
+/** After this it is killed, as an operator would do: PostgreSQL sometimes hangs in a fast shutdown during recovery. */
 const STOP_WITHIN_MS = 20_000;
 
 /**
@@ -13,7 +13,7 @@ const STOP_WITHIN_MS = 20_000;
  * @typedef {{ name: string, strike: (stores: Stores, downMs: number, random: () => number) => Promise<void> }} Fault
  */
 
-/** The server ends and is started again. @type {readonly Fault[]} */
+/** The server exits and is restarted. @type {readonly Fault[]} */
 export const postgresRestarts = [
   .../** @type {const} */ (['SIGQUIT', 'SIGKILL', 'SIGINT']).map((signal) => ({
     name: `postmaster ${signal}`,
@@ -35,7 +35,7 @@ export const postgresRestarts = [
   },
 ];
 
-/** The server stays, or recovers by itself. @type {readonly Fault[]} */
+/** The server keeps running, or recovers by itself. @type {readonly Fault[]} */
 export const postgresDisturbances = [
   {
     name: 'one backend SIGKILL',
@@ -93,7 +93,7 @@ function everyPostgres() {
   return processesIn(path.join(places.postgres, 'data'), 'postgres');
 }
 
-/** Their titles name the client's address: "postgres: certwright certwright 127.0.0.1(51234) idle". */
+/** Their process titles contain the client's address: "postgres: certwright certwright 127.0.0.1(51234) idle". */
 function clientBackends() {
   return everyPostgres().filter((pid) => / 127\.0\.0\.1\(\d+\)/.test(commandLine(pid)));
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** The statement at which the connection of one run (a job, a round, a request) breaks. */
+/** The statement at which the connection of one run (a job, a periodic task, a request) breaks. */
 export interface Strike {
   /** From 1; COMMIT counts as a statement. */
   readonly nth: number;
@@ -17,19 +17,19 @@ interface Run {
 
 const runs = new AsyncLocalStorage<Run>();
 
-/** @returns whether the connection broke before the work was over */
+/** @returns whether the connection broke during the work */
 export async function withStrike(strike: Strike | null, work: () => Promise<void>): Promise<boolean> {
   const run: Run = { strike, statements: 0, struck: false };
   await runs.run(run, work);
   return run.struck;
 }
 
-/** Whether the connection of the present run has broken. */
+/** Whether the connection of the current run has broken. */
 export function isStruck(): boolean {
   return runs.getStore()?.struck ?? false;
 }
 
-/** Makes every connection of a process break as its runs say. After the break nothing succeeds in the same run. */
+/** Makes every connection of a process break as configured for its run. After that, all statements of the run fail. */
 export function strikeable(database: DataSource): void {
   const { driver } = database;
   const create = driver.createQueryRunner.bind(driver);

@@ -4,7 +4,7 @@ import type { SimulatedAccount } from './accounts';
 
 export interface Answered {
   readonly status: number;
-  // What an API answers is looked at member by member.
+  // Members of responses are checked one by one.
   readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any
 }
 
@@ -14,7 +14,7 @@ export interface Asked {
   readonly body?: object;
 }
 
-/** Calls an API as customers' programs do: what failed is sent again under the same idempotency key. */
+/** Calls an API as customers' programs do: failed requests are repeated with the same idempotency key. */
 export class Client {
   readonly counts = { requests: 0, struck: 0, repeated: 0 };
 

@@ -31,14 +31,14 @@ export interface PlannedDeed {
 interface Habit {
   readonly deed: Deed;
   readonly perYear: number;
-  /** What follows, and after how many days. */
-  readonly then?: { readonly deed: Deed; readonly least: number; readonly most: number };
+  /** The following action, after a number of days. */
+  readonly then?: { readonly deed: Deed; readonly min: number; readonly max: number };
 }
 
 const common: readonly Habit[] = [
-  { deed: 'record vanishes', perYear: 0.25, then: { deed: 'record returns', least: 1, most: 45 } },
-  { deed: 'mute', perYear: 0.1, then: { deed: 'unmute', least: 5, most: 60 } },
-  { deed: 'stop renewal', perYear: 0.1, then: { deed: 'renew again', least: 5, most: 60 } },
+  { deed: 'record vanishes', perYear: 0.25, then: { deed: 'record returns', min: 1, max: 45 } },
+  { deed: 'mute', perYear: 0.1, then: { deed: 'unmute', min: 5, max: 60 } },
+  { deed: 'stop renewal', perYear: 0.1, then: { deed: 'renew again', min: 5, max: 60 } },
 ];
 
 const habits: Readonly<Record<OrderKind, readonly Habit[]>> = {
@@ -48,23 +48,23 @@ const habits: Readonly<Record<OrderKind, readonly Habit[]>> = {
     { deed: 'rename', perYear: 0.3 },
     { deed: 'revoke', perYear: 0.08 },
     { deed: 'compromise', perYear: 0.03 },
-    { deed: 'pause', perYear: 0.1, then: { deed: 'resume', least: 2, most: 40 } },
+    { deed: 'pause', perYear: 0.1, then: { deed: 'resume', min: 2, max: 40 } },
     { deed: 'delete', perYear: 0.08 },
   ],
   'v3-paid': [
     ...common,
     { deed: 'rekey', perYear: 0.5 },
     { deed: 'revoke', perYear: 0.08 },
-    { deed: 'pause', perYear: 0.1, then: { deed: 'resume', least: 2, most: 40 } },
+    { deed: 'pause', perYear: 0.1, then: { deed: 'resume', min: 2, max: 40 } },
     { deed: 'delete', perYear: 0.08 },
   ],
   v2: [...common, { deed: 'reissue', perYear: 0.6 }, { deed: 'revoke others', perYear: 0.1 }],
 };
 
 /**
- * Everything that the users of all orders will do, in the order of time. Depends on the seed alone.
+ * All actions of the users of all orders, by time. Depends only on the seed.
  *
- * @param activity 1: as the habits say
+ * @param activity 1: the rates of the habits
  */
 export function planDeeds(
   chance: Chance,
@@ -96,7 +96,7 @@ function deedsOf(chance: Chance, habit: Habit, order: number, fromMs: number, to
     if (atMs > toMs) return found;
     found.push({ atMs, order, deed });
     if (then === undefined) continue;
-    atMs += chance.between(then.least, then.most, deed, order, n, 'then') * dayMs;
+    atMs += chance.between(then.min, then.max, deed, order, n, 'then') * dayMs;
     if (atMs > toMs) return found;
     found.push({ atMs, order, deed: then.deed });
   }
