@@ -4,59 +4,37 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { CaAccounts } from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
-import { CertificateAuthorityEntity, coreDataSource, ProductEntity } from '@certwright/core-schema';
+import { CertificateAuthorityEntity, ProductEntity } from '@certwright/core-schema';
 import { SealingKeys } from '@certwright/sealing';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { authorityCommands } from './authorities';
 import { productCommands } from './products';
+import { adminFixture } from './testing/admin-fixture';
 
 const sealingKey = randomBytes(32);
 const [root = '', otherRoot = ''] = rootCertificates;
 const directory = 'https://acme.example/directory';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let folder: string;
-let printed: string[];
 
 beforeAll(async () => {
   process.env['CA_ACCOUNT_KEYS'] = sealingKey.toString('base64');
   folder = await mkdtemp(path.join(tmpdir(), 'authorities-'));
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+  database = admin.database;
 });
 afterAll(async () => {
   delete process.env['CA_ACCOUNT_KEYS'];
-  await database.destroy();
-  await test.dispose();
   await rm(folder, { recursive: true });
 });
 beforeEach(async () => {
   for (const table of ['ca_account', 'certificate_authority']) await database.query(`DELETE FROM ${table}`);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- …`. @returns what was printed */
-async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const program = new Command('admin').exitOverride().configureOutput({ writeErr: () => undefined });
-  for (const commands of [authorityCommands, productCommands]) {
-    const command = commands(async (work) => await work(database));
-    for (const each of command.commands) each.exitOverride().configureOutput({ writeErr: () => undefined });
-    program.addCommand(command);
-  }
-  await program.parseAsync(args, { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- …`. @returns the output */
+const run = async (...args: string[]) =>
+  (await admin.run([authorityCommands, productCommands], ...args)).join('\n');
 
 const stored = async (name = 'mine') =>
   await database.getRepository(CertificateAuthorityEntity).findOneBy({ name });

@@ -1,51 +1,26 @@
 import { Balances, Ledger } from '@certwright/billing';
-import { coreDataSource, ProductEntity } from '@certwright/core-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
+import { ProductEntity } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { billingCommands } from './billing';
 import { productCommands } from './products';
 import { seedSandboxCommand } from './seed-sandbox';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let accountId: string;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
+beforeAll(() => {
+  database = admin.database;
 });
 beforeEach(async () => {
   accountId = await createAccount(database, 'Spec', null);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- …`. @returns what was printed */
-async function run(...args: string[]): Promise<string[]> {
-  printed = [];
-  const program = new Command('admin').exitOverride();
-  for (const commands of [billingCommands, productCommands, seedSandboxCommand]) {
-    const command = commands(async (work) => await work(database));
-    for (const each of [command, ...command.commands])
-      each.exitOverride().configureOutput({ writeErr: () => undefined });
-    program.addCommand(command);
-  }
-  await program.parseAsync(args, { from: 'user' });
-  return printed;
-}
+/** Runs `npm run admin -- …`. @returns the printed lines */
+const run = async (...args: string[]) =>
+  await admin.run([billingCommands, productCommands, seedSandboxCommand], ...args);
 const billing = async (verb: string, ...args: string[]) =>
   await run('billing', verb, '--account', accountId, ...args);
 const summaryOf = (balance: string, limit: string) =>

@@ -2,51 +2,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ctDataSource } from '@certwright/ct-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { ctIssuerCommands } from './ct-issuers';
+import { adminFixture } from './testing/admin-fixture';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'ct-issuers-'));
-let test: TestDatabase;
+const admin = adminFixture(ctDataSource);
 let database: DataSource;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = ctDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-  await database.runMigrations({ transaction: 'each' });
-}, 30_000);
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-  rmSync(folder, { recursive: true });
+beforeAll(() => {
+  database = admin.database;
 });
-beforeEach(() => {
-  const print = (line: string) => void printed.push(line);
-  jest.spyOn(console, 'log').mockImplementation(print);
-  jest.spyOn(console, 'warn').mockImplementation(print);
-});
-afterEach(() => jest.restoreAllMocks());
+afterAll(() => rmSync(folder, { recursive: true }));
 
-/** As `npm run admin -- ct issuers import …`. @returns what was printed */
+/** Runs `npm run admin -- ct issuers import …`. @returns the printed lines */
 async function imported(content: string | Uint8Array, ...options: string[]): Promise<string[]> {
-  printed = [];
   const file = path.join(folder, 'report.csv');
   writeFileSync(file, content);
-  const commands = ctIssuerCommands(async (work) => await work(database));
-  for (const each of [commands, ...commands.commands])
-    each.exitOverride().configureOutput({ writeErr: () => undefined });
-  await new Command('ct')
-    .addCommand(commands)
-    .parseAsync(['issuers', 'import', file, ...options], { from: 'user' });
-  return printed;
+  return await admin.run([ctIssuerCommands], 'issuers', 'import', file, ...options);
 }
 
 const rows = async () =>

@@ -1,14 +1,12 @@
 import { CtLogs } from '../../apps/ct-ingest/src/logs/ct-logs';
 import { ctDataSource } from '@certwright/ct-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { ctLogCommands } from './ct-logs';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture(ctDataSource);
 let database: DataSource;
 let logs: CtLogs;
-let printed: string[];
 
 const evidence = {
   head: { size: 9n, root: Buffer.alloc(32, 8), at: new Date(0), signed: Buffer.from('another signed') },
@@ -17,21 +15,9 @@ const evidence = {
   proof: [Buffer.alloc(32, 7)],
 };
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = ctDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 4,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-  await database.runMigrations({ transaction: 'each' });
+beforeAll(() => {
+  database = admin.database;
   logs = new CtLogs(database);
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
 });
 
 const listed = (nth: number, description: string) => ({
@@ -42,7 +28,6 @@ const listed = (nth: number, description: string) => ({
 
 /** Two logs with one description, both stopped; and one that is followed. */
 beforeEach(async () => {
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
   await database.query('TRUNCATE ct_log, ct_odd_entry, ct_log_evidence RESTART IDENTITY');
   await logs.keep([listed(1, 'twin'), listed(2, 'twin'), listed(3, 'followed')]);
   for (let left = 3; left > 0; left -= 1) {
@@ -54,17 +39,9 @@ beforeEach(async () => {
     if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   }
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- ct logs …`. @returns what was printed */
-async function run(...args: string[]): Promise<string[]> {
-  printed = [];
-  const commands = ctLogCommands(async (work) => await work(database));
-  for (const each of [commands, ...commands.commands])
-    each.exitOverride().configureOutput({ writeErr: () => undefined });
-  await new Command('ct').addCommand(commands).parseAsync(['logs', ...args], { from: 'user' });
-  return printed;
-}
+/** Runs `npm run admin -- ct logs …`. @returns the printed lines */
+const run = async (...args: string[]) => await admin.run([ctLogCommands], 'logs', ...args);
 const log = async (id: number) => (await logs.all()).find((each) => each.id === id);
 
 it('lists logs with their positions, and the reason why one was stopped', async () => {

@@ -9,13 +9,12 @@ import type {
   SealedContent,
   Zone,
 } from '@certwright/gateway-contract';
-import { coreDataSource } from '@certwright/core-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import { compactDecrypt } from 'jose';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { dnsIntegrationCommands } from './dns-integrations';
+import { adminFixture } from './testing/admin-fixture';
+import type { WithDatabase } from './with-database';
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const encryption_key = pair.publicKey.export({ format: 'jwk' }) as Record<string, string>;
@@ -88,45 +87,26 @@ class FakeGateway implements Gateway {
   }
 }
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let gateway: FakeGateway;
 let accountId: string;
-let printed: string[];
 const folder = mkdtempSync(path.join(tmpdir(), 'certwright-admin-'));
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+beforeAll(() => {
+  database = admin.database;
 });
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(async () => {
   accountId = await createAccount(database, 'Spec', null);
   gateway = new FakeGateway();
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- dns-integration …`. @returns what was printed */
+/** Runs `npm run admin -- dns-integration …`. @returns the output */
 async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const commands = dnsIntegrationCommands(
-    async (work) => await work(database),
-    async (work) => await work(gateway),
-  );
-  const program = new Command('admin').addCommand(commands);
-  await program.parseAsync(['dns-integration', ...args], { from: 'user' });
-  return printed.join('\n');
+  const commands = (withDatabase: WithDatabase) =>
+    dnsIntegrationCommands(withDatabase, async (work) => await work(gateway));
+  return (await admin.run([commands], 'dns-integration', ...args)).join('\n');
 }
 
 const secretFile = (text: string): string => {

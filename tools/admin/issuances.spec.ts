@@ -1,46 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import { Delegations } from '@certwright/approvals';
 import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { issuanceCommands } from './issuances';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
-let printed: string[] = [];
 
 beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+  database = admin.database;
   await database.query(
     `INSERT INTO account (id, name) VALUES (1000000000001, 'One'), (1000000000002, 'Other')`,
   );
 });
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-});
 beforeEach(async () => {
-  printed = [];
   await database.query(`UPDATE issuance SET state = 'canceled', closed_at = now() WHERE state = 'open'`);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-async function run(...args: readonly string[]): Promise<string> {
-  const program = new Command().exitOverride();
-  program.addCommand(issuanceCommands(async (work) => await work(database)));
-  await program.parseAsync(args, { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- …`. @returns the output */
+const run = async (...args: string[]) => (await admin.run([issuanceCommands], ...args)).join('\n');
 
 /** An open issuance that failed three times, and is due tomorrow. */
 async function failed(accountId = '1000000000001'): Promise<{ planId: string; id: string }> {

@@ -1,51 +1,22 @@
-import { coreDataSource } from '@certwright/core-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { searchCommands } from './search-plans';
 import { seedSandboxCommand } from './seed-sandbox';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let accountId: string;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
+beforeAll(() => {
+  database = admin.database;
 });
 beforeEach(async () => {
   accountId = await createAccount(database, 'Spec', null);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- …`. @returns what was printed */
-async function run(...args: string[]): Promise<string[]> {
-  printed = [];
-  const program = new Command('admin').exitOverride();
-  for (const commands of [searchCommands, seedSandboxCommand])
-    program.addCommand(silenced(commands(async (work) => await work(database))));
-  await program.parseAsync(args, { from: 'user' });
-  return printed;
-}
-
-function silenced(command: Command): Command {
-  for (const each of command.commands) silenced(each);
-  return command.exitOverride().configureOutput({ writeErr: () => undefined });
-}
-
+/** Runs `npm run admin -- …`. @returns the printed lines */
+const run = async (...args: string[]) => await admin.run([searchCommands, seedSandboxCommand], ...args);
 const search = async (...args: string[]) => await run('search', ...args);
 const listed = async () => (await search('plan', 'list')).map((line) => JSON.parse(line) as object);
 

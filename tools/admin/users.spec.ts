@@ -1,47 +1,26 @@
 import { AccountUsers } from '@certwright/accounts';
-import { coreDataSource } from '@certwright/core-schema';
 import { Passwords } from '@certwright/service';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { userCommands } from './users';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let accountId: string;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
+beforeAll(() => {
+  database = admin.database;
 });
 beforeEach(async () => {
   await database.query(`DELETE FROM account_user`);
   accountId = await createAccount(database, 'Spec', null);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- user …`. @returns what was printed */
-async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const program = new Command('admin').addCommand(userCommands(async (work) => await work(database)));
-  await program.parseAsync(['user', ...args], { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- user …`. @returns the output */
+const run = async (...args: string[]) => (await admin.run([userCommands], 'user', ...args)).join('\n');
 const create = async (email: string) => await run('create', '--account', accountId, '--email', email);
-/** As whoever sends these credentials is found. */
+/** Looks a user up by credentials. */
 const signedIn = async (userName: string, password: string) =>
   await new Passwords(new AccountUsers(database)).find({ kind: 'password', userName, password }, (check) =>
     check(),

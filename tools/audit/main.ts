@@ -3,11 +3,11 @@ import path from 'node:path';
 
 /**
  * `npm run audit -- verify <file…>`: bundles the gateway's verification and runs it in the same terminal. It is the
- * gateway's own code, since whatever reads the log and whatever writes it must agree on every byte.
+ * gateway's own code, because reader and writer of the log must agree on every byte.
  */
 const workspaceRoot = path.resolve(__dirname, '../../..');
 
-/** Files are named as seen from where the command was given; npm changes the folder. */
+/** Paths are relative to the user's folder; npm changes the working directory. */
 const from = process.env['INIT_CWD'] ?? process.cwd();
 
 function run(cwd: string, ...args: string[]): number {

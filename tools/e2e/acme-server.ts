@@ -28,14 +28,14 @@ export async function startAcmeServer(options: object): Promise<AcmeServer> {
   });
   await child.says(/^\{"binary":.*\}$/m, upWithinMs);
   const line = /^\{"binary":.*\}$/m.exec(child.output())?.[0] ?? '';
-  const told = JSON.parse(line) as Omit<AcmeServer, 'root' | 'issued' | 'stop'>;
-  const root = await get(`${told.managementUrl}/roots/0`, told.tlsRoot);
-  const log = path.join(told.folder, 'pebble.log');
+  const started = JSON.parse(line) as Omit<AcmeServer, 'root' | 'issued' | 'stop'>;
+  const root = await get(`${started.managementUrl}/roots/0`, started.tlsRoot);
+  const log = path.join(started.folder, 'pebble.log');
   const issued = () =>
     [...readFileSync(log, 'utf8').matchAll(/Issued certificate serial ([0-9a-f]+)/g)].map(
       ([, serial = '']) => serial,
     );
-  return { ...told, root, issued, stop: async () => await child.stop() };
+  return { ...started, root, issued, stop: async () => await child.stop() };
 }
 
 async function get(url: string, ca: string): Promise<string> {

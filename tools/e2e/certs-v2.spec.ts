@@ -48,7 +48,7 @@ interface Key {
   csrFor(dn: Readonly<Record<string, string>>): string;
 }
 
-/** As a client makes it: a key in a file, and a CSR with the distinguished name that the API asks for. */
+/** As a client creates it: a key in a file, and a CSR with the distinguished name that the API requires. */
 function newKey(name: string): Key {
   const file = path.join(platform.folder, `${name.replace('*', '_')}.key`);
   execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', file]);
@@ -224,7 +224,7 @@ describe('the certificate API of a whole platform', () => {
       );
     });
 
-    it('stands in the transparency search and in the firehose seconds later', async () => {
+    it('is in the transparency search and in the firehose seconds later', async () => {
       const { current } = fetched(await client.get(inCn, { expand: ['current.crt'] }));
       const sha256 = createHash('sha256').update(new X509Certificate(current.crt).raw).digest('hex');
       const asked = { domain: `www.${cn}`, expand: ['dns_names', 'issuer', 'pubkey'] };

@@ -24,8 +24,8 @@ export type Transport = (endpoint: string, request: ClientRequest) => Promise<Cl
 const patienceS = 300;
 
 /**
- * By the curl command, which reads what to do from its standard input, so that no secret stands in the list of processes.
- * Every POST has a body, an empty one too, and curl says that it is a form unless told otherwise.
+ * Runs curl, which reads its options from standard input, so that no secret is in the list of processes.
+ * Every POST has a body, possibly empty, with the content type of a form by default.
  */
 export const byCurl: Transport = async (endpoint, { method, path, credentials, body, contentType }) => {
   const lines = [
@@ -144,7 +144,7 @@ export class V2Client {
     return await this.transport(this.endpoint, { method: 'GET', path, credentials: { user, password } });
   }
 
-  /** Polls as the client does: again and again, and never before it is told. */
+  /** Polls as the client does: repeatedly, and never before `retry_after`. */
   async waitFor(cn: string, id: number, timeoutS: number): Promise<ClientAnswer> {
     const until = Date.now() + timeoutS * 1_000;
     for (;;) {

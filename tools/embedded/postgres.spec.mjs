@@ -86,7 +86,7 @@ it('starts although postmaster.pid names a living stranger, as after a reboot, a
   expect(isAlive(process.pid)).toBe(true);
 });
 
-it('listens on loopback alone and asks for the password', async () => {
+it('listens only on loopback and requires the password', async () => {
   const server = await start();
   expect(await query(server, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
   expect(await query(server, 'SHOW unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
@@ -97,11 +97,11 @@ it('listens on loopback alone and asks for the password', async () => {
   await expect(stranger.connect()).rejects.toHaveProperty('code', '28P01');
 });
 
-it('is durable unless told otherwise', async () => {
+it('is durable by default', async () => {
   const durable = await start({ durable: true });
   expect(await query(durable, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
-  const throwAway = await start({ durable: false });
-  expect(await query(throwAway, 'SHOW fsync')).toEqual([{ fsync: 'off' }]);
+  const temporary = await start({ durable: false });
+  expect(await query(temporary, 'SHOW fsync')).toEqual([{ fsync: 'off' }]);
 });
 
 it('leaves no process and nothing that looks like a database when the first start is interrupted', async () => {

@@ -70,7 +70,7 @@ describe('a number in a pid file', () => {
     expect(isOurs(child.pid, 'setInterval')).toBe(false);
   });
 
-  it.each(['', 'nonsense\n', '0\n', '1\n', '-5\n'])('is nobody’s when the file says %j', (content) => {
+  it.each(['', 'nonsense\n', '0\n', '1\n', '-5\n'])('is undefined for the content %j', (content) => {
     writeFileSync(pidFile(), content);
     expect(readPid(pidFile())).toBeUndefined();
   });

@@ -47,7 +47,7 @@ it('leaves no process when stopped', async () => {
   expect(processesIn(folder, 'redis-server')).toEqual([]);
 });
 
-it('stops a server that still runs in the same folder, and nobody else who works there', async () => {
+it('stops a server that still runs with the same folder, and no other process of that folder', async () => {
   const bystander = await launch({
     command: 'sleep',
     args: ['60'],

@@ -9,7 +9,7 @@ export interface LoggedRole {
   readonly refused: Set<string>;
 }
 
-/** With `log_line_prefix = '%u|%a|%e '`, as tools/embedded starts servers that are thrown away. */
+/** With `log_line_prefix = '%u|%a|%e '`, as tools/embedded configures temporary servers. */
 const firstLine = /^([^|]*)\|([^|]*)\|(\w{5}) ([A-Z]+): {2}(.*)$/;
 const executed = /^(?:statement|execute [^:]*): ([\s\S]*)$/;
 const insufficientPrivilege = '42501';

@@ -16,7 +16,7 @@ const usage = `Compares the grants of each role with the statements that the rol
 LOG           log of a PostgreSQL with log_statement = all for the roles, and the prefix of tools/embedded
 PREFIX        of the roles in that log
 PROCESS       processes whose specs have all run: each of their grants must be needed by a statement
-DATABASE_URL  an empty database on a server that is thrown away
+DATABASE_URL  an empty database on a temporary server
 
 Prints JSON: checked, those of the processes that have a role, and faults, a line each: what a role was refused, and
 its grants that no statement needs.

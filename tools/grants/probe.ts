@@ -59,7 +59,7 @@ export async function openProbe(database: DataSource): Promise<Probe> {
 export class Probe {
   constructor(private readonly database: DataSource) {}
 
-  /** @returns by statement, why nobody can run it here: what it needs is unknown */
+  /** @returns by statement, the error why the owner cannot run it, so that its required grants are unknown */
   async unexplained(statements: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.database.query<{ statement: string; problem: string }[]>(
       `SELECT statement, problem

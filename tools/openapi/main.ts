@@ -4,12 +4,12 @@ import path from 'node:path';
 
 /**
  * `npm run openapi`: writes the OpenAPI document of every app that has one to `apps/<app>/openapi.json`.
- * `npm run openapi -- --check`: writes nothing and fails when a document is not what its code says.
+ * `npm run openapi -- --check`: writes nothing, and fails when a document differs from its code.
  */
 const workspaceRoot = path.resolve(__dirname, '../../..');
 
-/** A document has some hundred kilobytes at most. */
-const largestDocument = 16 * 1024 * 1024;
+/** Documents have a few hundred kilobytes. */
+const maxDocumentBytes = 16 * 1024 * 1024;
 
 function documentedApps(): string[] {
   return readdirSync(path.join(workspaceRoot, 'apps'))
@@ -23,13 +23,13 @@ function documentOf(app: string): string {
     execFileSync(process.execPath, args, {
       cwd: workspaceRoot,
       encoding: 'utf8',
-      maxBuffer: largestDocument,
+      maxBuffer: maxDocumentBytes,
     });
   run('tools/build/build.mjs', `apps/${app}`);
   return run(`dist/apps/${app}/openapi.js`);
 }
 
-function keptDocument(file: string): string | null {
+function storedDocument(file: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
@@ -37,11 +37,9 @@ const check = process.argv.includes('--check');
 for (const app of documentedApps()) {
   const file = path.join(workspaceRoot, 'apps', app, 'openapi.json');
   const document = documentOf(app);
-  if (document === keptDocument(file)) continue;
+  if (document === storedDocument(file)) continue;
   if (check) {
-    console.error(
-      `apps/${app}/openapi.json is not what the code says: run npm run openapi and commit the result.`,
-    );
+    console.error(`apps/${app}/openapi.json is out of date: run npm run openapi and commit the result.`);
     process.exitCode = 1;
   } else {
     writeFileSync(file, document);

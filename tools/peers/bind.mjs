@@ -9,7 +9,7 @@ import { zoneFile } from './zone-file.mjs';
 export const BIND_ADDRESS = '127.0.0.1';
 
 /**
- * BIND, authoritative only. Nobody may change a zone without a key, and the key for challenges is told by update-policy
+ * BIND, authoritative only. Changes of a zone need a key, and update-policy limits the key for challenges to
  * which records are its.
  * @param {Setting & { ownPort: number }} setting
  * @returns {Command}

@@ -1,5 +1,5 @@
 // @ts-check
-// Where pebble and pebble-challtestsrv are, and what they are told: configuration, environment, arguments, and the TLS certificate that they serve with.
+// Programs, configuration, environment, arguments and TLS certificate of pebble and pebble-challtestsrv.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { LOOPBACK } from '../embedded/ports.mjs';
 /** The newer one is unpacked beside Debian's package, never installed over it. */
 const PEBBLES = ['/opt/pebble-new/usr/bin/pebble', '/usr/bin/pebble'];
 
-/** The key is base64url, of 32 octets. */
+/** The key is base64url, of 32 bytes. */
 export const EXTERNAL_ACCOUNT = {
   keyId: 'kid-1',
   key: Buffer.alloc(32, 'external account key').toString('base64url'),
@@ -42,7 +42,7 @@ export function settings(folder, options, ports) {
     externalAccountBindingRequired: options.eab ?? false,
     externalAccountMACKeys: options.eab ? { [EXTERNAL_ACCOUNT.keyId]: EXTERNAL_ACCOUNT.key } : {},
     domainBlocklist: options.blocked ?? [],
-    // Seconds. The least that there is: nobody's quota is at stake.
+    // Seconds, the minimum.
     retryAfter: { authz: 1, order: 1 },
     keyAlgorithm: 'ecdsa',
     // Several of them would make pebble choose one at random where an order names none.

@@ -74,13 +74,13 @@ async function startAll({ servers, unbound: withUnbound = false }, port, given) 
   };
   try {
     /** @type {RunningServer[]} */
-    const told = [];
+    const described = [];
     for (const server of servers) {
       const own = path.join(folder, `${server.kind}-${server.address}`);
-      told.push(await startOne({ server, servers, port, folder: own, keys }, running, signal));
+      described.push(await startOne({ server, servers, port, folder: own, keys }, running, signal));
     }
     const resolver = withUnbound ? await startUnbound({ servers, port, folder }, running, signal) : null;
-    return { port, folder, keys, servers: told, unbound: resolver, stop };
+    return { port, folder, keys, servers: described, unbound: resolver, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -100,7 +100,7 @@ async function startOne(setting, running, signal) {
   const command = await commandOf({ ...setting, ...api }, running);
   const process = await started(command, folder);
   running.push(process);
-  const told = { kind, address, pid: process.pid, log: process.log };
+  const described = { kind, address, pid: process.pid, log: process.log };
   const up = async () => {
     if (kind === 'pdns') {
       await takesConnections({ address, port: api.apiPort }, signal);
@@ -110,7 +110,7 @@ async function startOne(setting, running, signal) {
     await takesConnections({ address, port }, signal);
   };
   await Promise.race([up(), process.failed]);
-  return kind === 'pdns' ? { ...told, api: urlOf(address, api.apiPort), apiKey: api.apiKey } : told;
+  return kind === 'pdns' ? { ...described, api: urlOf(address, api.apiPort), apiKey: api.apiKey } : described;
 }
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-// Which real name servers are on this machine. Debian has them in /usr/sbin, which is on nobody's PATH but root's.
+// Finds the name servers on this machine. Debian installs them in /usr/sbin, which is only on root's PATH.
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 

@@ -31,7 +31,7 @@ import { stopProcess } from '../embedded/process.mjs';
  */
 
 /**
- * Stays in our process group, so that whoever kills that leaves nothing behind.
+ * Stays in the process group of this process, so that killing the group ends it too.
  * @param {Command} command
  * @param {string} folder
  * @returns {Promise<Started>}

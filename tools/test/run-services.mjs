@@ -7,7 +7,13 @@ import path from 'node:path';
 import { bundle } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
-import { commandLine, isAlive, processesIn, processesWithSetting, stopProcess } from '../embedded/process.mjs';
+import {
+  commandLine,
+  isAlive,
+  processesIn,
+  processesWithSetting,
+  stopProcess,
+} from '../embedded/process.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { places } from '../up/home.mjs';

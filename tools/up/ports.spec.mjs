@@ -8,7 +8,7 @@ let offset;
 const opened = [];
 
 beforeAll(async () => {
-  // Below the ports that the kernel gives to clients, and away from the specs that start the whole system.
+  // Below the ports that the kernel gives to clients, and not those of specs that start the whole system.
   offset = await freeOffset(everything, 20_000 + 100 * Math.floor(Math.random() * 50));
 });
 afterEach(async () => {

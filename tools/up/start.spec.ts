@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const start = (folder = home) => {
-  // Not as a child of npm, whoever started these specs.
+  // Not as a child of npm, even if npm started these specs.
   const env = { CERTWRIGHT_HOME: folder, PORT_OFFSET: offset, npm_lifecycle_event: undefined };
   return startChild(process.execPath, { args: ['tools/up/start.mjs'], cwd: root, env });
 };

@@ -36,7 +36,7 @@ it.each(['p256', 'p384'] as const)('the list that ships contains the derived key
   }
 });
 
-it('the list that ships contains the derived keys: rsa2048 of amd64 without ~/.rnd', () => {
+it('the built-in list contains the derived keys: rsa2048 of amd64 without ~/.rnd', () => {
   for (const processId of [0, 1, 25_500, 32_767]) {
     const origin = { platform: 'le64', variant: 'nornd-new', processId } as const;
     expect(knownKeySource(debianKeyDigest('rsa2048', origin).toString('hex'))).toContain('CVE-2008-0166');

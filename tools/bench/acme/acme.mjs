@@ -1,15 +1,15 @@
 // The same certificates from the same CA on this machine by several clients in turn: how many a second, what one costs the
 // client, and how many fail where the CA refuses every other nonce.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { bundle } from '../../build/bundle.mjs';
 import { startPebble } from '../../peers/pebble.mjs';
 import { certificationRequest } from '../issuance/certification-requests.mjs';
 import { measurePlatform } from './platform.mjs';
 import { openPresenter } from './challenge-server.mjs';
-import { startContender } from './start-contender.mjs';
 import { section } from './section.mjs';
 
 const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only NAME,NAME]
@@ -124,7 +124,7 @@ async function compare({ folder, libraries, concurrency, nonceReject, orders, ro
   for (const [name, { round }] of contenders) if (!isProgram(name)) await round(warming);
   for (let turn = 0; turn < rounds; turn += 1) {
     const share = measured.filter((_, index) => index % rounds === turn);
-    // Whoever has all orders open at once takes all of them in one turn.
+    // A client with all orders open at once gets all of them in one turn.
     const part = (name) => (name !== 'ours-waiting' ? share : turn === 0 ? measured : []);
     say(`round ${turn + 1} of ${rounds}: ${share.length} certificates by each`);
     for (const [name, { round }] of contenders) {
@@ -145,4 +145,34 @@ function sum(before, { issued, problems, seconds, cpuMs }) {
     seconds: (before?.seconds ?? 0) + seconds,
     cpuMs: (before?.cpuMs ?? 0) + cpuMs,
   };
+}
+
+const program = fileURLToPath(new URL('contender.mjs', import.meta.url));
+/** For one round of a client. */
+const roundTimeoutMs = 10 * 60_000;
+
+/**
+ * @param {string} name
+ * @param {import('./contender.mjs').Setting} setting
+ */
+function startContender(name, setting) {
+  const child = fork(program, [name], { env: { ...process.env, NODE_EXTRA_CA_CERTS: setting.tlsRootFile } });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const ask = async (message) =>
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${name} did not finish in time`)), roundTimeoutMs);
+      const over = (code) => reject(new Error(`${name} exited (${code})`));
+      child.once('exit', over);
+      child.once('message', (result) => {
+        clearTimeout(timer);
+        child.removeListener('exit', over);
+        resolve(result);
+      });
+      child.send(message);
+    });
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { ready: ask(setting), round: ask, stop };
 }

@@ -1,4 +1,4 @@
-// One client of the benchmark, in a process of its own that lives through all rounds: told what to issue, it says how it went.
+// One client of the benchmark in a process of its own, for all rounds: receives the names to issue, and reports the results.
 //
 // `node contender.mjs CLIENT` with an IPC channel. First message: the setting; answered by `{ ready }` or `{ missing }`. Every
 // further message is a round's orders, answered by `{ issued, problems, seconds, cpuMs }`.

@@ -136,7 +136,7 @@ async function get(url, ca) {
 async function prepare({ control, accountId, approvalZone }, database, count) {
   const agent = new Agent({ keepAlive: true, maxSockets: publishers });
   const names = Array.from({ length: count }, (_, index) => `www${index}.bench.example.com`);
-  const labels = names.map(() => [...randomBytes(32)].map((octet) => base32[octet & 31]).join(''));
+  const labels = names.map(() => [...randomBytes(32)].map((byte) => base32[byte & 31]).join(''));
   await database.query(
     `INSERT INTO delegation (account_id, dns_name, label) SELECT $1, * FROM unnest($2::text[], $3::text[])`,
     [accountId, names, labels],

@@ -25,7 +25,7 @@ export async function certs(args) {
     const instance = await buy(api);
     const rows = [];
     for (const [what, at] of [
-      ['an answer without database', '/config_templates'],
+      ['a response without database', '/config_templates'],
       ['an object', `/certs/${cn}`],
       ['an object with current, pending and CSR', `/certs/${cn}?expand=current&expand=pending&expand=csr`],
       ['an instance', `/certs/${cn}/instances/${instance}`],
@@ -83,7 +83,7 @@ async function measured(api, requests, at) {
   return { perSecond: requests / seconds, cpuMs: ((cpuSeconds(api.pid) - cpu) * 1_000) / requests };
 }
 
-/** All wait for the same instance; then it is closed behind their backs, and nobody publishes it: the look every 5 s finds it. */
+/** All poll the same instance, which is then closed without a message: the query every 5 s finds it. */
 async function pollers(api, instance, waiting) {
   const before = residentMb(api.pid);
   const agent = new Agent({ keepAlive: false, maxSockets: Infinity });

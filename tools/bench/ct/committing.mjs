@@ -25,7 +25,7 @@ export async function committing(issuances = usualIssuances) {
     );
     await world.database.query('CREATE TABLE bare_all PARTITION OF bare DEFAULT');
     const measured = await measure(world, issuances);
-    return section({ ...measured, octets: await octetsOf(world, measured.issuances) });
+    return section({ ...measured, bytes: await bytesOf(world, measured.issuances) });
   } finally {
     await world.close();
   }
@@ -91,8 +91,8 @@ async function bareCopy({ database }, format, from, timed) {
   });
 }
 
-async function octetsOf({ database }, issuances) {
-  const octets = async (pattern, size) => {
+async function bytesOf({ database }, issuances) {
+  const bytes = async (pattern, size) => {
     const [{ sum }] = await database.query(
       `SELECT sum(${size}(oid)) AS sum FROM pg_class WHERE relkind = 'r' AND relname ~ $1`,
       [pattern],
@@ -106,13 +106,13 @@ async function octetsOf({ database }, issuances) {
   );
   return {
     ...{ body, postings, names },
-    blocks: await octets('^ct_block', 'pg_total_relation_size'),
-    known: await octets('^ct_known', 'pg_total_relation_size'),
-    base: await octets('^ct_issuance_p', 'pg_total_relation_size'),
+    blocks: await bytes('^ct_block', 'pg_total_relation_size'),
+    known: await bytes('^ct_known', 'pg_total_relation_size'),
+    base: await bytes('^ct_issuance_p', 'pg_total_relation_size'),
   };
 }
 
-function section({ issuances, seconds, cpuS, postingsMerged, octets }) {
+function section({ issuances, seconds, cpuS, postingsMerged, bytes }) {
   const us = (s) => (s / issuances) * 1e6;
   const row = (name, ...kinds) => {
     const [s, cpu] = [seconds, cpuS].map((of) => kinds.reduce((sum, kind) => sum + of[kind], 0));
@@ -126,20 +126,20 @@ function section({ issuances, seconds, cpuS, postingsMerged, octets }) {
     ];
   };
   return [
-    `### Committing: ${issuances.toLocaleString('en')} issuances with ${octets.names.toFixed(1)} postings each, ${writers} writers`,
+    `### Committing: ${issuances.toLocaleString('en')} issuances with ${bytes.names.toFixed(1)} postings each, ${writers} writers`,
     '',
     table([
       ['', 'a second', 'µs each', 'µs of CPU, server included', 'of COPY binary', 'of COPY text'],
-      row('bare COPY of the base table, binary, from a file', 'binary'),
-      row('bare COPY of the base table, text, from a file', 'text'),
+      row('only COPY of the base table, binary, from a file', 'binary'),
+      row('only COPY of the base table, text, from a file', 'text'),
       row('stored and indexed', 'stored'),
       row('the same, and merged by the same process', 'stored', 'merged'),
-      row('known to the database already', 'known'),
+      row('already known to the database', 'known'),
     ]),
     '',
-    `Merging wrote ${(postingsMerged / issuances).toFixed(1)} postings again for each issuance. Octets an issuance: postings ${octets.postings.toFixed(0)}, ` +
-      `with their tables and what is free in them ${octets.blocks.toFixed(0)}; which issuances are known ${octets.known.toFixed(0)}; ` +
-      `base table ${octets.base.toFixed(0)}, of which the packed certificate ${octets.body.toFixed(0)}.`,
+    `Merging wrote ${(postingsMerged / issuances).toFixed(1)} postings again for each issuance. Bytes per issuance: postings ${bytes.postings.toFixed(0)}, ` +
+      `with their tables and free space ${bytes.blocks.toFixed(0)}; known issuances ${bytes.known.toFixed(0)}; ` +
+      `base table ${bytes.base.toFixed(0)}, of which the compressed certificate ${bytes.body.toFixed(0)}.`,
   ].join('\n');
 }
 

@@ -1,12 +1,12 @@
 // Issuances of the shape that public logs have: names of real entries (libs/ct/src/testing/data), each list of names again and
-// again below other registered domains, and octets that do not compress where certificates would stand, as long as packed ones.
+// again below other registered domains, and bytes that do not compress where certificates would stand, as long as packed ones.
 import { createHash, randomFillSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { workspaceRoot } from '../../build/bundle.mjs';
 
-/** A precertificate that was deflated with the dictionary, octets: most have 350 to 550. */
-const bodyOctets = { least: 350, span: 200 };
+/** A precertificate that was deflated with the dictionary, bytes: most have 350 to 550. */
+const bodyBytes = { least: 350, span: 200 };
 const pool = randomFillSync(Buffer.alloc(1 << 20));
 const dayMs = 86_400_000;
 
@@ -41,7 +41,7 @@ const issuers = Array.from({ length: 12 }, (_, nth) => ({
   spkiDer: null,
 }));
 
-/** Deterministic octets: SHA-256 over a label. */
+/** Deterministic bytes: SHA-256 over a label. */
 const digest = (label) => createHash('sha256').update(label).digest();
 
 /**
@@ -66,6 +66,6 @@ export function issuance(ct, nth, names = namesOf(nth)) {
     notAfter: new Date(notBefore.getTime() + lifetime * dayMs + tbsSha256[2] * 60_000),
     dnsNames: names,
     nameKeys: ct.indexKeys(names),
-    body: pool.subarray(at, at + bodyOctets.least + (nth % bodyOctets.span)),
+    body: pool.subarray(at, at + bodyBytes.least + (nth % bodyBytes.span)),
   };
 }

@@ -11,9 +11,9 @@ const usage = `npm run bench -- ct [all|reading|path|committing|searching|servin
 One part alone is printed and written nowhere.`;
 
 const parts = {
-  reading: async () => section('Reading one certificate completely', await reading()),
+  reading: async () => section('Parsing one certificate', await reading()),
   path: async () =>
-    `${section('From what a log answers to rows', await wholePath())}\n\n${table(await packedPath())}`,
+    `${section('From log responses to rows', await wholePath())}\n\n${table(await packedPath())}`,
   committing,
   searching,
   serving,

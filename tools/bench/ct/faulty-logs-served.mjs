@@ -1,4 +1,4 @@
-// The logs of faulty-logs.mjs, in a process of their own: told how many by a message, it sends the log list.
+// The logs of faulty-logs.mjs, in a process of their own: a message sets their number, and it sends the log list.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { workspaceRoot } from '../../build/bundle.mjs';
@@ -14,9 +14,9 @@ const begun = '{"entries":[{"leaf_input":"AAAA';
 const faults = {
   endless: (response) => {
     response.write(begun);
-    const octets = Buffer.alloc(65_536, 'A');
+    const bytes = Buffer.alloc(65_536, 'A');
     const pour = () => {
-      while (response.write(octets));
+      while (response.write(bytes));
     };
     response.on('drain', pour);
     pour();

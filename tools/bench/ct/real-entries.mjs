@@ -26,11 +26,11 @@ export function getEntriesOf(ct, chained) {
   return Buffer.from(JSON.stringify({ entries }));
 }
 
-/** Its length, three octets, before it (RFC 6962, section 4.6). */
-function vector(octets) {
+/** Its length, three bytes, before it (RFC 6962, section 4.6). */
+function vector(bytes) {
   const length = Buffer.alloc(3);
-  length.writeUIntBE(octets.length, 0, 3);
-  return Buffer.concat([length, octets]);
+  length.writeUIntBE(bytes.length, 0, 3);
+  return Buffer.concat([length, bytes]);
 }
 
 /** @param {Record<string, string>} sources by name, from the root of the workspace @returns what each exports */

@@ -15,7 +15,7 @@ const pageLimit = 100;
 const smallLimit = 10;
 const rounds = 400;
 /** Shorter than a certificate, so that loading takes a minute: pages are read without bodies. */
-const bodyOctets = 64;
+const bodyBytes = 64;
 
 const domainOf = (size) => `www.${size}-domain.com`;
 const ownedNames = (size, nth) => [domainOf(size), `h${nth}.${domainOf(size)}`, `*.${size}-domain.com`];
@@ -75,7 +75,7 @@ async function load(world, issuances) {
       const nth = from + at;
       const owner = ownerOf(nth);
       const one = issuance(ct, nth, owner === null ? undefined : ownedNames(owner, nth));
-      return { ...one, body: one.body.subarray(0, bodyOctets) };
+      return { ...one, body: one.body.subarray(0, bodyBytes) };
     });
     await ids.ensure(
       database.manager,
@@ -91,7 +91,7 @@ async function load(world, issuances) {
   return { issuances, storedS, merged, mergeCpuS: (user + system) / 1e6, runs };
 }
 
-/** Medians, side by side: each round asks for everything once. */
+/** Medians of rounds, each of which runs every query once. */
 async function measure({ ct, ctIndex }, reader, issuances) {
   const floor = [];
   const cases = Object.keys(modes).flatMap((mode) =>
@@ -163,7 +163,7 @@ function section({ issuances, storedS, merged, mergeCpuS, runs }, { floorUs, cas
     '',
     table([['mode', 'cursor', ...head], ...rows]),
     '',
-    `A poll that finds nothing: ${(poll / floorUs).toFixed(1)} × \`SELECT 1\`; a name with one certificate: ${(one / floorUs).toFixed(1)} ×.`,
+    `A poll without results: ${(poll / floorUs).toFixed(1)} × \`SELECT 1\`; a name with one certificate: ${(one / floorUs).toFixed(1)} ×.`,
   ].join('\n');
 }
 

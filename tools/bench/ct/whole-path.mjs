@@ -1,5 +1,5 @@
 // `node tools/bench/ct/whole-path.mjs`: what a log answered to rows that are ready to be stored, as ct-ingest does it, beside SHA-256 over
-// the same octets: leaf hash and tree, everything that is kept of a certificate, its digests, and the keys of its names. The body is not
+// the same bytes: leaf hash and tree, everything that is kept of a certificate, its digests, and the keys of its names. The body is not
 // packed, which is measured by itself.
 import { hash } from 'node:crypto';
 import { argv } from 'node:process';
@@ -16,7 +16,7 @@ const packingMs = 3_000;
 /** @returns {Promise<(string | number)[][]>} rows of a table, its head first */
 export async function wholePath() {
   const path = await openPath();
-  const hashed = (parts) => () => parts.filter((octets) => hash('sha256', octets, 'hex') !== '').length;
+  const hashed = (parts) => () => parts.filter((bytes) => hash('sha256', bytes, 'hex') !== '').length;
   const read = (entries) => async () => (await path.issuances(entries())).length;
   const rates = await inTurns({
     ...{ tiles: read(path.ofTiles), tileFloor: hashed(path.tileParts) },
@@ -25,7 +25,7 @@ export async function wholePath() {
   });
   const row = (name, rate, floor) => [name, perSecond(rate), perSecond(floor), (rate / floor).toFixed(2)];
   return [
-    ['entries to rows', 'a second of CPU', 'SHA-256 over the same octets', 'ratio'],
+    ['entries to rows', 'a second of CPU', 'SHA-256 over the same bytes', 'ratio'],
     row('from data tiles', rates.tiles, rates.tileFloor),
     row('from get-entries, without chains', rates.json, rates.jsonFloor),
     row('from get-entries, each with two CA certificates', rates.chained, rates.chainedFloor),
@@ -35,11 +35,9 @@ export async function wholePath() {
 /** The same with bodies packed while the next entries are read. @returns {Promise<(string | number)[][]>} rows as above */
 export async function packedPath() {
   const path = await openPath();
-  const rows = [
-    ['entries of data tiles to rows with packed bodies', 'a second', 'seconds of CPU each second'],
-  ];
+  const rows = [['data tile entries to rows with compressed bodies', 'a second', 'CPU cores used']];
   for (const [name, threads] of Object.entries({
-    'by the process itself': 0,
+    'in the main thread': 0,
     'by one thread': 1,
     'by two threads': 2,
   })) {
@@ -89,12 +87,12 @@ async function openPath() {
   };
   return {
     ofTiles: () =>
-      tiles.flatMap((octets, index) => {
+      tiles.flatMap((bytes, index) => {
         const first = index * tileWidth;
         const bounds = { maxHeld: Infinity, maxEntry: Infinity };
         const leaves = new tile.TileLeaves({ ...{ first, from: first, width: tileWidth }, ...bounds });
         try {
-          leaves.take(octets);
+          leaves.take(bytes);
         } catch (error) {
           // It says so when it has all of them.
           if (leaves.entries.length !== tileWidth) throw error;

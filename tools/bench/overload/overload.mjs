@@ -88,13 +88,13 @@ function section({ alone, beside, posts, cpuShare, postsPerS, seconds }) {
   const stored = posts.filter(({ status }) => status === 201).length;
   const text = `## Overload of the order API
 
-\`npm run bench -- overload\`: ${readsPerS} reads a second alone, then beside ${postsPerS} orders a second for ${seconds} s, all on one machine; ${Math.round(stored / seconds)} a second were stored,
+\`npm run bench -- overload\`: ${readsPerS} reads a second alone, then together with ${postsPerS} orders a second for ${seconds} s, all on one machine; ${Math.round(stored / seconds)} a second were stored,
 and the process used ${cpuShare.toFixed(2)} cores.
 
 ${table([
-  ['requests', 'median', '99th percentile', 'answers'],
+  ['requests', 'median', '99th percentile', 'responses'],
   row('reads alone', alone),
-  row('reads beside', beside),
+  row('reads with orders', beside),
   row(
     'orders: stored',
     posts.filter(({ status }) => status === 201),

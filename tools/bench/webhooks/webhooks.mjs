@@ -12,7 +12,7 @@ import { cpuSeconds } from '../cpu-time.mjs';
 import { startPlatform } from '../issuance/platform.mjs';
 import { table } from '../report.mjs';
 
-const usage = 'npm run bench -- webhooks [deliveries, 2000] [endpoints that never answer, 100]';
+const usage = 'npm run bench -- webhooks [deliveries, 2000] [endpoints that never respond, 100]';
 const answerAfterMs = 20;
 /** A case is given up after this time, and what was delivered until then is counted. */
 const boundMs = 60_000;
@@ -29,7 +29,7 @@ export async function webhooks(args) {
     for (const [what, healthy, never] of [
       ['one endpoint', 1, 0],
       ['ten endpoints', 10, 0],
-      [`ten endpoints beside ${dead} that never answer`, 10, dead],
+      [`ten endpoints, and ${dead} that never respond`, 10, dead],
     ]) {
       console.log(what);
       await database.query('TRUNCATE webhook_endpoint CASCADE');
@@ -136,7 +136,7 @@ async function startReceiver() {
 function section(measured, deliveries) {
   const text = `## Webhooks
 
-\`npm run bench -- webhooks\`: ${deliveries.toLocaleString('en')} deliveries that become due at once, to endpoints that answer after ${answerAfterMs} ms;
+\`npm run bench -- webhooks\`: ${deliveries.toLocaleString('en')} deliveries that become due at once, to endpoints that respond after ${answerAfterMs} ms;
 one notifier, with PostgreSQL, Redis and the receiver on the same machine.
 
 ${table([

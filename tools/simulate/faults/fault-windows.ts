@@ -42,7 +42,7 @@ export function drawFaultWindows(
   time: SimulatedTime,
   accountIds: readonly string[],
 ): FaultWindows {
-=>   const draw = (what: string, every: number, min: number, max: number) => =>
+  const draw = (what: string, every: number, min: number, max: number) =>
     windows(chance, time, { what, everyMs: every * dayMs, minMs: min * hourMs, maxMs: max * hourMs });
   return {
     authority: draw('authority', 40, 1, 30),
