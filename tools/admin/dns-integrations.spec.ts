@@ -124,7 +124,7 @@ const opened = async (): Promise<SealedContent> => {
 };
 const row = async (id: string) =>
   (
-    await test.query(
+    await database.query<Record<string, unknown>[]>(
       `SELECT handle, description, deleted_at, leased_until FROM dns_integration WHERE id = $1`,
       [id],
     )

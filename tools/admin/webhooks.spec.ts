@@ -63,7 +63,9 @@ it('disables, enables, rotates and deletes', async () => {
 it('sends a test event', async () => {
   const { id } = await create();
   const deliveryId = await sendTest(database, id);
-  const [delivery] = await test.query(`SELECT * FROM webhook_delivery WHERE id = $1`, [deliveryId]);
+  const [delivery] = await database.query<object[]>(`SELECT * FROM webhook_delivery WHERE id = $1`, [
+    deliveryId,
+  ]);
   expect(delivery).toMatchObject({ endpoint_id: id, event: 'test', state: 'pending' });
 });
 

@@ -1,4 +1,4 @@
-// The page of measurements: one section per benchmark, replaced by each run.
+// Writes docs/benchmarks.md: one section per benchmark, replaced by each run.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { workspaceRoot } from '../build/bundle.mjs';

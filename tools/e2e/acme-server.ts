@@ -4,16 +4,16 @@ import path from 'node:path';
 import { startChild } from '@certwright/testing';
 import { workspaceRoot } from './platform';
 
-/** What tools/peers/pebble.mjs tells of the one that it started. */
+/** Output of tools/peers/pebble.mjs. */
 export interface AcmeServer {
   readonly directoryUrl: string;
   readonly managementUrl: string;
   readonly tlsRoot: string;
   readonly httpPort: number;
   readonly folder: string;
-  /** PEM: what its certificates lead to. */
+  /** Root of its certificates, PEM. */
   readonly root: string;
-  /** Serial numbers of all that it has issued so far, in the order of its log. */
+  /** Serial numbers of all issued certificates, in the order of its log. */
   issued(): readonly string[];
   stop(): Promise<unknown>;
 }

@@ -7,13 +7,13 @@ export type Fault =
   | { readonly kind: 'cut'; readonly afterBytes: number }
   /** Discards all data after this number of bytes, but keeps the connection open. */
   | { readonly kind: 'swallow'; readonly afterBytes: number }
-  /** Everything arrives later, ms. */
+  /** Delays all data, ms. */
   | { readonly kind: 'delay'; readonly byMs: number };
 
-/** A TCP connection to a server on which answers are cut off, held back or lost, each in its turn. */
+/** A TCP proxy that truncates, delays or discards responses, one fault per connection. */
 export interface FaultyLink {
   readonly port: number;
-  /** Connections that something was done to so far. */
+  /** Number of connections with faults so far. */
   faults(): number;
   /** Closes open connections. @param next the fault of each new connection */
   disturb(next: () => Fault): void;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What came back, as the existing command-line client sees it: status, the whole Content-Type, the body. */
+/** A response as the existing command-line client sees it: status, the whole Content-Type, the body. */
 export interface ClientAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -9,19 +9,19 @@ export interface ClientAnswer {
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST';
-  /** Below the API's address, with its query. */
+  /** Relative to the URL of the API, with its query. */
   readonly path: string;
   readonly credentials?: { readonly user: string; readonly password: string };
-  /** Left out: no body. */
+  /** Default: no body. */
   readonly body?: string;
   readonly contentType?: string;
 }
 
-/** How requests leave the machine. */
+/** The program that sends requests. */
 export type Transport = (endpoint: string, request: ClientRequest) => Promise<ClientAnswer>;
 
 /** Longer than the longest poll. */
-const patienceS = 300;
+const timeoutS = 300;
 
 /**
  * Runs curl, which reads its options from standard input, so that no secret is in the list of processes.
@@ -31,7 +31,7 @@ export const byCurl: Transport = async (endpoint, { method, path, credentials, b
   const lines = [
     'silent',
     'include',
-    `max-time = "${patienceS}"`,
+    `max-time = "${timeoutS}"`,
     `request = "${method}"`,
     `url = "${quoted(endpoint + path)}"`,
     ...(contentType === undefined ? [] : [`header = "Content-Type: ${contentType}"`]),
@@ -52,7 +52,7 @@ export const byLwp: Transport = async (endpoint, { method, path, credentials, bo
 const lwpProgram = `
   use strict; use warnings; use LWP::UserAgent; use JSON::PP; use Encode;
   my $asked = decode_json(do { local $/; <STDIN> });
-  my $agent = LWP::UserAgent->new(timeout => ${patienceS});
+  my $agent = LWP::UserAgent->new(timeout => ${timeoutS});
   my $request = HTTP::Request->new($asked->{method}, $asked->{url});
   $request->header('Content-Type' => $asked->{contentType}) if defined $asked->{contentType};
   $request->authorization_basic($asked->{credentials}{user}, encode('utf8', $asked->{credentials}{password}))

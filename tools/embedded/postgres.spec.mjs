@@ -121,9 +121,9 @@ it('begins again where an interrupted first start left half a database', async (
   expect(readdirSync(folder)).not.toContain('data.unfinished');
 });
 
-it('refuses a folder of another major version and says what to do', async () => {
+it('refuses a folder of another major version with a message', async () => {
   const server = await start();
   await server.stop();
   writeFileSync(path.join(folder, 'data/PG_VERSION'), '17\n');
-  await expect(start()).rejects.toThrow(/made by PostgreSQL 17.*DATABASE_URL/s);
+  await expect(start()).rejects.toThrow(/created by PostgreSQL 17.*DATABASE_URL/s);
 });

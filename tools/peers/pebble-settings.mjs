@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { LOOPBACK } from '../embedded/ports.mjs';
 
-/** The newer one is unpacked beside Debian's package, never installed over it. */
+/** The newer release is unpacked in its own folder and does not replace Debian's package. */
 const PEBBLES = ['/opt/pebble-new/usr/bin/pebble', '/usr/bin/pebble'];
 
 /** The key is base64url, of 32 bytes. */
@@ -45,7 +45,7 @@ export function settings(folder, options, ports) {
     // Seconds, the minimum.
     retryAfter: { authz: 1, order: 1 },
     keyAlgorithm: 'ecdsa',
-    // Several of them would make pebble choose one at random where an order names none.
+    // With several, pebble chooses a random one for an order that names none.
     profiles: options.profiles ?? { default: { description: '90 days', validityPeriod: 90 * 24 * 3600 } },
   };
 }
@@ -63,7 +63,7 @@ export function environment({ nonceReject, authzReuse, vaNosleep, vaSleepS, alte
 }
 
 /**
- * The two releases name the DNS listener differently, and only the newer one has DNS over HTTPS to be switched off.
+ * The two releases name the DNS listener differently, and only the newer one has DNS over HTTPS, which is turned off.
  * @param {string} command
  * @param {{ dns: number, http: number, control: number }} ports
  */

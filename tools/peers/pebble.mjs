@@ -1,7 +1,7 @@
 // @ts-check
 // pebble, the ACME test server, with pebble-challtestsrv as its resolver, on free ports of loopback in a scratch folder.
 // As a module: `startPebble(options)`. As a program: `node tools/peers/pebble.mjs '{"eab":true}'` runs until SIGTERM or
-// SIGINT and prints one line of JSON when everything answers.
+// SIGINT and prints one line of JSON when everything is up.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ import {
 
 const READY_WITHIN_MS = 10_000;
 const STOP_GRACE_MS = 3_000;
-/** Another process may take a port between the question and its use. */
+/** Another process may take a free port before it is used. */
 const PORT_ATTEMPTS = 3;
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-// Real name servers on loopback, for specs that hold ours against them. Nothing of them listens on another address.
+// Real name servers on loopback, for specs that compare ours with them. They listen on no other address.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
@@ -18,18 +18,18 @@ import { unbound } from './unbound.mjs';
 /** @import { PeerOptions, RunningPeers, RunningServer, ServerOptions } from './options.mjs' */
 /** @import { Command, Setting, Started } from './servers.mjs' */
 
-/** A machine under load takes a second or two; this is for one that is stuck. */
+/** Starting takes a second or two on a loaded machine. */
 const START_WITHIN_MS = 20_000;
-/** A port that is free at one address may be taken at another. */
+/** A port that is free on one address may be in use on another. */
 const PORT_ATTEMPTS = 5;
 const UNBOUND_ADDRESS = '127.0.0.1';
 
 /**
- * Starts them all and waits until each answers for each of its zones.
+ * Starts all of them and waits until each responds for each of its zones.
  * @param {PeerOptions} options
  * @param {AbortSignal} [signal] while they start
  * @returns {Promise<RunningPeers & { stop(): Promise<void> }>}
- * @throws Error when a program is missing, or when one does not come up, with its log; the signal's reason
+ * @throws Error when a program is missing, or a server does not start (with its log); the signal's reason
  */
 export async function startPeers(options, signal = new AbortController().signal) {
   check(options);
@@ -49,9 +49,9 @@ export async function startPeers(options, signal = new AbortController().signal)
 /** @param {PeerOptions} options */
 function check({ servers, unbound: withUnbound }) {
   const outside = servers.find(({ address }) => !isIPv4(address) || !address.startsWith('127.'));
-  if (outside !== undefined) throw new Error(`${outside.address} is no loopback address.`);
+  if (outside !== undefined) throw new Error(`${outside.address} is not a loopback address.`);
   const copied = servers.find(({ kind, zones }) => kind === 'pdns' && zones.some(({ primary }) => primary));
-  if (copied !== undefined) throw new Error('Copies of a zone are for bind and knot.');
+  if (copied !== undefined) throw new Error('Only bind and knot support copies of a zone.');
   const missing = missingFor([...servers.map(({ kind }) => kind), ...(withUnbound ? ['unbound'] : [])]);
   if (missing.length > 0)
     throw new Error(`Not installed: ${missing.join(', ')} (tools/test/peers.sh installs them).`);

@@ -14,7 +14,7 @@ const needed = {
 const pdnsSchema = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 
 /**
- * The full path of a program; null where it is not installed.
+ * The full path of a program; null when it is not installed.
  * @param {string} name
  */
 export function programPath(name) {
@@ -32,7 +32,7 @@ export function requiredProgram(name) {
 }
 
 /**
- * What is missing for these kinds of server; empty when all can be started.
+ * Missing programs for these kinds of server; empty when all can be started.
  * @param {readonly string[]} kinds
  */
 export function missingFor(kinds) {

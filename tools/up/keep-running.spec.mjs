@@ -57,7 +57,7 @@ it('does not restart after a stop, even during a pause', async () => {
   const { service, starts } = fakeService();
   const { stop } = await keepRunning(service, how);
   starts[0].end('exit code 1');
-  await until('starts again');
+  await until('Restarting');
   await stop();
   expect(starts).toHaveLength(1);
 });

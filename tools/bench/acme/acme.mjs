@@ -1,5 +1,5 @@
-// The same certificates from the same CA on this machine by several clients in turn: how many a second, what one costs the
-// client, and how many fail where the CA refuses every other nonce.
+// Compares ACME clients with one local CA: certificates per second, CPU of the client per certificate, and failures when
+// the CA refuses half of the nonces.
 import { execFileSync, fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,10 +20,10 @@ const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only 
   --only …         without writing the page, of: ours, ours-waiting, acme-client, lego, certbot, platform`;
 
 export const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
-/** Issued before anything is measured, so that the clients that stay are warm. */
+/** Certificates that are issued before the measurement, to warm up long-running clients. */
 const warmUp = 16;
 const nonceRejects = [0, 50];
-/** Pinned: what the table's row is called after. */
+/** Pinned, because the table names the version. */
 const acmeClient = 'acme-client@5.4.0';
 
 /** @param {readonly string[]} args */
@@ -58,7 +58,7 @@ export async function acme(args) {
     const platform = withPlatform ? await measurePlatform({ folder, count, concurrency, say }) : null;
     const written = section({ runs, platform, count, concurrency });
     if (option('only') === undefined) return written;
-    // A part of the comparison is for reading, not for the page.
+    // A partial comparison is printed but not written to the page.
     console.log(`\n${written.text}`);
   } finally {
     process.removeListener('SIGINT', interrupted);
@@ -66,7 +66,7 @@ export async function acme(args) {
   }
 }
 
-/** The package is no dependency of ours: it is put into the scratch folder, and goes with it. */
+/** Not a dependency of this repository: the package is installed in the temporary folder. */
 function install(folder, say) {
   const libraries = path.join(folder, 'libraries');
   mkdirSync(libraries);

@@ -48,7 +48,7 @@ ${table([['client', ...head], ...rows])}${problemsOf(runs)}${platformOf(platform
   return { name: 'acme', text };
 }
 
-/** The first of each client's, so that a failure is never only a number. */
+/** The first failure of each client. */
 function problemsOf(runs) {
   const lines = runs.flatMap(({ nonceReject, results }) =>
     [...results]

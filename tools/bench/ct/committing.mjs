@@ -1,5 +1,5 @@
-// `node tools/bench/ct/committing.mjs [issuances]`: storing issuances as ct-ingest does, with the index of their names, beside a
-// bare COPY of the same rows of the base table from a file of the server's, chunk by chunk in turns.
+// `node tools/bench/ct/committing.mjs [issuances]`: stores issuances as ct-ingest does, with the index of their names, compared with
+// only a COPY of the same rows of the base table from a file on the server, alternating chunk by chunk.
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { cpuSeconds, ownCpuSeconds } from '../cpu-time.mjs';
@@ -8,10 +8,10 @@ import { issuance } from './corpus.mjs';
 import { indexDatabase, mergeAll, store } from './index-database.mjs';
 
 const usualIssuances = 200_000;
-/** As a batch of ct-ingest that is full. */
+/** Size of a full batch of ct-ingest. */
 const perCommit = 2_048;
 const commitsPerChunk = 16;
-/** Logs that are followed at the same time. */
+/** Concurrently followed logs. */
 const writers = 2;
 const columns = `position, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl, serial, not_before, not_after,
   discovered_at, dns_names, body`;
@@ -46,7 +46,7 @@ async function measure(world, issuances) {
     return result;
   };
   const chunks = Math.ceil(issuances / perChunk);
-  // The first one warms up, and is not counted.
+  // The first one is a warm-up and is not counted.
   for (let chunk = 0; chunk <= chunks; chunk += 1) {
     if (chunk === 1) {
       for (const name of Object.keys(seconds)) seconds[name] = 0;
@@ -78,7 +78,7 @@ async function measure(world, issuances) {
   return { issuances: chunks * perChunk, seconds, cpuS, postingsMerged };
 }
 
-/** The rows of a chunk, out to a file, and into another table. */
+/** Copies the rows of a chunk to a file, and from there to another table. */
 async function bareCopy({ database }, format, from, timed) {
   const [{ folder }] = await database.query(`SELECT current_setting('data_directory') AS folder`);
   const file = `${folder}/bench-${format}.copy`;

@@ -10,7 +10,7 @@ const { forgeMany, forgePair } = require('./forged-entries.js');
 const isEntries = (url) => url.includes('get-entries') || url.includes('/tile/data');
 const begun = '{"entries":[{"leaf_input":"AAAA';
 
-/** What each kind does when it is asked for entries; false: it answers. */
+/** Behaviour of each kind on a request for entries; false: it responds. */
 const faults = {
   endless: (response) => {
     response.write(begun);

@@ -1,4 +1,4 @@
-// `node tools/bench/ct/reading.mjs`: how fast libs/ct reads real certificates, beside SHA-256 over the same bytes, Node and pkijs.
+// `node tools/bench/ct/reading.mjs`: how fast libs/ct parses real certificates, compared with SHA-256 over the same bytes, Node and pkijs.
 import { hash, X509Certificate } from 'node:crypto';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { table } from '../report.mjs';
 import { inTurns } from './in-turns.mjs';
 import { entriesOf, loaded } from './real-entries.mjs';
 
-/** Of those that take milliseconds each. */
+/** For parsers that take milliseconds each. */
 const fewCertificates = 64;
 
 /** @returns {Promise<(string | number)[][]>} rows of a table, its head first */

@@ -21,7 +21,7 @@ const perCommit = 16_384;
 const inFlight = 32;
 const requestsEach = 20_000;
 const readyWithinMs = 30_000;
-/** Shorter than a certificate, so that loading takes no minutes: pages are asked for without bodies. */
+/** Shorter than a certificate, so that loading is fast: pages are requested without bodies. */
 const bodyBytes = 64;
 
 /** @returns {Promise<string>} Markdown */
@@ -46,7 +46,7 @@ async function load(world, issuances) {
     const batch = Array.from({ length: Math.min(perCommit, issuances - from) }, (_, at) => {
       const one = issuance(world.ct, from + at);
       const [name] = one.dnsNames;
-      // Not all names of the corpus are below a public suffix any more.
+      // Some names of the corpus are no longer below a public suffix.
       if (name?.endsWith('.com') && !name.startsWith('*') && domains.length < 50_000) domains.push(name);
       return { ...one, body: one.body.subarray(0, bodyBytes) };
     });
@@ -62,7 +62,7 @@ async function load(world, issuances) {
   return domains;
 }
 
-/** What is asked for: label, and the path of the nth request. */
+/** Kinds of requests: label, and the path of the nth request. */
 function pages(domains) {
   const domain = (nth) => encodeURIComponent(domains[(nth * 7_919) % domains.length]);
   return [
@@ -114,7 +114,7 @@ async function startSearch({ url, createDatabase }, undo) {
   return { port, pid: child.pid, key };
 }
 
-/** Of an account whose plan is faster than what is measured. */
+/** Key of an account whose plan allows more than the measured rate. */
 async function apiKey(coreUrl) {
   for (const tool of ['migrate', 'admin'])
     await bundle({ main: `tools/${tool}/main.ts` }, `dist/tools/${tool}`);
@@ -159,7 +159,7 @@ async function measured({ port, pid, key }, at) {
   };
 }
 
-/** Some at a time. */
+/** Sends several requests at a time. */
 async function askAll(ask, requests) {
   const timesMs = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
-// `node tools/bench/ct/whole-path.mjs`: what a log answered to rows that are ready to be stored, as ct-ingest does it, beside SHA-256 over
-// the same bytes: leaf hash and tree, everything that is kept of a certificate, its digests, and the keys of its names. The body is not
-// packed, which is measured by itself.
+// `node tools/bench/ct/whole-path.mjs`: from log responses to rows that are ready to be stored, as in ct-ingest, compared with SHA-256 over
+// the same bytes: leaf hash and tree, the stored fields of a certificate, its digests, and the keys of its names. The body is not
+// compressed, which is measured separately.
 import { hash } from 'node:crypto';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -73,7 +73,7 @@ async function openPath() {
     ...{ recent: `${src}/reading/recent-issuances.ts`, scope: `${src}/reading/indexed-scope.ts` },
     packing: `${src}/packing/packing-threads.ts`,
   });
-  // Nothing is known from before but the few issuers.
+  // Only the few issuers are known from before.
   const reading = {
     ...{ issuers: new issuers.Issuers(), recent: new recent.RecentIssuances(0) },
     ...{ scope: scope.everything, now: () => loggedAt },
@@ -94,13 +94,13 @@ async function openPath() {
         try {
           leaves.take(bytes);
         } catch (error) {
-          // It says so when it has all of them.
+          // Returns true when it has all of them.
           if (leaves.entries.length !== tileWidth) throw error;
         }
         return leaves.entries;
       }),
     ...{ json: answered(0), chained: answered(2) },
-    /** As they go into the database, after the tree has grown by them. */
+    /** Rows for the database, after their leaves were added to the tree. */
     issuances: async (entries) => {
       const rows = new batch.Batch(ct.CompactTree.empty(), reading, () => Promise.resolve(null));
       for (const entry of entries) await rows.add(entry);

@@ -1,5 +1,5 @@
-// What a change costs through the gateway: mutual TLS, handle, policy, two audit entries (the first one synced), a signed
-// RFC 2136 update at a name server, and back. Beside it what it cannot go below: its own HTTPS, and synced appends.
+// Cost of a change through the gateway: mutual TLS, handle, policy, two audit entries (the first one synced), a signed
+// RFC 2136 update at a name server. Compared with bare HTTPS of the gateway, and with synced appends.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { Agent, request } from 'node:https';

@@ -1,4 +1,4 @@
-// What the same machine does with nothing around it: signatures, verifications, commits.
+// The baseline of this machine: signatures, verifications and commits alone.
 import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
 import pg from 'pg';
 

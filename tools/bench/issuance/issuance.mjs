@@ -1,4 +1,4 @@
-// Orders in, certificates out: how many a second, and what one costs.
+// From orders to certificates: rate, and CPU per certificate.
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { Agent, request } from 'node:http';
@@ -16,7 +16,7 @@ const usage = `npm run bench -- issuance [--orders N] [--clients N] [--jobs N]
   --clients N   how many clients post orders side by side (default 16)
   --jobs N      JOB_CONCURRENCY of the worker (default 16)`;
 
-/** The whole run is bounded, whatever hangs. */
+/** Time limit of the whole run. */
 const boundMs = 5 * 60_000;
 const publishers = 16;
 
@@ -57,7 +57,7 @@ export async function issuance(args) {
   }
 }
 
-/** The standing records of the customers, published before anything is ordered, as they stand for years. */
+/** Publishes the standing records of the customers before the orders. */
 async function prepare({ control, accountId, approvalZone }, database, orders) {
   const agent = new Agent({ keepAlive: true, maxSockets: publishers });
   const names = Array.from({ length: orders }, (_, index) => `www${index}.bench.example.com`);

@@ -94,9 +94,9 @@ export async function startPlatform({ say, concurrency, worker = {} }) {
       },
       dnsPort: ports.dns,
       environment: environment.common,
-      /** Of a built tool, with its arguments. */
+      /** Runs a built tool with its arguments. */
       tool,
-      /** One more process beside: its name, its folder, its environment, what answers when it is ready. */
+      /** Starts one more process: name, folder, environment, readiness URL. */
       start,
       stop,
     };

@@ -1,5 +1,5 @@
-// How fast the notifier drains what waits: one endpoint with many deliveries, ten of them, and ten beside a hundred that
-// never answer. The receiver answers after 20 ms, on the same machine.
+// How fast the notifier sends waiting deliveries: to one endpoint, to ten, and to ten together with a hundred that
+// never respond. The receiver responds after 20 ms, on the same machine.
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
@@ -14,7 +14,7 @@ import { table } from '../report.mjs';
 
 const usage = 'npm run bench -- webhooks [deliveries, 2000] [endpoints that never respond, 100]';
 const answerAfterMs = 20;
-/** A case is given up after this time, and what was delivered until then is counted. */
+/** Time limit of a case; deliveries until then are counted. */
 const boundMs = 60_000;
 
 export async function webhooks(args) {
@@ -70,7 +70,7 @@ async function startNotifier(platform) {
 
 let lastId = 1_000;
 
-/** An endpoint of an account of its own; its deliveries become due once all of them are there. */
+/** Creates an endpoint with its own account; its deliveries become due after all of them are stored. */
 async function fill(database, { sealing }, url, count) {
   const id = String((lastId += 1));
   const secret = sealing.seal(

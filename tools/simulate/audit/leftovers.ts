@@ -18,7 +18,7 @@ export async function auditLeftovers(
     'mail that was not sent': `SELECT id FROM mail WHERE state = 'pending' OR state = 'failed'`,
     'delivery that did not arrive': `SELECT id FROM webhook_delivery WHERE state IN ('pending', 'failed')`,
     'revocation that the CA does not know': `SELECT id FROM certificate WHERE revoked_at IS NOT NULL AND ca_revoked_at IS NULL AND not_after >= now()`,
-    'certificate that nobody was told of': `SELECT id FROM plan WHERE current_version > announced_version`,
+    'unannounced certificate': `SELECT id FROM plan WHERE current_version > announced_version`,
   };
   for (const [what, statement] of Object.entries(left)) {
     findings.checked.leftovers += 1;

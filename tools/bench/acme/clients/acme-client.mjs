@@ -1,4 +1,4 @@
-// The acme-client package, with its waits made as short as ours.
+// The acme-client package, with the same polling intervals as our client.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { publish } from '../challenge-server.mjs';

@@ -8,10 +8,10 @@ import { workspaceRoot } from '../../../build/bundle.mjs';
 import { publish } from '../challenge-server.mjs';
 import { maxPollMs, minPollMs, sideBySide } from '../side-by-side.mjs';
 
-/** Where the benchmark has put the client as one file. */
+/** The bundled client. */
 export const bundled = path.join(workspaceRoot, 'dist/bench/acme/client.js');
 
-/** As many orders at once as the others, looked at again as fast as theirs. */
+/** The same number of concurrent orders and the same polling intervals as the others. */
 export async function open(setting) {
   const lanes = setting.concurrency;
   return await openClient(setting, {
