@@ -1,24 +1,23 @@
 // @ts-check
 // Finds free ports on loopback, the only address that these tools listen on.
+import { randomInt } from 'node:crypto';
 import dgram from 'node:dgram';
 import net from 'node:net';
 
 export const LOOPBACK = '127.0.0.1';
 
+/** Below the ephemeral ports, so that no outgoing connection takes a port before its server listens. */
+const RANGE = { min: 10_240, below: 32_768 };
+
 /**
- * A port that is free at this moment. Another program may take it first: on "address in use", request another one.
+ * A port that no server uses at this moment. Another server may take it first: on "address in use", request another one.
  * @returns {Promise<number>}
  */
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen({ host: LOOPBACK, port: 0 }, () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+export async function freePort() {
+  for (;;) {
+    const port = randomInt(RANGE.min, RANGE.below);
+    if (await tcpIsFree(port)) return port;
+  }
 }
 
 /**

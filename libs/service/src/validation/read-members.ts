@@ -60,7 +60,8 @@ export function readMembers<T extends object, C extends string = FieldFaultCode>
       continue;
     }
     const read = readerOf(type.prototype as object, member);
-    members[member] = read === undefined ? sent[member] : read(sent[member]);
+    const value = read === undefined ? sent[member] : read(sent[member]);
+    if (value !== undefined) members[member] = value;
   }
   const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
   for (const { property } of errors) delete members[property];

@@ -1,12 +1,45 @@
-import { Problem, problemExamples } from '@certwright/errors';
+import { fieldFaultCodes, Problem, problemCodes, problemExamples } from '@certwright/errors';
 import { ErrorExamples, renderErrorObject } from '@certwright/service';
 import { applyDecorators } from '@nestjs/common';
-import { ApiExtraModels, ApiResponse } from '@nestjs/swagger';
-import { noSuchCertificate } from '../problems';
-import { noSuchIntegration, tooManyIntegrations } from '../problems';
-import { noSuchOrder } from '../problems';
-import { noSuchDelivery, noSuchWebhook, nothingSent, tooManyWebhooks } from '../problems';
-import { ErrorSchema } from './error-schema';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
+import {
+  noSuchCertificate,
+  noSuchDelivery,
+  noSuchIntegration,
+  noSuchOrder,
+  noSuchWebhook,
+  nothingSent,
+  tooManyIntegrations,
+  tooManyWebhooks,
+} from './problems';
+
+export class SubErrorSchema {
+  @ApiProperty()
+  field: string;
+
+  @ApiProperty({ enum: fieldFaultCodes })
+  code: string;
+
+  @ApiProperty()
+  message: string;
+}
+
+export class ErrorSchema {
+  @ApiProperty({
+    enum: problemCodes,
+    description: 'For programs. Its meaning never changes; new codes may be added.',
+  })
+  code: string;
+
+  @ApiProperty({ description: 'For people; the wording may change.' })
+  message: string;
+
+  @ApiPropertyOptional()
+  field: string;
+
+  @ApiPropertyOptional({ type: [SubErrorSchema] })
+  sub_errors: SubErrorSchema[];
+}
 
 const invalid = (field: string, message: string): Problem =>
   Problem.ofFields([{ field, code: 'invalid_value', message }]);
@@ -53,7 +86,7 @@ export const errorExamples = new ErrorExamples(
     ),
     bad_webhook: invalid('url', 'It does not begin with http:// or https://.'),
     bad_integration: invalid('credentials', 'deSEC refused the credentials.'),
-    unexpected_member: invalid('colour', 'This request has no such member.'),
+    unexpected_member: invalid('colour', 'There is no member colour.'),
     bad_query,
     invalid_value,
     bad_credentials,
@@ -92,10 +125,10 @@ export const errorExamples = new ErrorExamples(
   ErrorSchema.name,
 );
 
-/** Name of an error → when a request fails so. */
+/** Name of an error → when a request fails with it. */
 type Reasons = Parameters<typeof errorExamples.responses>[0];
 
-export const describesErrors = (reasons: Reasons) =>
+const documented = (reasons: Reasons) =>
   applyDecorators(
     ApiExtraModels(ErrorSchema),
     ...Object.entries(errorExamples.responses(reasons)).map(([status, response]) =>
@@ -103,17 +136,21 @@ export const describesErrors = (reasons: Reasons) =>
     ),
   );
 
-/** By which every request with an API key may fail. */
+/** Errors of every public address. */
 const everywhere: Reasons = {
-  bad_credentials: 'No API key, or not a valid one',
-  unauthorized: 'The API key lacks the permission',
-  disabled_credentials: 'The API key is disabled',
-  rate_limited: 'Too many requests; see Retry-After',
   internal_error: 'A fault of the service; repeat with back-off',
   service_outage: 'Temporarily unavailable; see Retry-After',
 };
 
-/** By which every POST may fail. */
+/** Errors of every request with an API key. */
+const authenticated: Reasons = {
+  bad_credentials: 'No API key, or not a valid one',
+  unauthorized: 'The API key lacks the permission',
+  disabled_credentials: 'The API key is disabled',
+  rate_limited: 'Too many requests; see Retry-After',
+};
+
+/** Errors of every POST. */
 export const posted: Reasons = {
   bad_request: 'The body is not valid; see sub_errors',
   invalid_value: 'A header is not valid',
@@ -123,10 +160,15 @@ export const posted: Reasons = {
   idempotency_key_reused: 'The Idempotency-Key was used with another body',
 };
 
-/** By which a request with `If-Match` may fail. */
+/** Errors of a request with `If-Match`. */
 export const conditioned: Reasons = {
   invalid_value: 'A header is not valid',
   revision_mismatch: 'Another revision',
 };
 
-export const failsWith = (reasons: Reasons = {}) => describesErrors({ ...everywhere, ...reasons });
+/** The errors of an operation, besides those of every operation with an API key. */
+export const FailsWith = (reasons: Reasons = {}) =>
+  documented({ ...authenticated, ...everywhere, ...reasons });
+
+/** The errors of an operation without authentication. */
+export const PublicFailsWith = (reasons: Reasons) => documented({ ...everywhere, ...reasons });

@@ -1,5 +1,13 @@
-import { type ProviderName, providerNames } from '@certwright/gateway-contract';
+import type { DnsIntegration } from '@certwright/dns-integrations';
+import {
+  type CredentialKind,
+  type GatewayDescription,
+  type ProviderName,
+  providerNames,
+  type Zone,
+} from '@certwright/gateway-contract';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { timestamp } from '../wire/timestamp';
 
 export class CredentialMemberSchema {
   @ApiProperty({ example: 'token' })
@@ -17,10 +25,10 @@ export class CredentialMemberSchema {
 
 export class CredentialKindSchema {
   @ApiProperty({ enum: ['bearer', 'oauth_code', 'cloud_account'] })
-  type: string;
+  type: CredentialKind['type'];
 
   @ApiProperty({ type: [CredentialMemberSchema] })
-  members: CredentialMemberSchema[];
+  members: readonly CredentialMemberSchema[];
 
   @ApiProperty({
     type: String,
@@ -50,7 +58,7 @@ export class DnsProviderSchema {
     type: [CredentialKindSchema],
     description: 'Empty: the operator has not set up what this provider needs.',
   })
-  credentials: CredentialKindSchema[];
+  credentials: readonly CredentialKindSchema[];
 }
 
 export class DnsProvidersSchema {
@@ -59,32 +67,12 @@ export class DnsProvidersSchema {
     nullable: true,
     additionalProperties: { type: 'string' },
     description:
-      'JSON Web Key (RFC 7517) to which credentials can be sealed, with ECDH-ES+A256KW and A256GCM, so that nobody but the DNS gateway reads them. null: this deployment has no gateway.',
+      'JSON Web Key (RFC 7517) to which credentials can be sealed, with ECDH-ES+A256KW and A256GCM, so that only the DNS gateway can read them. null: this deployment has no gateway.',
   })
-  encryption_key: Record<string, string> | null;
+  encryption_key: Readonly<Record<string, string>> | null;
 
   @ApiProperty({ type: [DnsProviderSchema] })
-  providers: DnsProviderSchema[];
-}
-
-/** The body of a POST. */
-export class DnsIntegrationRequestSchema {
-  @ApiProperty({ enum: providerNames })
-  provider: ProviderName;
-
-  @ApiPropertyOptional({ maxLength: 255, default: '', description: 'For people.' })
-  description: string;
-
-  @ApiProperty({
-    type: 'object',
-    properties: { type: { type: 'string', enum: ['bearer', 'oauth_code', 'cloud_account', 'sealed'] } },
-    required: ['type'],
-    additionalProperties: { type: 'string' },
-    example: { type: 'bearer', token: '…' },
-    description:
-      'As dns_providers tells for each provider; every member is a string. Or sealed: only `jwe`, a compact JWE over {account, provider, credentials, issued_at}. They are handed on to the DNS gateway, and neither stored nor logged here.',
-  })
-  credentials: Record<string, string>;
+  providers: readonly DnsProviderSchema[];
 }
 
 export class DnsZoneSchema {
@@ -95,7 +83,7 @@ export class DnsZoneSchema {
   name: string;
 }
 
-/** A DNS integration as it is answered. */
+/** A DNS integration in a response. */
 export class DnsIntegrationSchema {
   @ApiProperty({ type: 'integer', maximum: Number.MAX_SAFE_INTEGER })
   id: number;
@@ -107,7 +95,7 @@ export class DnsIntegrationSchema {
   description: string;
 
   @ApiProperty({ enum: ['ok', 'failing'], description: 'failing: the provider refused what it was asked.' })
-  state: string;
+  state: DnsIntegration['state'];
 
   @ApiProperty({
     type: String,
@@ -128,5 +116,35 @@ export class DnsIntegrationSchema {
   created_at: string;
 
   @ApiPropertyOptional({ type: [DnsZoneSchema], description: 'Expandable. As they were listed last.' })
-  zones: DnsZoneSchema[];
+  zones?: readonly DnsZoneSchema[];
+}
+
+/** @param zones null: they are not expanded */
+export function integrationJson(
+  integration: DnsIntegration,
+  zones: readonly Zone[] | null,
+): DnsIntegrationSchema {
+  return {
+    // Ids fit the integers of JSON's numbers: a constraint of the table.
+    id: Number(integration.id),
+    provider: integration.provider,
+    description: integration.description,
+    state: integration.state,
+    problem: integration.problem,
+    checked_at: timestamp(integration.checkedAt),
+    created_at: timestamp(integration.createdAt),
+    zones: zones?.map(zoneJson),
+  };
+}
+
+export function zoneJson({ id, name }: Zone): DnsZoneSchema {
+  return { id, name };
+}
+
+/** The gateway's description has the members of this API. @param description null: there is no gateway */
+export function providersJson(description: GatewayDescription | null): DnsProvidersSchema {
+  return {
+    encryption_key: description?.encryption_key ?? null,
+    providers: description?.providers ?? [],
+  };
 }

@@ -4,12 +4,12 @@ import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
 import { Issuances } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
-import type { AskedMailbox, IssuanceFacts } from './issuance-json';
+import type { AskedMailbox, IssuanceContext } from './issuance-json';
 import type { StoredOrder } from './order';
 
-/** Reads what the member `issuance` is made of, in a number of queries that does not grow with the orders. */
+/** Reads what the member `issuance` is made of, in a number of queries that does not depend on the number of orders. */
 @Injectable()
-export class IssuanceFactsReader {
+export class IssuanceContextReader {
   constructor(
     private readonly issuances: Issuances,
     private readonly delegations: Delegations,
@@ -20,9 +20,13 @@ export class IssuanceFactsReader {
   /**
    * @param orders of one account
    * @param tx the open transaction, when there is one: everything is read on its connection
-   * @returns plan id → facts
+   * @returns plan id → context
    */
-  async of(orders: readonly StoredOrder[], now: Date, tx?: Tx): Promise<ReadonlyMap<string, IssuanceFacts>> {
+  async of(
+    orders: readonly StoredOrder[],
+    now: Date,
+    tx?: Tx,
+  ): Promise<ReadonlyMap<string, IssuanceContext>> {
     const [first] = orders;
     if (first === undefined) return new Map();
     const planIds = orders.map(({ planId }) => planId);
@@ -30,7 +34,7 @@ export class IssuanceFactsReader {
     const labels = await this.delegations.ofNames(first.accountId, [...names], tx);
     const latests = await this.issuances.latestOf(planIds, tx);
     const mailboxes = await this.mailboxesOf(orders, tx);
-    // Whoever looks first makes it; it is the account's for good.
+    // Created at the first read, and kept for the lifetime of the account.
     const freshSecret = () => secretLabel(randomBytes(secretBytes));
     const ruleSecret = await this.webRules.ensure(first.accountId, freshSecret, tx);
     const latestOf = new Map(latests.map((issuance) => [issuance.planId, issuance]));
@@ -48,7 +52,7 @@ export class IssuanceFactsReader {
     );
   }
 
-  /** Only orders that name approvers have mailboxes to be asked. @returns plan id → its mailboxes */
+  /** Only orders with approvers have mailboxes. @returns plan id → its mailboxes */
   private async mailboxesOf(
     orders: readonly StoredOrder[],
     tx?: Tx,
