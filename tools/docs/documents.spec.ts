@@ -58,7 +58,7 @@ describe('paths in the documents', () => {
 });
 
 describe('docs/walkthrough.md', () => {
-  it('walks through every step of the worker', () => {
+  it('names the files of the main steps', () => {
     const walkthrough = read('docs/walkthrough.md');
     for (const place of [
       'orders.controller.ts',

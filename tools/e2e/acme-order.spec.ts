@@ -157,14 +157,14 @@ whole('an order at a CA that speaks ACME', () => {
     expect(serialsIssued()).toHaveLength(1);
   }, 150_000);
 
-  it('leaves no answer for the CA behind', async () => {
+  it('removes all challenge values afterwards', async () => {
     const { rows } = await database.query(
       `SELECT label FROM challenge_record UNION ALL SELECT token FROM challenge_file`,
     );
     expect(rows).toEqual([]);
   });
 
-  it('makes one certificate each, whatever becomes of connections and of the worker', async () => {
+  it('leads to one certificate per order despite faults of connections and the worker', async () => {
     const before = serialsIssued().length;
     const placed = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => await order([`fault${index}.example.com`])),

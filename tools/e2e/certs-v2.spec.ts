@@ -155,7 +155,7 @@ describe('the certificate API of a whole platform', () => {
       expect((await client.getAs(user, 'wrong', '/api_credentials')).json.reason).toBe('bad_credentials');
     });
 
-    it('sees what it would cost and how the name can be approved', async () => {
+    it('shows prices and approval methods', async () => {
       expect(fetched(await client.get('/pricing', { cn, custom_sans: 'false' }))).toMatchObject({
         dns_names: [cn, `www.${cn}`],
         duration: 1,
@@ -293,7 +293,7 @@ describe('the certificate API of a whole platform', () => {
       expect(install(name, await active(name, id), made)).toContain(`DNS:${name}`);
     });
 
-    it('buys by email: the button of the mail approves; another approver by editing and redoing', async () => {
+    it('buys by email: the button in the mail approves; edit and redo change the approver', async () => {
       const name = `mail-${transportName.toLowerCase()}.example.com`;
       const at = `/certs/${inPath(name)}`;
       const made = await setUp(name, { approval_method: 'email', approver_email: `admin@${name}`, sans: [] });
@@ -329,7 +329,7 @@ describe('the certificate API of a whole platform', () => {
       install(name, await active(name, id), made);
     });
 
-    it('tests what a server serves', async () => {
+    it('tests the certificate of a server', async () => {
       const name = `web-${transportName.toLowerCase()}.example.com`;
       const at = `/certs/${inPath(name)}`;
       const { current } = fetched(await client.get(at, { expand: ['current.crt', 'current.chain'] }));
@@ -353,7 +353,7 @@ describe('the certificate API of a whole platform', () => {
       expect(await served(current.crt)).toEqual([{ ...found, chained: false }]);
     });
 
-    it('makes a configuration, without credentials', async () => {
+    it('creates a configuration without credentials', async () => {
       const { data } = fetched(await client.getAnonymously('/config_templates'));
       expect(data.map(({ name }: { name: string }) => name)).toEqual(
         expect.arrayContaining(['nginx', 'apache']),

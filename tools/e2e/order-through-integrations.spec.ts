@@ -113,7 +113,7 @@ whole('an order with three names in three zones at two providers', () => {
     });
   }, 200_000);
 
-  it('leaves an audit log that verifies: every change with its outcome, and no credential', () => {
+  it('writes a valid audit log: every change with its outcome, and no credential', () => {
     const audit = path.join(platform.folder, 'audit');
     const files = readdirSync(audit)
       .filter((name) => name.endsWith('.jsonl'))
@@ -128,7 +128,7 @@ whole('an order with three names in three zones at two providers', () => {
     for (const secret of planted()) expect(text).not.toContain(secret);
   });
 
-  it('leaves the credentials in no database, Redis, log or answer but the gateway’s handles', async () => {
+  it('stores the credentials nowhere except in the gateway’s handles: database, Redis, logs, responses', async () => {
     const seen = [
       await databaseText(platform.databaseUrl),
       await redisText(platform.redisUrl),
@@ -140,7 +140,7 @@ whole('an order with three names in three zones at two providers', () => {
     for (const secret of planted()) expect(seen).not.toContain(secret);
   });
 
-  it('forgets an integration that is deleted', async () => {
+  it('removes a deleted integration', async () => {
     for (const { id } of integrations) {
       expect((await call('DELETE', `/account/dns_integrations/${id}`)).status).toBe(204);
     }

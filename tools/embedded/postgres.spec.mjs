@@ -39,7 +39,7 @@ async function query(server, text, values) {
   }
 }
 
-it('keeps its data and its password over a stop, and leaves no process', async () => {
+it('keeps data and password across a stop, and leaves no process', async () => {
   const first = await start();
   await query(first, 'CREATE TABLE kept AS SELECT 1 AS value');
   await first.stop();
@@ -49,7 +49,7 @@ it('keeps its data and its password over a stop, and leaves no process', async (
   expect(await query(second, 'SELECT value FROM kept')).toEqual([{ value: 1 }]);
 });
 
-it('leaves nothing behind when it is stopped before it has begun', async () => {
+it('leaves no process when it is stopped before its start', async () => {
   const first = await start();
   await first.stop();
   const pidFile = path.join(folder, 'postgres.pid');
@@ -59,7 +59,7 @@ it('leaves nothing behind when it is stopped before it has begun', async () => {
   expect([running(), existsSync(pidFile)]).toEqual([[], false]);
 });
 
-it('recovers what was committed before kill -9', async () => {
+it('recovers committed data after kill -9', async () => {
   const first = await start({ durable: true });
   await query(first, 'CREATE TABLE committed AS SELECT 1 AS value');
   send(first.child.pid, 'SIGKILL');
@@ -68,14 +68,14 @@ it('recovers what was committed before kill -9', async () => {
   expect(await query(second, 'SELECT value FROM committed')).toEqual([{ value: 1 }]);
 });
 
-it('stops a server that still runs on the same folder', async () => {
+it('stops a server that still runs with the same folder', async () => {
   const first = await start();
   const second = await start();
   expect(await first.child.ended).toBe('exit code 0');
   expect(await query(second, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
 });
 
-it('starts although postmaster.pid names a living stranger, as after a reboot, and leaves that one alone', async () => {
+it('starts although postmaster.pid names another running process, as after a reboot, and does not stop that process', async () => {
   const first = await start();
   const lock = path.join(folder, 'data/postmaster.pid');
   const content = readFileSync(lock, 'utf8');
@@ -114,7 +114,7 @@ it('leaves no process and nothing that looks like a database when the first star
   await start();
 });
 
-it('begins again where an interrupted first start left half a database', async () => {
+it('creates the database again after an interrupted first start', async () => {
   mkdirSync(path.join(folder, 'data.unfinished/base'), { recursive: true });
   const server = await start();
   expect(await query(server, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);

@@ -60,7 +60,7 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
     execFileSync('nsupdate', ['-y', `${algorithm}:${name}:${secret}`], { input });
   };
 
-  it('are found by NS records and their addresses, at one port, also through a resolver', () => {
+  it('are found by NS records and their addresses, on one port, also through a resolver', () => {
     expect(dig('127.0.0.1', 'example.com', 'NS').split('\n').sort()).toEqual([
       'ns1.example.com.',
       'ns2.example.com.',
@@ -71,7 +71,7 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
     expect(dig(third, '+tcp', 'ns1.example.net', 'A')).toBe(third);
   });
 
-  it('of two, one follows when its refresh is up, and one never', async () => {
+  it('include one copy that refreshes its zone, and one that does not', async () => {
     for (const zone of ['example.com', 'example.org']) update(zone, 'new');
     expect([dig(first, 't.example.com', 'TXT'), dig(first, 't.example.org', 'TXT')]).toEqual([
       '"new"',
@@ -81,7 +81,7 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
     expect(dig(second, 't.example.org', 'TXT')).toBe('');
   }, 15_000);
 
-  it('leave nothing behind', async () => {
+  it('leave no processes and files', async () => {
     expect(existsSync(started.folder)).toBe(true);
     expect(await child.stop()).toMatchObject({ code: 0 });
     expect(existsSync(started.folder)).toBe(false);
@@ -90,7 +90,7 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
   });
 });
 
-it('nothing is started at an address of the network', async () => {
+it('does not start a server on a network address', async () => {
   const child = await start({
     servers: [{ kind: 'knot', address: '192.0.2.1', zones: [{ name: 'example.com' }] }],
   });

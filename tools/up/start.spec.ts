@@ -86,7 +86,7 @@ describe('npm start', () => {
     );
   });
 
-  it('refuses a second start of the same folder and changes nothing', async () => {
+  it('refuses a second start with the same folder and changes nothing', async () => {
     const second = await start();
     expect(await second.ended).toEqual({ code: 1, signal: null });
     expect(second.output()).toMatch(`already running from ${home} (pid ${child.pid})`);
@@ -146,7 +146,7 @@ describe('npm start', () => {
     expect((await orders(state())).status).toBe(200);
   });
 
-  it('stops everything on SIGTERM and leaves nothing running', async () => {
+  it('stops everything on SIGTERM and leaves no process running', async () => {
     const running = Object.values(pids());
     child.signal('SIGTERM');
     expect(await child.ended).toEqual({ code: 0, signal: null });
