@@ -26,8 +26,8 @@ export async function rounds({ count, seed, node, signal, say }) {
     for (let round = 1; round <= count; round += 1) {
       signal.throwIfAborted();
       const load = startLoad(customer);
-      const postgres = strikes(platform, random, postgresDisturbances, postgresRestarts);
-      const redis = strikes(platform, random, redisDisturbances, redisRestarts);
+      const postgres = randomFaults(platform, random, postgresDisturbances, postgresRestarts);
+      const redis = randomFaults(platform, random, redisDisturbances, redisRestarts);
       say(`round ${round}: ${[...postgres.names, ...redis.names].join(', ')}`);
       await Promise.all([postgres.run(), redis.run()]);
       const begun = Date.now();
@@ -57,7 +57,7 @@ function requireAlive({ ended }) {
  * @param {() => number} random
  * @param {...readonly import('./inject.mjs').Fault[]} kinds
  */
-function strikes({ stores }, random, ...kinds) {
+function randomFaults({ stores }, random, ...kinds) {
   const chosen = kinds.map((faults) => ({
     fault: /** @type {import('./inject.mjs').Fault} */ (faults[Math.floor(random() * faults.length)]),
     afterMs: random() * MAX_DELAY_MS,
@@ -68,7 +68,7 @@ function strikes({ stores }, random, ...kinds) {
     run: async () => {
       for (const { fault, afterMs, downMs } of chosen) {
         await delay(afterMs);
-        await fault.strike(stores, downMs, random);
+        await fault.inject(stores, downMs, random);
       }
     },
   };

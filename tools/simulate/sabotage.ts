@@ -117,7 +117,7 @@ export class Saboteur {
     private readonly time: SimulatedTime,
   ) {}
 
-  async strike(atMs: number): Promise<void> {
+  async plant(atMs: number): Promise<void> {
     const { startMs, endMs } = this.time;
     if (atMs < startMs + (endMs - startMs) / 4) return;
     for (const name of this.sabotage) {

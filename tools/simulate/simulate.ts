@@ -16,14 +16,14 @@ import {
   noFaults,
   type SimulatedTime,
 } from './faults/fault-windows';
-import type { Strike } from './faults/struck-database';
+import type { ConnectionBreak } from './faults/broken-connections';
 import { openAuthority, Platform } from './platform/platform';
 import { openProcesses } from './platform/processes';
 import type { Report } from './report';
 import { type Sabotage, Saboteur } from './sabotage';
 import { type SimulatedAccount, makeAccounts } from './users/accounts';
 import { Client } from './users/client';
-import { planDeeds } from './users/lives';
+import { planActions } from './users/user-actions';
 import type { OrderKind } from './users/order';
 import { priceCents, Users } from './users/users';
 import { FaultyAuthority } from './world/faulty-authority';
@@ -42,7 +42,7 @@ export interface SimulationOptions {
   readonly faults: 'none' | 'default';
   /** Size of a step of the clock; work that is due in between is done at its end. Divides a day. */
   readonly stepHours: number;
-  /** How often users act; 1: the rates in lives.ts. */
+  /** How often users act; 1: the rates in user-actions.ts. */
   readonly activity: number;
   /** Defects to plant. */
   readonly sabotage: readonly Sabotage[];
@@ -55,8 +55,8 @@ const startMs = Date.parse('2027-01-01T00:00:00Z');
 
 /** Probabilities, per job or run. */
 const probabilities = {
-  none: { lost: 0, doubled: 0, freezing: 0, struck: 0 },
-  default: { lost: 0.01, doubled: 0.01, freezing: 0.002, struck: 0.005 },
+  none: { lost: 0, doubled: 0, freezing: 0, broken: 0 },
+  default: { lost: 0.01, doubled: 0.01, freezing: 0.002, broken: 0.005 },
 };
 
 /** A connection breaks within this number of statements; some jobs execute as many. */
@@ -120,7 +120,8 @@ async function run(
   const windows = options.faults === 'none' ? noFaults : drawFaultWindows(chance, time, idsOf(accounts));
   // No faults at the very end, so that unfinished work is a violation.
   const likely = () => probabilities[nowMs() < time.endMs - calmMs / 4 ? options.faults : 'none'];
-  const strike = (what: string): Strike | null => strikeAt(chance, windows, nowMs(), likely().struck, what);
+  const connectionBreak = (what: string): ConnectionBreak | null =>
+    connectionBreakAt(chance, windows, nowMs(), likely().broken, what);
 
   const authority = new FaultyAuthority(await openAuthority(processes, keyFolder), {
     ...{ chance, nowMs, freezing: () => likely().freezing },
@@ -139,9 +140,9 @@ async function run(
   const platform = new Platform(
     processes,
     { authority, records, mailServer, receivers },
-    { chance, strike, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
+    { chance, connectionBreak, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
   );
-  const client = new Client(strike);
+  const client = new Client(connectionBreak);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
   const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);
   mailServer.onMail = (mail) => users.onMail(mail);
@@ -149,18 +150,18 @@ async function run(
   const observations = new Observations(auditor, stepMs);
   const saboteur = new Saboteur(auditor, options.sabotage, time);
 
-  const deeds = planDeeds(chance, time, kinds, options.activity);
+  const actions = planActions(chance, time, kinds, options.activity);
   let next = 0;
   for (let at = startMs; at <= time.endMs; at += stepMs) {
     await clock.set(new Date(at));
     if (!isWithin(windows.database, at)) {
       await users.payDebts();
-      for (let deed = deeds[next]; deed !== undefined && deed.atMs <= at; deed = deeds[next]) {
-        await users.do(deed);
+      for (let action = actions[next]; action !== undefined && action.atMs <= at; action = actions[next]) {
+        await users.do(action);
         next += 1;
       }
     }
-    await saboteur.strike(at);
+    await saboteur.plant(at);
     const isIdle = isWithin(windows.workers, at) || isWithin(windows.database, at);
     if (!isWithin(windows.workers, at)) await platform.instant();
     await observations.look(at, isIdle);
@@ -192,7 +193,7 @@ async function run(
     },
     tookS: Math.round((performance.now() - began) / 1_000),
     counts: {
-      'user actions': users.counts.deeds,
+      'user actions': users.counts.actions,
       'requests to the APIs': client.counts.requests,
       'requests repeated': client.counts.repeated,
       'certificates issued': findings.checked.certificates,
@@ -203,7 +204,7 @@ async function run(
       'jobs lost': jobs.counts.lost,
       'jobs run twice': jobs.counts.doubled,
       'workers frozen in a job': jobs.frozen.count,
-      'broken connections': jobs.counts.struck + client.counts.struck,
+      'broken connections': jobs.counts.broken + client.counts.broken,
       'periodic tasks failed': roundsFailed,
     },
     checked: findings.checked,
@@ -219,13 +220,13 @@ function kindOf(chance: Chance, order: number): OrderKind {
   return drawn < 0.75 ? 'v3' : drawn < 0.88 ? 'v3-paid' : 'v2';
 }
 
-function strikeAt(
+function connectionBreakAt(
   chance: Chance,
   windows: FaultWindows,
   at: number,
   probability: number,
   what: string,
-): Strike | null {
+): ConnectionBreak | null {
   if (isWithin(windows.database, at)) return { nth: 1, when: 'before' };
   if (!chance.happens(probability, 'struck', what)) return null;
   const nth = 1 + Math.floor(chance.between(0, maxStatements, 'struck', what, 'nth'));

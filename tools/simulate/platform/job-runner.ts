@@ -2,7 +2,7 @@ import type { Job, JobName, QueueName } from '@certwright/jobs';
 import { queueOf } from '@certwright/jobs';
 import type { Chance } from '../chance';
 import { FrozenWorkers } from '../faults/frozen-workers';
-import { type Strike, withStrike } from '../faults/struck-database';
+import { type ConnectionBreak, withConnectionBreak } from '../faults/broken-connections';
 
 export type JobHandlers = Readonly<Partial<Record<JobName, (payload: never) => Promise<void>>>>;
 
@@ -13,7 +13,7 @@ export interface RunnerFaults {
   /** Probability that a job runs twice, concurrently. */
   doubled(): number;
   /** The database fault of one run, or null. */
-  strike(what: string): Strike | null;
+  connectionBreak(what: string): ConnectionBreak | null;
   nowMs(): number;
 }
 
@@ -23,7 +23,7 @@ const concurrency = 8;
 /** The queues without Redis: a job may be lost or run twice, and a second one of the same id is dropped while the first waits. */
 export class JobRunner {
   readonly frozen = new FrozenWorkers();
-  readonly counts = { run: 0, lost: 0, doubled: 0, struck: 0, failed: 0 };
+  readonly counts = { run: 0, lost: 0, doubled: 0, broken: 0, failed: 0 };
   private readonly waitingJobs = new Map<string, Job>();
   /** Of this step: a row that a job did not change is processed again in the next one. */
   private seen = new Set<string>();
@@ -87,8 +87,8 @@ export class JobRunner {
     this.counts.run += 1;
     const handler = this.handlers[job.name] as ((payload: Job['payload']) => Promise<void>) | undefined;
     if (handler === undefined) throw new Error(`there is no handler for the job ${job.name}`);
-    const strike = this.faults.strike(`${job.id} ${copy} ${this.faults.nowMs()}`);
-    const struck = await withStrike(strike, async () => {
+    const connectionBreak = this.faults.connectionBreak(`${job.id} ${copy} ${this.faults.nowMs()}`);
+    const broken = await withConnectionBreak(connectionBreak, async () => {
       try {
         await handler(job.payload);
       } catch {
@@ -96,6 +96,6 @@ export class JobRunner {
         this.counts.failed += 1;
       }
     });
-    if (struck) this.counts.struck += 1;
+    if (broken) this.counts.broken += 1;
   }
 }

@@ -40,7 +40,7 @@ import {
 } from '../../../apps/notifier/src/webhooks/deliver-webhook';
 import { AnnounceCurrentInstance } from '../../../apps/certs-v2/src/announcements/announce-current-instance.use-case';
 import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announcements/announce-current-certificate.use-case';
-import { withStrike } from '../faults/struck-database';
+import { withConnectionBreak } from '../faults/broken-connections';
 import type { FaultyAuthority } from '../world/faulty-authority';
 import type { MailServer } from '../world/mail-server';
 import type { StandingRecords } from '../world/standing-records';
@@ -115,8 +115,8 @@ export class Platform {
   }
 
   private async round(name: string, round: Round, pass: number): Promise<void> {
-    const strike = this.faults.strike(`${name} ${pass} ${this.faults.nowMs()}`);
-    await withStrike(strike, async () => {
+    const connectionBreak = this.faults.connectionBreak(`${name} ${pass} ${this.faults.nowMs()}`);
+    await withConnectionBreak(connectionBreak, async () => {
       try {
         // A task with more to do returns 0.
         while ((await round()) === 0);

@@ -35,7 +35,7 @@ import { settings as notifierSettings } from '../../../apps/notifier/src/config'
 import { AppModule as OrdersModule } from '../../../apps/orders-v3/src/app.module';
 import { ordersSettings } from '../../../apps/orders-v3/src/config';
 import { DnsGateway } from '../../../apps/orders-v3/src/dns-integrations/dns-gateway';
-import { strikeable } from '../faults/struck-database';
+import { makeBreakable } from '../faults/broken-connections';
 
 /** The simulated processes of the platform, in one process and without their timers. */
 export interface Processes {
@@ -86,7 +86,7 @@ export async function openProcesses(urlOf: (process: string) => string): Promise
   const orders = await openOrders(ordersSettings.read(common('orders-v3')));
   const certs = await openCerts(certsSettings.read(common('certs-v2')));
   const all = [worker, notifier, orders, certs];
-  for (const process of all) strikeable(process.get(DataSource));
+  for (const process of all) makeBreakable(process.get(DataSource));
   const close = async () => {
     for (const process of all) await process.close();
   };

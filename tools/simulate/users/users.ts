@@ -9,7 +9,7 @@ import type { StandingRecords } from '../world/standing-records';
 import type { SimulatedAccount } from './accounts';
 import { certificationRequest, pemOf } from './certification-request';
 import type { Answered, Client } from './client';
-import type { Deed, PlannedDeed } from './lives';
+import type { UserAction, PlannedAction } from './user-actions';
 import { begin, end, type OrderKind, type SimulatedOrder } from './order';
 
 const hourMs = 3_600_000;
@@ -32,7 +32,7 @@ export interface UsersPorts {
 /** All users of the platform. They act through its APIs, and remember their requests. */
 export class Users {
   readonly orders: SimulatedOrder[] = [];
-  readonly counts = { deeds: 0, refused: 0 };
+  readonly counts = { actions: 0, refused: 0 };
   private payIns: { atMs: number; account: SimulatedAccount }[] = [];
   private readonly certs = new Map<string, number>();
 
@@ -79,15 +79,15 @@ export class Users {
     }
   }
 
-  async do({ order: number, deed }: PlannedDeed): Promise<void> {
-    if (deed === 'create') {
-      this.counts.deeds += 1;
+  async do({ order: number, action }: PlannedAction): Promise<void> {
+    if (action === 'create') {
+      this.counts.actions += 1;
       return await this.create(number);
     }
     const order = this.orders[number];
     if (order === undefined || order.deletedMs !== null) return;
-    this.counts.deeds += 1;
-    await this.deeds[deed](order);
+    this.counts.actions += 1;
+    await this.actions[action](order);
   }
 
   private accountOf(number: number): SimulatedAccount {
@@ -96,8 +96,8 @@ export class Users {
     return account;
   }
 
-  private readonly deeds: Readonly<
-    Record<Exclude<Deed, 'create'>, (order: SimulatedOrder) => Promise<void>>
+  private readonly actions: Readonly<
+    Record<Exclude<UserAction, 'create'>, (order: SimulatedOrder) => Promise<void>>
   > = {
     rekey: async (order) => await this.rekey(order, 'rekey'),
     rename: async (order) => {
