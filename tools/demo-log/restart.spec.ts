@@ -109,7 +109,7 @@ describe('a log that is started again', () => {
   });
 });
 
-describe('an entry that no head tells of yet', () => {
+describe('an entry that is in no head yet', () => {
   it('is returned nowhere before the merge delay, and everywhere after it', async () => {
     await start({ MERGE_DELAY: '10s' });
     await sth();

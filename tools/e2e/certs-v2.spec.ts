@@ -20,7 +20,7 @@ let webServer: Server;
 /** What the customer's web server redirects the rule's paths to. */
 let rule = '';
 let password = '';
-const user = 'somebody@example.com';
+const user = 'user@example.com';
 
 const lwpIsHere = missingPrograms(['perl']).length === 0 && hasLwp();
 function hasLwp(): boolean {
@@ -93,7 +93,7 @@ const cases: [string, Transport][] = [
   ...(lwpIsHere ? [['LWP', byLwp] as [string, Transport]] : []),
 ];
 
-// The hooks stand in a describe: they run before those of the file, which kill what is left, the supervisor before its children.
+// Hooks of a describe run before those of the file, which kill remaining processes, the supervisor before its children.
 describe('the certificate API of a whole platform', () => {
   beforeAll(async () => {
     const webPort = await freePort();

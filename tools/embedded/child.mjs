@@ -186,7 +186,7 @@ function removePidFile(file, pid) {
   try {
     if (readFileSync(file, 'utf8').trim() === String(pid)) rmSync(file);
   } catch {
-    // Somebody removed it, or the whole folder, before us.
+    // Another process has removed it, or the whole folder.
   }
 }
 

@@ -25,7 +25,7 @@ its grants that no statement needs.
 const statementTimeoutMs = 600_000;
 const prefix = 'probe_';
 
-/** Of a role that are printed, and characters of each: enough to see what is wrong. */
+/** Printed faults per role, and characters of each. */
 const maxFaults = 25;
 const maxFaultLength = 250;
 
@@ -56,7 +56,7 @@ interface Probing {
   readonly renamed: (statement: string) => string;
 }
 
-/** @param grants of the role, when it has run all that its process ever does; null: only what it was refused is found */
+/** @param grants of the role, when all specs of its process have run; null: finds only refused statements */
 async function faultsOf(
   { statements, refused }: LoggedRole = { statements: new Set(), refused: new Set() },
   grants: { readonly role: string; readonly declared: RoleGrants } | null,

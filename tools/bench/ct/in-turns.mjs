@@ -6,7 +6,7 @@ const turnMs = 60;
 const turnsBefore = 5;
 
 /**
- * @param {Record<string, () => number | Promise<number>>} contenders each does some and tells how many
+ * @param {Record<string, () => number | Promise<number>>} contenders each does some work and returns its amount
  * @returns {Promise<Record<string, number>>} number per second of CPU, in the best turn
  */
 export async function inTurns(contenders) {

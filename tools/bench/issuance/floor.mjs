@@ -29,7 +29,7 @@ export function signatureFloor() {
   };
 }
 
-/** Durable commits of one row each, 16 connections side by side. @param {string} url @returns {Promise<number>} per second */
+/** Durable commits of one row each, with 16 concurrent connections. @param {string} url @returns {Promise<number>} per second */
 export async function commitFloor(url) {
   const pool = new pg.Pool({ connectionString: url, max: writers });
   await pool.query(

@@ -13,7 +13,7 @@ import { startPlatform } from './platform.mjs';
 const usage = `npm run bench -- issuance [--orders N] [--clients N] [--jobs N]
 
   --orders N    how many orders to create and issue (default 3000)
-  --clients N   how many clients post orders side by side (default 16)
+  --clients N   number of concurrent clients (default 16)
   --jobs N      JOB_CONCURRENCY of the worker (default 16)`;
 
 /** Time limit of the whole run. */
