@@ -27,11 +27,6 @@ export async function withConnectionBreak(
   return run.broken;
 }
 
-/** Whether the connection of the current run has broken. */
-export function isConnectionBroken(): boolean {
-  return runs.getStore()?.broken ?? false;
-}
-
 /** Makes every connection of a process break as configured for its run. After that, all statements of the run fail. */
 export function makeBreakable(database: DataSource): void {
   const { driver } = database;

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { apiKeySha256, mintApiKey } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
-import type { Interval } from '../faults/fault-windows';
 import { endpointUrl } from '../world/webhook-receivers';
 
 /** An account with its key and payments. */
@@ -15,9 +14,6 @@ export interface SimulatedAccount {
   /** Intervals between a renewal that the account could not pay and the next payment. */
   readonly unpaid: { from: number; to: number }[];
 }
-
-export const isUnpaidAt = (account: SimulatedAccount, at: number) =>
-  account.unpaid.some(({ from, to }: Interval) => from <= at && at < to);
 
 /** Each has users with mail; two of three have a webhook. */
 export async function makeAccounts(
