@@ -95,5 +95,5 @@ it('does not start a server on a network address', async () => {
     servers: [{ kind: 'knot', address: '192.0.2.1', zones: [{ name: 'example.com' }] }],
   });
   expect((await child.ended).code).toBe(1);
-  expect(child.output()).toContain('192.0.2.1 is no loopback address.');
+  expect(child.output()).toContain('192.0.2.1 is not a loopback address.');
 });
