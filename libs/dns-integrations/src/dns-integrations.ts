@@ -1,5 +1,7 @@
 import { leases } from '@certwright/postgres';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
+import type { Outcome } from '@certwright/issuance';
+import { neutralMessage } from '@certwright/outcome-messages';
 import { keepIntegration } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -143,14 +145,17 @@ export class DnsIntegrations {
       const [forgotten] = await tx.query<[{ id: string }[], number]>(forgetStatement, [patienceDays]);
       await tx.query(
         `UPDATE approval_record SET state = 'removed', removed_at = clock_timestamp(), due_at = NULL,
-           problem = coalesce(problem, 'Its integration was deleted before it could be removed.')
+           problem = coalesce(problem, $2), outcome = CASE WHEN problem IS NULL THEN $3::jsonb ELSE outcome END
          WHERE integration_id = ANY ($1::bigint[]) AND state <> 'removed'`,
-        [forgotten.map(({ id }) => id)],
+        [forgotten.map(({ id }) => id), neutralMessage(deleted), JSON.stringify(deleted)],
       );
       return forgotten.length;
     });
   }
 }
+
+/** Of a record that may still be at the provider. */
+const deleted: Outcome = { code: 'integration_deleted' };
 
 const columns = `id, account_id AS "accountId", provider, description, state, problem, checked_at AS "checkedAt",
   created_at AS "createdAt"`;

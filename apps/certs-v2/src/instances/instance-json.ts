@@ -2,6 +2,7 @@ import { baseName } from '@certwright/dns-names';
 import { encodePem, readCsr, sha1Hex, sha256Hex, temporaryCertificate } from '@certwright/pki';
 import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from '../wire/approval-json';
 import type { Expansion } from '../wire/expansion';
+import { messageOfOutcome } from '../wire/outcome-messages';
 import { type Attempt, isExpiring, stateOf, type StoredInstance, wayOf } from './instance';
 
 /** What an instance is shown with besides its own rows. */
@@ -59,9 +60,10 @@ function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurround
       name: dnsName,
       method: wayOf(attempt, dnsName)?.method ?? method,
       status,
-      problem,
+      problem: messageOfOutcome(problem),
     })),
-    last_error: lastError === null ? null : { code: lastError.code, message: lastError.message },
+    last_error:
+      lastError === null ? null : { code: lastError.code, message: messageOfOutcome(lastError.outcome) },
   };
 }
 

@@ -1,4 +1,10 @@
-import type { ApprovalWay, IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import type { ApprovalWay, IssuanceState } from '@certwright/issuance';
+import {
+  approvalOf,
+  issuanceErrorOf,
+  type StoredApproval,
+  type StoredIssuanceError,
+} from '@certwright/outcome-messages';
 import type { StoredSan } from '@certwright/core-schema';
 import type { StoredInstance } from './instance';
 
@@ -24,8 +30,8 @@ export interface InstanceRow {
   readonly dnsNames: string[];
   readonly ownerFacts: { readonly sans?: readonly StoredSan[] | null } | null;
   readonly approvalWays: Record<string, ApprovalWay> | null;
-  readonly approvals: NameApproval[];
-  readonly lastError: IssuanceError | null;
+  readonly approvals: readonly StoredApproval[];
+  readonly lastError: StoredIssuanceError | null;
   readonly csr: Buffer | null;
   readonly certificateId: string | null;
   readonly notBefore: Date;
@@ -93,8 +99,8 @@ export function storedInstance(row: InstanceRow): StoredInstance {
             dnsNames: row.dnsNames,
             sans: row.ownerFacts?.sans ?? null,
             approvalWays: row.approvalWays,
-            approvals: row.approvals,
-            lastError: row.lastError,
+            approvals: row.approvals.map(approvalOf),
+            lastError: row.lastError === null ? null : issuanceErrorOf(row.lastError),
             csr: row.csr,
           },
     certificate:

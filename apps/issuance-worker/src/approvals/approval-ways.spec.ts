@@ -1,5 +1,5 @@
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
-import { approver, labels, pending, subject } from '../testing/recording-approver';
+import { approver, labels, nothingAt, pending, subject } from '../testing/recording-approver';
 import type { ApprovalSubject } from './approval-subject';
 import { checkApprovals } from './check-approvals';
 
@@ -43,7 +43,8 @@ describe('a name with a way of its own', () => {
       ['pending', null],
       ['approved', 'dns'],
     ]);
-    expect(approvals[0]?.problem).toBe('By web server rule: nothing at example.com.');
+    const ways = [{ method: 'http', outcome: nothingAt('example.com') }];
+    expect(approvals[0]?.problem).toEqual({ code: 'not_approved', ways });
   });
 
   it('is asked for at the address of its way, never at that of the terms', async () => {
@@ -90,7 +91,8 @@ describe('a name with a way of its own', () => {
     const name = by('example.com', { method: 'email', approverEmail: 'admin@example.com' });
     const { approvals } = await checkApprovals(subject([name]), [dns, http], now);
     expect([dns.asked, http.asked]).toEqual([[], []]);
-    expect(approvals[0]?.problem).toBe('By email: the product does not know this way; name another one.');
+    const outcome = { code: 'approval_way_unusable', dnsName: 'example.com', reason: 'not_offered' };
+    expect(approvals[0]?.problem).toEqual({ code: 'not_approved', ways: [{ method: 'email', outcome }] });
   });
 });
 

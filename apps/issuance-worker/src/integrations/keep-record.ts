@@ -128,7 +128,8 @@ export class KeepRecord {
   ): Promise<LeasedRecord | null> {
     if (!(error instanceof GatewayFault)) throw error;
     this.ports.events.recordFailed(record, error);
-    const change = whenFailed(record, error.message, error.retryAfterS ?? null, this.clock());
+    const problem = { code: 'dns_gateway_failed', fault: error.code, saying: error.message } as const;
+    const change = whenFailed(record, problem, error.retryAfterS ?? null, this.clock());
     return await this.save(record, { ...change, ...also(error) });
   }
 

@@ -4,7 +4,7 @@ import { checkIssued, readCertificate } from '@certwright/pki';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 
 /**
- * What is wrong with a certificate that a CA handed over, each in words; nothing is attached that is not what was asked for.
+ * What is wrong with a certificate that a CA delivered; nothing is attached that is not what was asked for.
  * How long it lasts is the CA's business: an ACME CA is not told when what was paid for ends (see newOrder), and a
  * certificate that outlives it is of use to whoever paid, while refusing it would cost another one of the CA's limits.
  */

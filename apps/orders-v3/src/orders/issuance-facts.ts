@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
+import { baseName } from '@certwright/dns-names';
 import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
 import { Issuances } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
@@ -30,9 +29,7 @@ export class IssuanceFactsReader {
     const labels = await this.delegations.ofNames(first.accountId, [...names], tx);
     const latests = await this.issuances.latestOf(planIds, tx);
     const mailboxes = await this.mailboxesOf(orders, tx);
-    // Whoever looks first makes it; it is the account's for good.
-    const freshSecret = () => secretLabel(randomBytes(secretBytes));
-    const ruleSecret = await this.webRules.ensure(first.accountId, freshSecret, tx);
+    const ruleSecret = await this.webRules.ofAccount(first.accountId, tx);
     const latestOf = new Map(latests.map((issuance) => [issuance.planId, issuance]));
     return new Map(
       planIds.map((planId) => [

@@ -3,6 +3,7 @@ import { type NameApproval, nextAttemptAt, phaseOf, recordStanding } from '@cert
 import type { DelegationLabels } from '@certwright/approvals';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import type { StoredOrder } from './order';
+import { messageOfOutcome } from '../wire/outcome-messages';
 import { timestamp } from '../wire/timestamp';
 
 export interface IssuanceFacts {
@@ -10,8 +11,8 @@ export interface IssuanceFacts {
   readonly latest: LatestIssuance | null;
   /** Of the order's names, without `*.`. */
   readonly labels: DelegationLabels;
-  /** The secret in the path that the account's web servers redirect to. */
-  readonly ruleSecret: string;
+  /** The secret in the path that the account's web servers redirect to; null: it is made with the next order. */
+  readonly ruleSecret: string | null;
   /** How far the mailboxes of the order's names have been asked. */
   readonly mailboxes: readonly AskedMailbox[];
   readonly now: Date;
@@ -35,19 +36,21 @@ export interface ApprovalPlaces {
 
 /** What happens now, and what the caller can do about it. */
 export function issuanceJson(order: StoredOrder, facts: IssuanceFacts, places: ApprovalPlaces): object {
-  const { latest, now } = facts;
+  const { latest, now, ruleSecret } = facts;
   const phase = phaseOf(order, latest, now);
   const nextAttempt = nextAttemptAt(phase, latest, latest?.renewAt ?? null);
   const approvals = new Map(latest?.approvals.map((approval) => [approval.dnsName, approval]));
   return {
     phase,
-    last_error: latest?.lastError ? { code: latest.lastError.code, message: latest.lastError.message } : null,
+    last_error: latest?.lastError
+      ? { code: latest.lastError.code, message: messageOfOutcome(latest.lastError.outcome) }
+      : null,
     next_attempt_at: instant(nextAttempt),
     names: order.dnsNames.map((dnsName) => ({
       ...approvalJson(dnsName, approvals.get(dnsName), nextAttempt),
       integration: integrationJson(dnsName, latest?.records ?? []),
       record: { options: recordOptions(dnsName, facts.labels.get(baseName(dnsName)), places) },
-      rule: dnsName.startsWith('*.') ? null : ruleJson(facts.ruleSecret, places),
+      rule: dnsName.startsWith('*.') || ruleSecret === null ? null : ruleJson(ruleSecret, places),
       email: emailJson(dnsName, order, facts.mailboxes),
     })),
   };
@@ -59,7 +62,7 @@ function approvalJson(dnsName: string, approval: NameApproval | undefined, nextA
     dns_name: dnsName,
     approval_method: approval?.method ?? null,
     status,
-    problem: approval?.problem ?? null,
+    problem: messageOfOutcome(approval?.problem ?? null),
     checked_at: approval?.checkedAt ? timestamp(new Date(approval.checkedAt)) : null,
     next_check_at: status === 'pending' ? instant(nextAttempt) : null,
   };
@@ -71,7 +74,8 @@ function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): obj
   if (record === undefined) return null;
   // Ids fit the integers of JSON's numbers: a constraint of the table.
   const integrationId = Number(record.integrationId);
-  return { integration_id: integrationId, state: recordStanding(record), problem: record.problem };
+  const problem = messageOfOutcome(record.problem);
+  return { integration_id: integrationId, state: recordStanding(record), problem };
 }
 
 /** Any one of these standing records approves the name, now and at every renewal. */

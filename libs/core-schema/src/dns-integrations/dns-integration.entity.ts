@@ -33,7 +33,7 @@ export class DnsIntegrationEntity {
   @Column('text')
   state!: 'ok' | 'failing';
 
-  /** What the provider or the gateway said last, in words; null while it works. */
+  /** The last error message of the provider or the gateway; null while it works. */
   @Column('text', { nullable: true })
   problem!: string | null;
 

@@ -322,7 +322,7 @@ export const issuanceWorker: RoleGrants = {
         'approval_ways',
       ],
     },
-    web_rule: { select: ['account_id'] },
+    web_rule: { select: '*', insert: '*', update: ['account_id'] },
     webhook_endpoint: { select: ['account_id', 'enabled'] },
   },
   functions: ['random_id()'],

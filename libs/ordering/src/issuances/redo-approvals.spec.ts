@@ -51,7 +51,7 @@ async function approve(plan: PlanWithWays, methods: Readonly<Record<string, Name
     const method = methods[approval.dnsName] ?? null;
     const checkedAt = '2026-11-20T12:00:00Z';
     return method === null
-      ? { ...approval, problem: 'not there', checkedAt }
+      ? { ...approval, problem: { code: 'dns_zone_unknown', dnsName: approval.dnsName } as const, checkedAt }
       : { ...approval, status: 'approved', method, checkedAt };
   });
   const dueAt = new Date(Date.now() + 3_600_000);

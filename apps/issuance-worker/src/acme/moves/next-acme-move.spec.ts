@@ -1,7 +1,7 @@
-import type { AcmeProblem, AcmeProblemType } from '../acme-problem';
+import type { AcmeProblemType } from '@certwright/issuance';
+import type { AcmeProblem } from '../acme-problem';
 import type { AcmeAuthorization, AcmeChallenge } from '../resources/authorization';
 import type { AcmeOrder } from '../resources/order';
-import { adviceOn } from './advice';
 import { nextAcmeMove, type StoredProgress } from './next-acme-move';
 
 const now = new Date('2026-11-20T12:00:00Z');
@@ -152,15 +152,14 @@ describe('an order that failed', () => {
     expect(nextAcmeMove(order({ status: 'invalid' }), [], stored()).kind).toBe('read_authorizations');
   });
 
-  it('names the name, why, and what to do', () => {
+  it('names the name, and why', () => {
     expect(nextAcmeMove(order({ status: 'invalid' }), invalid, stored())).toMatchObject({
       kind: 'failed',
       names: [
         {
           dnsName: '*.b.example.com',
-          type: 'dns',
-          why: `${adviceOn('dns').why} The CA says: NXDOMAIN looking up TXT`,
-          whatToDo: adviceOn('dns').whatToDo,
+          reason: 'dns',
+          saying: 'NXDOMAIN looking up TXT',
         },
       ],
     });

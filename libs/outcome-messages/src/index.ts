@@ -1,0 +1,11 @@
+export { type Dialect, messageOf, outcomeMessages, type OutcomeMessages } from './outcome-messages';
+export {
+  approvalOf,
+  issuanceErrorOf,
+  neutralMessage,
+  type StoredApproval,
+  type StoredIssuanceError,
+  storedOutcome,
+  toStoredApproval,
+  toStoredIssuanceError,
+} from './stored-outcome';
