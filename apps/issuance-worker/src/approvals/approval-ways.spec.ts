@@ -66,18 +66,12 @@ describe('a name with a way of its own', () => {
     expect(http.questions).toMatchObject([{ delegationLabel: null, parent: null, approverEmail: null }]);
   });
 
-  it.each<[string, NameApproval, string]>([
-    [
-      'http for a wildcard',
-      by('*.example.com', { method: 'http' }),
-      'By web server rule: a wildcard cannot be approved in this way; name another one.',
-    ],
-    [
-      'email without an address',
-      by('example.com', { method: 'email' }),
-      'By email: no address is named that may approve it.',
-    ],
-  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, problem) => {
+  it.each<[string, NameApproval, 'wildcard' | 'no_approver']>([
+    ['http for a wildcard', by('*.example.com', { method: 'http' }), 'wildcard'],
+    ['email without an address', by('example.com', { method: 'email' }), 'no_approver'],
+  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, reason) => {
+    const outcome = { code: 'approval_way_unusable', dnsName: name.dnsName, reason };
+    const problem = { code: 'not_approved', ways: [{ method: name.way?.method, outcome }] };
     const approvers = all(['example.com', '*.example.com']);
     const approverEmails = { 'example.com': 'admin@example.com' };
     const progress = await checkApprovals(subject([name], { approverEmails }), approvers, now);

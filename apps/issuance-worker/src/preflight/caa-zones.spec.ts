@@ -91,7 +91,7 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
     ['*.wild.example.com', 'wild.example.com allow no CA to issue (0 issuewild ";")'],
     [
       'critical.example.com',
-      'critical.example.com have a critical property that no CA known here understands (128 tbs "Unknown")',
+      'critical.example.com have a critical property that no CA here understands (128 tbs "Unknown")',
     ],
     ['malformed.example.com', 'malformed.example.com allow no CA to issue (0 issue "%%%%%")'],
     [

@@ -18,6 +18,7 @@ export const ordersV3: RoleGrants = {
         'state',
         'stopped_at',
         'problem',
+        'outcome',
         'failures',
         'due_at',
         'asks',

@@ -218,7 +218,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
     const opened = await order('silent.example.com');
     const state = await acme.advance(opened);
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
-    expect(state.last_error?.message).toMatch(/^The value that the CA looks for is not seen yet: /);
+    expect(state.last_error?.message).toMatch(/^The value that the CA looks for is not visible yet: /);
     acme.silent = false;
     await acme.timePasses();
     expect((await acme.advance(opened)).state).toBe('issued');
