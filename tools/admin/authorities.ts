@@ -4,6 +4,7 @@ import {
   type CertificateAuthorityChange,
 } from '../../apps/issuance-worker/src/certificate-authorities/certificate-authorities';
 import { CertificateAuthorityEntity } from '@certwright/core-schema';
+import { storedOutcome } from '@certwright/outcome-messages';
 import { WaitingIssuances } from '@certwright/ordering';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -179,11 +180,12 @@ async function refuseToMove(
   throw new Error(`There is an account at ${directoryUrl} already: add another authority instead.`);
 }
 
-function stateOf({ enabled, downSince, downUntil, problem }: CertificateAuthorityEntity): string {
+function stateOf({ enabled, downSince, downUntil, problem, outcome }: CertificateAuthorityEntity): string {
   if (!enabled) return 'disabled';
   if (downSince === null || downUntil === null) return 'enabled';
+  const reason = problem === null ? 'no reason known' : JSON.stringify(storedOutcome(problem, outcome));
   const since = `down since ${downSince.toISOString()}`;
-  return `${since}, next probe ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
+  return `${since}, next probe ${downUntil.toISOString()} (${reason})`;
 }
 
 /** @throws Error when it does not exist */

@@ -178,10 +178,15 @@ function refused(
 ): string {
   const beginning =
     stage === 'request' ? `The CA ${authority} refused.` : `The CA ${authority} ended the attempt.`;
-  const ofName = ({ dnsName, reason: why, saying: said }: NameRefusal) =>
-    `${dnsName}: ${texts[why].why}${quoted(said)} ${texts[why].whatToDo}`;
-  const names = first.map(ofName).join(' ') + (more > 0 ? ` And ${more} more.` : '');
-  if (stage === 'attempt' && first.length > 0) return `${beginning} ${names}`;
+  const andMore = more > 0 ? ` And ${more} more.` : '';
+  if (stage === 'attempt' && first.length > 0) {
+    const ofName = ({ dnsName, reason: why, saying: said }: NameRefusal) =>
+      `${dnsName}: ${texts[why].why}${quoted(said)} ${texts[why].whatToDo}`;
+    return `${beginning} ${first.map(ofName).join(' ')}${andMore}`;
+  }
+  const saidOf = ({ dnsName, saying: said }: NameRefusal) =>
+    said === '' ? `${dnsName}.` : sentence(`${dnsName}: ${said}`);
+  const names = first.map(saidOf).join(' ') + andMore;
   const whole = `${beginning} ${texts[reason].why}${quoted(saying)}`;
   return [whole, names, texts[reason].whatToDo].filter((text) => text !== '').join(' ');
 }

@@ -1,5 +1,6 @@
 import type { GatewayDescription, Zone } from '@certwright/gateway-contract';
 import type { DnsIntegration } from '@certwright/dns-integrations';
+import { messageOfOutcome } from './outcome-messages';
 import { timestamp } from './timestamp';
 
 /** A DNS integration in the words of the API. @param zones null: they were not asked for */
@@ -11,7 +12,7 @@ export function integrationJson(integration: DnsIntegration, zones: readonly Zon
     provider: integration.provider,
     description: integration.description,
     state: integration.state,
-    problem: integration.problem,
+    problem: messageOfOutcome(integration.problem),
     checked_at: checkedAt === null ? null : timestamp(checkedAt),
     created_at: timestamp(integration.createdAt),
     ...(zones === null ? {} : { zones: zones.map(zoneJson) }),

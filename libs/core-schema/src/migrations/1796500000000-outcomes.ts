@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-const tables = ['acme_order', 'approval_record', 'certificate_authority'] as const;
+const tables = ['acme_order', 'approval_record', 'certificate_authority', 'dns_integration'] as const;
 
 /**
  * Outcomes beside their texts (see docs/decisions/0015-outcomes-are-data.md). The texts stay until no release reads them.

@@ -105,6 +105,7 @@ export const ordersV3: RoleGrants = {
         'handle',
         'state',
         'problem',
+        'outcome',
         'checked_at',
         'zones_due_at',
         'failures',
