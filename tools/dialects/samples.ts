@@ -15,7 +15,8 @@ const unreachable = {
 } as const;
 const noNames = { first: [], more: 0 } as const;
 const until = '2026-11-21T08:00:00Z';
-const reasons = [...acmeProblemTypes, 'other', 'no_challenge', 'approval_ended', 'lapsed'] as const;
+const ended = ['approval_expired', 'approval_revoked', 'approval_deactivated', 'lapsed'] as const;
+const reasons = [...acmeProblemTypes, 'other', 'no_challenge', ...ended] as const;
 
 /** At least one instance of every outcome; a code that is missing does not compile. */
 const samples: { readonly [C in OutcomeCode]: readonly OutcomeOf<C>[] } = {

@@ -164,7 +164,9 @@ function refusalTexts({ object, product, sendCsr }: Dialect): Record<RefusalReas
       why: 'The CA offers none of the ways to approve this name that are set up for it.',
       whatToDo: 'Set up another way to approve the name; wildcards need DNS.',
     },
-    approval_ended: { why: "The CA's own approval of this name has ended.", whatToDo: again },
+    approval_expired: { why: "The CA's own approval of this name has expired.", whatToDo: again },
+    approval_revoked: { why: "The CA's own approval of this name was revoked.", whatToDo: again },
+    approval_deactivated: { why: "The CA's own approval of this name was deactivated.", whatToDo: again },
     lapsed: {
       why: 'The attempt expired at the CA before it was complete.',
       whatToDo: 'It is tried again automatically; check that each name can be approved in time.',

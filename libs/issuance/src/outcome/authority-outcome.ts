@@ -38,8 +38,10 @@ export type RefusalReason =
   | 'other'
   /** The CA offers none of the challenges that are set up for the name. */
   | 'no_challenge'
-  /** What the CA knew of the name's approval has ended. */
-  | 'approval_ended'
+  /** The CA's own approval of the name has ended. */
+  | 'approval_expired'
+  | 'approval_revoked'
+  | 'approval_deactivated'
   /** The attempt expired at the CA before it was complete. */
   | 'lapsed';
 

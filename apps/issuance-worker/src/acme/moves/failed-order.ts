@@ -46,7 +46,7 @@ function fromAuthorizations(
     const problem = challenges.find((challenge) => challenge.status === 'invalid')?.problem ?? null;
     const hasFailed = challenges.some((challenge) => challenge.status === 'invalid');
     if (hasFailed || status === 'invalid') return [{ dnsName, ...explained(problem) }];
-    if (status !== 'pending') return [{ dnsName, reason: 'approval_ended', saying: '' }];
+    if (status !== 'pending') return [{ dnsName, reason: `approval_${status}`, saying: '' }];
     // Another name spoilt the order, and this one was not looked at.
     if (order.status === 'invalid' || isOffered(authorization)) return [];
     return [{ dnsName, reason: 'no_challenge', saying: '' }];

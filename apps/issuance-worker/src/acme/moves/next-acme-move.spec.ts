@@ -175,8 +175,8 @@ describe('an order that failed', () => {
       subproblems: [problem('caa', 'CAA forbids it', 'a.example.com')],
     };
     expect(nextAcmeMove(order({ status: 'invalid', problem: whole }), valid, stored())).toMatchObject({
-      names: [{ dnsName: 'a.example.com', type: 'caa', why: expect.stringContaining('CAA forbids it') }],
-      problem: { type: 'compound' },
+      names: [{ dnsName: 'a.example.com', reason: 'caa', saying: 'CAA forbids it' }],
+      reason: 'compound',
     });
   });
 
@@ -184,7 +184,7 @@ describe('an order that failed', () => {
     const methods = new Map([['a.example.com', ['dns-01' as const]]]);
     expect(nextAcmeMove(order(), both, stored({ methods }))).toMatchObject({
       kind: 'failed',
-      names: [{ dnsName: '*.b.example.com', whatToDo: expect.stringContaining('wildcards need DNS') }],
+      names: [{ dnsName: '*.b.example.com', reason: 'no_challenge', saying: '' }],
     });
   });
 
@@ -192,7 +192,7 @@ describe('an order that failed', () => {
     const authorizations = [authorization('a', { status }), authorization('b')];
     expect(nextAcmeMove(order(), authorizations, stored())).toMatchObject({
       kind: 'failed',
-      names: [{ dnsName: 'a.example.com', why: expect.stringContaining(status) }],
+      names: [{ dnsName: 'a.example.com', reason: `approval_${status}`, saying: '' }],
     });
   });
 
@@ -201,7 +201,7 @@ describe('an order that failed', () => {
     expect(nextAcmeMove(lapsed, both, stored())).toMatchObject({
       kind: 'failed',
       names: [],
-      why: expect.stringContaining('lapsed'),
+      reason: 'lapsed',
     });
   });
 });
