@@ -4,13 +4,13 @@ import {
   type CertificateAuthorityChange,
 } from '../../apps/issuance-worker/src/certificate-authorities/certificate-authorities';
 import { CertificateAuthorityEntity } from '@certwright/core-schema';
-import { storedOutcome } from '@certwright/outcome-messages';
 import { WaitingIssuances } from '@certwright/ordering';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { type AuthorityOptions, readRoots, withAuthorityOptions } from './authority-options';
 import { authorityPresets } from './authority-presets';
 import { sealedExternalAccountKey } from './external-account-key';
+import { problemText } from './stored-problem';
 import type { WithDatabase } from './with-database';
 
 export function authorityCommands(withDatabase: WithDatabase): Command {
@@ -183,7 +183,7 @@ async function refuseToMove(
 function stateOf({ enabled, downSince, downUntil, problem, outcome }: CertificateAuthorityEntity): string {
   if (!enabled) return 'disabled';
   if (downSince === null || downUntil === null) return 'enabled';
-  const reason = problem === null ? 'no reason known' : JSON.stringify(storedOutcome(problem, outcome));
+  const reason = problem === null ? 'no reason known' : problemText(problem, outcome);
   const since = `down since ${downSince.toISOString()}`;
   return `${since}, next probe ${downUntil.toISOString()} (${reason})`;
 }

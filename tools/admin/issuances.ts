@@ -1,10 +1,10 @@
 import type { Outcome } from '@certwright/issuance';
-import { storedOutcome } from '@certwright/outcome-messages';
 import { IssuanceWakeUps } from '@certwright/approvals';
 import { Outbox, Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
+import { problemText } from './stored-problem';
 import type { WithDatabase } from './with-database';
 
 interface RetryOptions {
@@ -92,6 +92,6 @@ async function waitingFor(database: DataSource): Promise<readonly (readonly stri
     down_since.toISOString(),
     down_until?.toISOString() ?? '-',
     `${waiting} waiting`,
-    problem === null ? '-' : JSON.stringify(storedOutcome(problem, outcome)),
+    problem === null ? '-' : problemText(problem, outcome),
   ]);
 }

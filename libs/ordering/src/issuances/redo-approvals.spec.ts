@@ -1,3 +1,4 @@
+import { approvalOf, type StoredApproval } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
 import { randomBytes } from 'node:crypto';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
@@ -63,7 +64,7 @@ const rowOf = async ({ issuanceId }: PlanWithWays) => {
   const [row] = await core.database.query<
     [
       {
-        approvals: NameApproval[];
+        approvals: StoredApproval[];
         terms_id: string;
         lease_token: string;
         failures: number;
@@ -78,7 +79,7 @@ const rowOf = async ({ issuanceId }: PlanWithWays) => {
        leased_until IS NULL AS free FROM issuance WHERE id = $1`,
     [issuanceId],
   );
-  return row;
+  return { ...row, approvals: row.approvals.map(approvalOf) };
 };
 
 const jobs = async () => {
