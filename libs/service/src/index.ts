@@ -72,6 +72,8 @@ export {
 } from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
 export { type ProcessDefinition, runProcess, type RunningProcess } from './lifecycle/run-process';
-export { faultsFrom } from './validation/field-faults';
+export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
+export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
+export { ReadBy, type ReadMembers, readMembers } from './validation/read-members';
 export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
 export { ProcessModule } from './lifecycle/process.module';

@@ -1,4 +1,5 @@
 export { type Child, type ChildOptions, type Ending, isAlive, startChild } from './child';
+export { DocumentedResponses, type JsonResponse } from './documented-responses';
 export { eventually, type Patience } from './eventually';
 export { freePort } from './free-port';
 export { type DocumentedExample, examplesIn, faultsInOpenApi, shapeOf } from './openapi';

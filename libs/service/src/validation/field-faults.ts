@@ -1,27 +1,47 @@
 import type { ValidationError } from 'class-validator';
 import { type FieldFault, type FieldFaultCode, fieldFaultCodes } from '@certwright/errors';
 
-/** Most faults in one answer: a body of 256 KiB can have tens of thousands of them. */
-const mostFaults = 100;
+/** A body of 256 KiB can have tens of thousands of faults. */
+const maxFaults = 100;
 
-/** Longest member name that is repeated to who sent it. */
-const longestEcho = 64;
+/** Characters of a member's name that are repeated to the caller. */
+const maxNameLength = 64;
+
+/** A fault of one member. @template C the API's codes */
+export type MemberFault<C extends string = FieldFaultCode> = Omit<FieldFault, 'code'> & { readonly code: C };
+
+/** What the reader of a member returns in place of a value (see `ReadBy`). */
+export class Unreadable<C extends string = FieldFaultCode> {
+  constructor(readonly faults: readonly Omit<MemberFault<C>, 'field'>[]) {}
+
+  static because(message: string): Unreadable {
+    return new Unreadable([{ code: 'invalid_value', message }]);
+  }
+}
 
 /**
  * The faults that class-validator found. A rule names its code in `context: { code }`; without one it is
- * `missing_field` for a member that is absent, else `invalid_value`. The field is the member at the top; where in it the fault
- * lies, the message says.
+ * `missing_field` for a member that is absent, else `invalid_value`. The field is the member at the top; the message says
+ * where in it the fault lies.
  */
-export function faultsFrom(errors: readonly ValidationError[]): FieldFault[] {
-  const faults: FieldFault[] = [];
-  for (const error of errors) collect(error, echo(error.property), '', faults);
-  return faults;
+export function faultsFrom<C extends string = FieldFaultCode>(
+  errors: readonly ValidationError[],
+): MemberFault<C>[] {
+  const faults: MemberFault[] = [];
+  for (const error of errors) collect(error, namedInPart(error.property), '', faults);
+  // Readers and contexts give the codes of their API.
+  return faults as unknown as MemberFault<C>[];
 }
 
-function collect(error: ValidationError, field: string, parentPath: string, faults: FieldFault[]): void {
+function collect(error: ValidationError, field: string, parentPath: string, faults: MemberFault[]): void {
+  if (error.value instanceof Unreadable) {
+    const { faults: found } = error.value as Unreadable;
+    faults.push(...found.slice(0, maxFaults - faults.length).map((fault) => ({ field, ...fault })));
+    return;
+  }
   const path = pathOf(parentPath, error.property);
   for (const [rule, message] of Object.entries(error.constraints ?? {})) {
-    if (faults.length >= mostFaults) return;
+    if (faults.length >= maxFaults) return;
     if (rule === 'whitelistValidation') {
       faults.push({ field, code: 'invalid_value', message: `There is no member ${path}.` });
       continue;
@@ -34,8 +54,8 @@ function collect(error: ValidationError, field: string, parentPath: string, faul
 
 /** `sans[0].name` */
 function pathOf(parentPath: string, property: string): string {
-  if (parentPath === '') return echo(property);
-  return /^\d{1,6}$/.test(property) ? `${parentPath}[${property}]` : `${parentPath}.${echo(property)}`;
+  if (parentPath === '') return namedInPart(property);
+  return /^\d{1,6}$/.test(property) ? `${parentPath}[${property}]` : `${parentPath}.${namedInPart(property)}`;
 }
 
 function codeOf(error: ValidationError, rule: string): FieldFaultCode {
@@ -44,9 +64,9 @@ function codeOf(error: ValidationError, rule: string): FieldFaultCode {
   return named ?? (error.value === undefined ? 'missing_field' : 'invalid_value');
 }
 
-function echo(name: string): string {
+/** A name that the caller sent, cut after 64 characters. */
+export function namedInPart(name: string): string {
+  if (name.length <= maxNameLength) return name.toWellFormed();
   // By characters, so that none is cut in half.
-  return name.length <= longestEcho
-    ? name
-    : `${[...name.slice(0, 2 * longestEcho)].slice(0, longestEcho).join('')}…`;
+  return `${[...name.slice(0, 2 * maxNameLength)].slice(0, maxNameLength).join('').toWellFormed()}…`;
 }

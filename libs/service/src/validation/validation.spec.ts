@@ -2,6 +2,9 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsArray, IsOptional, IsString, Length, Max, Min, ValidateNested } from 'class-validator';
 import { type FieldFault, Problem } from '@certwright/errors';
+import { Unreadable } from './field-faults';
+import { BooleanMember, EnumMember, Ignored, TextMember } from './members';
+import { ReadBy, readMembers } from './read-members';
 import { requestValidation, type RequestValidationOptions } from './validation-pipe';
 
 class San {
@@ -119,5 +122,71 @@ describe('a query', () => {
       message: 'The query cannot be answered as it stands: see name.',
       faults: [{ field: 'name', code: 'invalid_value' }],
     });
+  });
+});
+
+class Plan {
+  @ReadBy((value) =>
+    Array.isArray(value)
+      ? value.map(String)
+      : new Unreadable([
+          { code: 'invalid_dns_name', message: 'The first fault.' },
+          { code: 'too_many_names', message: 'The second fault.' },
+        ]),
+  )
+  dns_names?: readonly string[];
+
+  @EnumMember(['rsa', 'ecdsa'], {})
+  key_type?: string;
+
+  @BooleanMember({})
+  muted?: boolean;
+
+  @TextMember({ nullable: true })
+  cluster?: string;
+
+  @Ignored()
+  revision?: unknown;
+}
+
+describe('an object that is read by its class', () => {
+  it('has the values that the readers return, without members that are absent or ignored', () => {
+    const { value, faults, unknownMembers } = readMembers(Plan, {
+      muted: true,
+      dns_names: [1, 2],
+      revision: 7,
+    });
+    expect({ ...value }).toEqual({ dns_names: ['1', '2'], muted: true });
+    expect(value).toBeInstanceOf(Plan);
+    expect([...faults, ...unknownMembers]).toEqual([]);
+  });
+
+  it('has every fault of every member, in the order in which they are declared, and keeps what holds', () => {
+    expect(readMembers(Plan, { cluster: 1, muted: null, key_type: 'dsa', dns_names: null })).toEqual({
+      value: {},
+      faults: [
+        { field: 'dns_names', code: 'invalid_dns_name', message: 'The first fault.' },
+        { field: 'dns_names', code: 'too_many_names', message: 'The second fault.' },
+        { field: 'key_type', code: 'invalid_value', message: 'It must be "rsa" or "ecdsa".' },
+        { field: 'muted', code: 'invalid_value', message: 'It must be true or false.' },
+        { field: 'cluster', code: 'invalid_value', message: 'It must be a string.' },
+      ],
+      unknownMembers: [],
+    });
+  });
+
+  it('names 20 unknown members, shortened; inherited names are unknown too', () => {
+    const sent = JSON.parse('{"__proto__": {"muted": 1}, "constructor": 1, "toString": 1}') as object;
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`m${n}`, n]));
+    const { unknownMembers, value } = readMembers(Plan, { ...sent, ['x'.repeat(500)]: 1, ...many });
+    expect(unknownMembers).toHaveLength(20);
+    expect(readMembers(Plan, sent as Record<string, unknown>).unknownMembers).toEqual([
+      '__proto__',
+      'constructor',
+      'toString',
+    ]);
+    expect(unknownMembers).toContain(`${'x'.repeat(64)}…`);
+    expect(value).toBeInstanceOf(Plan);
+    expect(({} as { muted?: unknown }).muted).toBeUndefined();
   });
 });
