@@ -128,7 +128,7 @@ function refusalTexts({ object, product, sendCsr }: Dialect): Record<RefusalReas
       whatToDo: operator,
     },
     invalidProfile: {
-      why: `The CA does not have the profile that the ${product} asks for.`,
+      why: `The CA does not have the profile of the ${product}.`,
       whatToDo: operator,
     },
     malformed: { why: 'The CA did not understand the request.', whatToDo: operator },
