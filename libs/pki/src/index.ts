@@ -9,7 +9,8 @@ export {
 export { type Certificate, type CertificateReading, readCertificate } from './certificate/read-certificate';
 export { type DecodedCsrField, decodeCsrField } from './csr/csr-field';
 export { type CsrExpectations, type CsrRule, judgeCsr, type KeyRecord } from './csr/judge-csr';
-export { type Csr, type CsrFault, csrLimits, type CsrReading, readCsr } from './csr/read-csr';
+export type { CsrFault } from './csr/csr-fault';
+export { type Csr, csrLimits, type CsrReading, readCsr } from './csr/read-csr';
 export {
   type DerElement,
   type DerLimits,

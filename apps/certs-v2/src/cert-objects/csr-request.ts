@@ -1,5 +1,6 @@
 import { containsPrivateKey } from '@certwright/errors';
 import { type Csr, decodePem, readCsr } from '@certwright/pki';
+import { messageOfCsrFault } from '../wire/outcome-messages';
 import { Refusal } from '../wire/reasons';
 
 /** RFC 7468, section 7: the second one stands for the first. */
@@ -24,7 +25,7 @@ export function readCsrArgument(text: string): Csr {
     throw badCsr('The PEM text is no CERTIFICATE REQUEST.');
   }
   const reading = readCsr(block.der);
-  if (!reading.ok) throw badCsr(reading.faults.map(({ message }) => message).join(' '));
+  if (!reading.ok) throw badCsr(reading.faults.map(messageOfCsrFault).join(' '));
   return reading.csr;
 }
 

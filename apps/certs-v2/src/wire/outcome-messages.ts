@@ -1,5 +1,11 @@
 import type { Outcome } from '@certwright/issuance';
-import { messageOf, outcomeMessages, type OutcomeMessages } from '@certwright/outcome-messages';
+import {
+  csrFaultMessage,
+  messageOf,
+  outcomeMessages,
+  type OutcomeMessages,
+} from '@certwright/outcome-messages';
+import type { CsrFault } from '@certwright/pki';
 
 /** How this API's users read why an instance is pending or was canceled. */
 export const messages: OutcomeMessages = outcomeMessages({
@@ -17,4 +23,8 @@ export function messageOfOutcome(outcome: Outcome): string;
 export function messageOfOutcome(outcome: Outcome | null): string | null;
 export function messageOfOutcome(outcome: Outcome | null): string | null {
   return outcome === null ? null : messageOf(outcome, messages);
+}
+
+export function messageOfCsrFault(fault: CsrFault): string {
+  return csrFaultMessage(fault, 'certificate object');
 }

@@ -2,6 +2,7 @@ import { parseDnsName, parseDnsNames, quoteInput } from '@certwright/dns-names';
 import type { FieldFault } from '@certwright/errors';
 import type { KeyType } from '@certwright/issuance';
 import { type Csr, decodeCsrField, readCsr } from '@certwright/pki';
+import { csrFaults } from '../wire/outcome-messages';
 import { isObject, readObject, unknownMembers } from '../wire/object-members';
 import { orderMembers, readOnlyOrderMembers } from './order-members';
 import type { Order, OrderCsr } from './order';
@@ -136,9 +137,9 @@ function readCsrMember(value: unknown): Reading<OrderCsr | null> {
   if (value === null) return { value: null };
   if (typeof value !== 'string') return invalid('must be a string or null');
   const decoded = decodeCsrField(value);
-  if (!decoded.ok) return decoded;
+  if (!decoded.ok) return { faults: csrFaults(decoded.faults) };
   const read = readCsr(decoded.der);
-  if (!read.ok) return read;
+  if (!read.ok) return { faults: csrFaults(read.faults) };
   const { csr } = read;
   return { value: { der: decoded.der, spkiSha256: Buffer.from(csr.spkiSha256, 'hex') }, csr };
 }

@@ -2,6 +2,7 @@ import { isConstructedApproverAddress, quoteInput } from '@certwright/dns-names'
 import type { FieldFaultCode } from '@certwright/errors';
 import type { Product } from '@certwright/issuance';
 import { type Csr, judgeCsr } from '@certwright/pki';
+import { csrFaults } from '../wire/outcome-messages';
 import type { Order, OrderWishes } from './order';
 
 export interface OrderFault {
@@ -161,7 +162,8 @@ export class Judgement {
     const keyType = atFault.has('keyType') ? undefined : order.keyType;
     const rule = { mustNameEveryDnsName, keys: product };
     const expectations = { keyType, dnsNames: order.dnsNames, rule };
-    for (const { code, message } of judgeCsr(csr, expectations, { keyBlocked: facts.keyBlocked })) {
+    const faults = judgeCsr(csr, expectations, { keyBlocked: facts.keyBlocked });
+    for (const { code, message } of csrFaults(faults)) {
       yield { member: 'csr', code, message };
     }
   }

@@ -1,5 +1,11 @@
 import type { Outcome } from '@certwright/issuance';
-import { messageOf, outcomeMessages, type OutcomeMessages } from '@certwright/outcome-messages';
+import {
+  csrFaultMessage,
+  messageOf,
+  outcomeMessages,
+  type OutcomeMessages,
+} from '@certwright/outcome-messages';
+import type { CsrFault } from '@certwright/pki';
 
 /** How this API's users read why an issuance waits or failed. */
 export const messages: OutcomeMessages = outcomeMessages({
@@ -17,4 +23,11 @@ export function messageOfOutcome(outcome: Outcome): string;
 export function messageOfOutcome(outcome: Outcome | null): string | null;
 export function messageOfOutcome(outcome: Outcome | null): string | null {
   return outcome === null ? null : messageOf(outcome, messages);
+}
+
+/** Faults of a CSR as sub-errors have them. */
+export function csrFaults<C extends CsrFault>(
+  faults: readonly C[],
+): readonly { readonly code: C['code']; readonly message: string }[] {
+  return faults.map((fault) => ({ code: fault.code, message: csrFaultMessage(fault, 'order') }));
 }
