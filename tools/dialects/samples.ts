@@ -1,3 +1,4 @@
+import type { IssuedMismatch } from '@certwright/pki';
 import { acmeProblemTypes, type Outcome, type OutcomeCode, type OutcomeOf } from '@certwright/issuance';
 
 const server = '192.0.2.1:53';
@@ -17,6 +18,24 @@ const noNames = { first: [], more: 0 } as const;
 const until = '2026-11-21T08:00:00Z';
 const ended = ['approval_expired', 'approval_revoked', 'approval_deactivated', 'lapsed'] as const;
 const reasons = [...acmeProblemTypes, 'other', 'no_challenge', ...ended] as const;
+
+const mismatches: readonly IssuedMismatch[] = [
+  { code: 'unreadable', place: 'leaf', detail: 'the structure is cut off (at octet 6)' },
+  { code: 'other_key' },
+  { code: 'is_ca' },
+  { code: 'no_server_auth' },
+  {
+    ...{ code: 'other_names', missing: ['a.example.com'], extra: ['b.example.com'] },
+    ...{ otherKinds: ['IP address'], commonName: 'c.example.com' },
+  },
+  { code: 'not_yet_valid', place: 1, notBefore: until },
+  { code: 'expired', place: 'root', notAfter: until },
+  { code: 'too_long', notAfter: until, maxNotAfter: until },
+  { code: 'broken_chain', fault: 'too_long', max: 8 },
+  ...(['other_issuer', 'algorithm', 'signature', 'not_ca'] as const).map(
+    (fault) => ({ code: 'broken_chain', fault, place: 'leaf', issuer: 1, algorithm: 'md5' }) as const,
+  ),
+];
 
 /** At least one instance of every outcome; a code that is missing does not compile. */
 const samples: { readonly [C in OutcomeCode]: readonly OutcomeOf<C>[] } = {
@@ -194,7 +213,13 @@ const samples: { readonly [C in OutcomeCode]: readonly OutcomeOf<C>[] } = {
     { code: 'challenge_not_visible', places: { first: [{ name: expected, server }], more: 5 } },
   ],
   approval_zone_unknown: [{ code: 'approval_zone_unknown', zone: 'approval.example.net' }],
-  certificate_mismatch: [{ code: 'certificate_mismatch', detail: 'The certificate is for another key' }],
+  certificate_mismatch: [
+    { code: 'certificate_mismatch', faults: mismatches },
+    ...mismatches.map((fault) => ({ code: 'certificate_mismatch', faults: [fault] }) as const),
+  ],
+  certificate_unusable: [
+    { code: 'certificate_unusable', authority: 'good-ca', detail: 'its chain leads to no trusted root' },
+  ],
   key_compromised: [{ code: 'key_compromised' }],
   paid_term_over: [{ code: 'paid_term_over', endsAt: until }],
   product_unavailable: [{ code: 'product_unavailable' }],

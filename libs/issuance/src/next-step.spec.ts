@@ -140,7 +140,11 @@ describe('nextStep', () => {
   });
 
   it('never attaches a certificate that does not match its terms', () => {
-    const step = nextStep({ ...open, caReference: 'x' }, { ...facts, certificateFaults: ['other key'] }, now);
+    const step = nextStep(
+      { ...open, caReference: 'x' },
+      { ...facts, certificateFaults: [{ code: 'other_key' }] },
+      now,
+    );
     expect(step).toMatchObject({ kind: 'fail', final: true, error: { code: 'certificate_mismatch' } });
   });
 });

@@ -1,3 +1,4 @@
+import type { IssuedMismatch } from '@certwright/pki';
 import type { Issuance, IssuanceError } from './issuance';
 import { outcomeTime } from './outcome/outcome';
 import { approvalDeadlineMs } from './schedule';
@@ -11,8 +12,8 @@ export interface Facts {
   readonly keyBlocked: boolean;
   /** Names, without `*.`, for which an integration of the account is still to publish a record. */
   readonly unpublished: readonly string[];
-  /** What is wrong with the certificate that the CA delivered, for operators; null before it did. */
-  readonly certificateFaults: readonly string[] | null;
+  /** How the certificate differs from what was asked for; null before the CA delivered one. */
+  readonly certificateFaults: readonly IssuedMismatch[] | null;
 }
 
 export type Step =
@@ -92,7 +93,7 @@ function approve(
   return { kind: 'cancel', error: { code: 'approval_timeout', outcome } };
 }
 
-function mismatch(faults: readonly string[]): Step {
-  const outcome = { code: 'certificate_mismatch', detail: faults.join(' ') } as const;
+function mismatch(faults: readonly IssuedMismatch[]): Step {
+  const outcome = { code: 'certificate_mismatch', faults } as const;
   return { kind: 'fail', final: true, error: { code: 'certificate_mismatch', outcome } };
 }

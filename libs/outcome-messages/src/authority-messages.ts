@@ -7,6 +7,7 @@ import type {
   RefusalReason,
 } from '@certwright/issuance';
 import { failureText, listText, sentence, type Writer } from './approval-messages';
+import { issuedMismatchMessage } from './certificate-messages';
 import type { Dialect, OutcomeMessages } from './outcome-messages';
 
 export function authorityMessages(
@@ -62,8 +63,10 @@ export function authorityMessages(
     },
     approval_zone_unknown: ({ zone }) =>
       `The name servers of ${zone} are not known. It is tried again automatically.`,
-    certificate_mismatch: ({ detail }) =>
-      `The CA returned a certificate that does not match the request: ${sentence(detail)}`,
+    certificate_mismatch: ({ faults }) =>
+      `The CA returned a certificate that does not match the request. ${faults.map(issuedMismatchMessage).join(' ')}`,
+    certificate_unusable: ({ authority, detail }) =>
+      `The CA ${authority} returned something that cannot be used as a certificate: ${sentence(detail)}`,
   };
 }
 

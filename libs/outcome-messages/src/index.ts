@@ -1,3 +1,4 @@
+export { issuedMismatchMessage, pemFaultMessage, unreadableCertificateMessage } from './certificate-messages';
 export { csrFaultMessage } from './csr-messages';
 export { type Dialect, messageOf, outcomeMessages, type OutcomeMessages } from './outcome-messages';
 export {

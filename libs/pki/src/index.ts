@@ -1,5 +1,6 @@
 export { type Base64Fault, type DecodedBase64, decodeBase64, encodeBase64 } from './base64';
 export {
+  type CertificatePlace,
   checkIssued,
   type IssuedCertificate,
   type IssuedExpectation,
@@ -47,6 +48,6 @@ export {
   readSubjectPublicKey,
   type SubjectPublicKey,
 } from './keys/subject-public-key';
-export { type DecodedPem, decodePem, encodePem, type PemBlock } from './pem';
+export { type DecodedPem, decodePem, encodePem, type PemBlock, type PemFault } from './pem';
 export type { SignatureAlgorithm } from './signature';
 export { temporaryCertificate, type TemporaryCertificateContent } from './temporary/temporary-certificate';

@@ -1,4 +1,5 @@
 import { containsPrivateKey } from '@certwright/errors';
+import { pemFaultMessage } from '@certwright/outcome-messages';
 import { type Csr, decodePem, readCsr } from '@certwright/pki';
 import { messageOfCsrFault } from '../wire/outcome-messages';
 import { Refusal } from '../wire/reasons';
@@ -19,7 +20,7 @@ export function readCsrArgument(text: string): Csr {
     );
   }
   const pem = decodePem(text, 1);
-  if (!pem.ok) throw badCsr(`The CSR must be PKCS #10 in PEM. ${pem.message}`);
+  if (!pem.ok) throw badCsr(`The CSR must be PKCS #10 in PEM. ${pemFaultMessage(pem.fault)}`);
   const [block] = pem.blocks;
   if (block === undefined || !labels.has(block.label)) {
     throw badCsr('The PEM text is no CERTIFICATE REQUEST.');

@@ -1,4 +1,5 @@
 import { containsPrivateKey } from '@certwright/errors';
+import { pemFaultMessage, unreadableCertificateMessage } from '@certwright/outcome-messages';
 import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
 import { type Arguments, badParam } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
@@ -53,12 +54,15 @@ function textOf(given: Arguments, name: string): string | undefined {
 function readPem(param: string, text: string, most: number): readonly Certificate[] {
   if (containsPrivateKey(text)) throw badCertificate(param, privateKeySent);
   const decoded = decodePem(text, most);
-  if (!decoded.ok) throw badCertificate(param, `must be ${certificates(most)} in PEM. ${decoded.message}`);
+  if (!decoded.ok)
+    throw badCertificate(param, `must be ${certificates(most)} in PEM. ${pemFaultMessage(decoded.fault)}`);
   return decoded.blocks.map(({ label, der }) => {
     if (label !== 'CERTIFICATE')
       throw badCertificate(param, `must have CERTIFICATE blocks only, no ${label}.`);
     const reading = readCertificate(der);
-    if (!reading.ok) throw badCertificate(param, `cannot be read. ${reading.message}`);
+    if (!reading.ok) {
+      throw badCertificate(param, `cannot be read. ${unreadableCertificateMessage(reading.detail)}`);
+    }
     return reading.certificate;
   });
 }

@@ -1,5 +1,6 @@
 import { parseDnsNames } from '@certwright/dns-names';
 import type { KeyType } from '@certwright/issuance';
+import { issuedMismatchMessage } from '@certwright/outcome-messages';
 import { type Certificate, checkIssued, type IssuedMismatch, type IssuedMismatchCode } from '@certwright/pki';
 import { badCertificate, type SentCertificates } from './import-request';
 
@@ -90,7 +91,7 @@ function assertNone(
   refused: ReadonlySet<IssuedMismatchCode>,
 ): void {
   const first = mismatches.find(({ code }) => refused.has(code));
-  if (first !== undefined) throw badCertificate(param, `cannot be imported. ${first.message}`);
+  if (first !== undefined) throw badCertificate(param, `cannot be imported. ${issuedMismatchMessage(first)}`);
 }
 
 function mismatchesOf(

@@ -1,6 +1,6 @@
 import type { Issuance, Terms } from '@certwright/issuance';
 import type { Attachment } from '@certwright/ordering';
-import { checkIssued, readCertificate } from '@certwright/pki';
+import { checkIssued, type IssuedMismatch, readCertificate } from '@certwright/pki';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 
 /**
@@ -12,10 +12,9 @@ export function certificateFaults(
   { leaf, chain, root }: IssuedChain,
   terms: Terms,
   now: Date,
-): readonly string[] {
+): readonly IssuedMismatch[] {
   const spkiSha256 = Buffer.from(terms.spkiSha256).toString('hex');
-  const mismatches = checkIssued({ leaf, chain, root }, { dnsNames: terms.dnsNames, spkiSha256, now });
-  return mismatches.map(({ message }) => message);
+  return checkIssued({ leaf, chain, root }, { dnsNames: terms.dnsNames, spkiSha256, now });
 }
 
 export function attachmentOf(

@@ -1,3 +1,4 @@
+import type { IssuedMismatch } from '@certwright/pki';
 import type { LookUpFailure, Listed } from './approval-outcome';
 import type { Outcome } from './outcome';
 
@@ -149,5 +150,6 @@ export type AuthorityOutcome =
       readonly places: Listed<{ readonly name: string; readonly server: string }>;
     }
   | { readonly code: 'approval_zone_unknown'; readonly zone: string }
-  /** `detail`: what differs, for operators. */
-  | { readonly code: 'certificate_mismatch'; readonly detail: string };
+  | { readonly code: 'certificate_mismatch'; readonly faults: readonly IssuedMismatch[] }
+  /** What the CA returned is no certificate chain to a trusted root. `detail`: a diagnosis for operators. */
+  | { readonly code: 'certificate_unusable'; readonly authority: string; readonly detail: string };

@@ -17,7 +17,7 @@ import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { exchangeMs } from './acme-servers';
 import { namesToProve } from './order-challenges';
-import { givenUp, mismatch, OrderFaults } from './order-faults';
+import { givenUp, OrderFaults, unusable } from './order-faults';
 import { errorOfOrder, outcomeOfFault } from './order-outcomes';
 import { OrderWalk, type WalkPorts } from './order-walk';
 
@@ -180,7 +180,7 @@ export class AcmeAuthority {
         return end;
       case 'rootless': {
         await walk.withdraw();
-        return mismatch(`its chain leads to ${end.topmost}, which is not a trusted root`);
+        return unusable(authority.name, `its chain leads to ${end.topmost}, which is not a trusted root`);
       }
       case 'failed': {
         const { error, final } = errorOfOrder(authority.name, end.failed);

@@ -121,7 +121,7 @@ export class OrderFaults {
       case 'resume':
         return { kind: 'unavailable', error: errorOf('ca_unavailable', session, fault) };
       case 'unusable':
-        return mismatch(fault.message);
+        return unusable(authority.name, fault.message);
       case 'over': {
         const error = errorOf(verdict.code, session, fault);
         await this.ports.orders.failed(request.lease, stored.id, error.outcome);
@@ -194,7 +194,7 @@ export function givenUp(
 }
 
 /** What the CA has issued is attached to nothing: somebody has to look at it. */
-export function mismatch(why: string): Collected {
-  const outcome = { code: 'certificate_mismatch', detail: why } as const;
+export function unusable(authority: string, detail: string): Collected {
+  const outcome = { code: 'certificate_unusable', authority, detail } as const;
   return { kind: 'rejected', error: { code: 'certificate_mismatch', outcome }, until: null, final: true };
 }
