@@ -75,5 +75,13 @@ export { type ProcessDefinition, runProcess, type RunningProcess } from './lifec
 export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
 export { ReadBy, type ReadMembers, readMembers } from './validation/read-members';
+export {
+  BodyOf,
+  documentedParameter,
+  NoBody,
+  unknownMemberFaults,
+  validMembers,
+  ValidQuery,
+} from './validation/request-parts';
 export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
 export { ProcessModule } from './lifecycle/process.module';
