@@ -20,7 +20,7 @@ const ended = ['approval_expired', 'approval_revoked', 'approval_deactivated', '
 const reasons = [...acmeProblemTypes, 'other', 'no_challenge', ...ended] as const;
 
 const mismatches: readonly IssuedMismatch[] = [
-  { code: 'unreadable', place: 'leaf', detail: 'the structure is cut off (at octet 6)' },
+  { code: 'unreadable', place: 'leaf', detail: 'the structure is cut off' },
   { code: 'other_key' },
   { code: 'is_ca' },
   { code: 'no_server_auth' },

@@ -12,8 +12,8 @@ it.each<[CsrFault, RegExp]>([
   [{ code: 'malformed_csr', fault: 'not_base64' }, /not base64 .* padding/],
   [{ code: 'malformed_csr', fault: 'too_long', maxBytes: 65_536 }, /longer than 64 KiB/],
   [
-    { code: 'malformed_csr', fault: 'not_der', detail: 'a version other than 0 (at octet 6)' },
-    /not a PKCS #10 request in DER: a version other than 0 \(at octet 6\)\.$/,
+    { code: 'malformed_csr', fault: 'not_der', detail: 'a version other than 0' },
+    /not a PKCS #10 request in DER: a version other than 0\.$/,
   ],
   [{ code: 'malformed_csr', fault: 'point', curve: 'P-256' }, /not an uncompressed point of P-256/],
   [{ code: 'key_compromised', source: null }, /known to be compromised/],

@@ -16,7 +16,7 @@ const weaknesses = {
   square: 'its modulus is a square number',
 } as const satisfies Record<Exclude<Of<'weak_key'>['weakness'], 'not_on_curve'>, string>;
 
-/** IIS Manager cannot choose the hash of a request, and the MMC snap-in signs with SHA-1 unless told otherwise. */
+/** IIS Manager cannot choose the hash of a request, and the MMC snap-in signs with SHA-1 by default. */
 const sha256OnWindows =
   ' IIS Manager and the defaults of the MMC snap-in sign with SHA-1: create the CSR with certreq -new and an .inf file' +
   ' that has HashAlgorithm = sha256 under [NewRequest], or in MMC (Certificates > Create Custom Request > Properties >' +

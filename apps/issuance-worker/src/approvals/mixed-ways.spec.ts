@@ -44,7 +44,9 @@ describe('an issuance whose names have ways of their own', () => {
     });
     expect(problemOf(nothing, 'dns.example.com')).toMatch(/^By DNS record: (?!.*By )/);
     expect(problemOf(nothing, 'web.example.com')).toMatch(/^By web server rule: (?!.*By )/);
-    expect(problemOf(nothing, 'mail.example.com')).toMatch(/^By email: the request to admin@example\.com (?!.*By )/);
+    expect(problemOf(nothing, 'mail.example.com')).toMatch(
+      /^By email: the request to admin@example\.com (?!.*By )/,
+    );
     expect(await approving.askedByEmail(opened.planId)).toEqual([
       '*.mail.example.com webmaster@example.com',
       'mail.example.com admin@example.com',
