@@ -5,9 +5,9 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiParam, ApiPropertyOptional, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Unreadable } from './field-faults';
+
 import { BooleanMember } from './members';
-import { ReadBy, type ReadMembers } from './read-members';
+import { ReadBy, type ReadMembers, Unreadable } from './read-members';
 import { BodyOf, documentedParameter, NoBody, validMembers, ValidQuery } from './request-parts';
 
 class Plan {

@@ -1,8 +1,10 @@
-import { type FieldFault, Problem } from '@certwright/errors';
+import { Problem } from '@certwright/errors';
 import { Body, type PipeTransform, Query } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import { badQuery } from './field-faults';
-import { readMembers, type ReadMembers } from './read-members';
+import { isJsonObject, readMembers, type ReadMembers, unknownMemberFaults } from './read-members';
+
+/** In one response. */
+const maxFaults = 100;
 
 /**
  * A parameter decorator that also documents its parameter: `@IfMatch()` reads the header and adds it to the OpenAPI
@@ -34,45 +36,38 @@ export function BodyOf(type: new () => object, { isOptional = false } = {}): Par
 export const NoBody = (): ParameterDecorator => Body(reader(class NoMembers {}, true));
 
 function reader(type: new () => object, isOptional: boolean): PipeTransform {
-  return {
-    transform(body: unknown) {
-      if (isOptional && (body === undefined || body === null)) return readMembers(type, {});
-      if (isObject(body)) return readMembers(type, body);
-      throw new Problem('bad_request', 'The body must be a JSON object.');
-    },
-  };
+  return { transform: (body: unknown) => readMembers(type, jsonObject(isOptional ? (body ?? {}) : body)) };
 }
 
-/** `@ValidQuery() query: OrdersQuery`: the query, read by its class. Unknown parameters are ignored. */
-export const ValidQuery = (): ParameterDecorator => Query(queries);
+function jsonObject(sent: unknown): Readonly<Record<string, unknown>> {
+  if (isJsonObject(sent)) return sent;
+  throw new Problem('bad_request', 'The body must be a JSON object.');
+}
 
-const queries: PipeTransform = {
-  /** @throws Problem `bad_query` with one sub-error per fault */
-  transform(query: Readonly<Record<string, unknown>>, { metatype }) {
-    const { value, faults } = readMembers(metatype as new () => object, query);
-    if (faults.length === 0) return value;
-    throw badQuery(faults);
+/**
+ * Reads a body or a query by the class of its parameter: `@Body(requestReading) record: RecordRequest`. Unknown members of a
+ * body are faults; unknown parameters of a query are ignored.
+ *
+ * @throws Problem `bad_request` for a body, `bad_query` for a query, with one sub-error per fault
+ */
+export const requestReading: PipeTransform<unknown, object> = {
+  transform(sent, { type, metatype }) {
+    const read = readMembers(metatype as new () => object, jsonObject(sent));
+    if (type !== 'query') return validMembers(read);
+    if (read.faults.length === 0) return read.value;
+    const faults = read.faults.slice(0, maxFaults);
+    const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
+    throw new Problem('bad_query', `The query is not valid: see ${fields}.`, { faults });
   },
 };
 
-/** One fault per unknown member: a mistyped name must not be ignored. */
-export function unknownMemberFaults({
-  unknownMembers,
-}: Pick<ReadMembers<unknown>, 'unknownMembers'>): FieldFault[] {
-  return unknownMembers.map((field) => ({
-    field,
-    code: 'invalid_value',
-    message: `There is no member ${field}.`,
-  }));
-}
+/** `@ValidQuery() query: OrdersQuery`: the query, read by its class. */
+export const ValidQuery = (): ParameterDecorator => Query(requestReading);
 
 /** @throws Problem `bad_request` with one sub-error per fault and per unknown member */
 export function validMembers<T>(read: ReadMembers<T>): T {
   const faults = [...read.faults, ...unknownMemberFaults(read)];
-  if (faults.length > 0) throw Problem.ofFields(faults);
+  if (faults.length > 0) throw Problem.ofFields(faults.slice(0, maxFaults));
   // Without a fault, no member is absent that the class requires.
   return read.value as T;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

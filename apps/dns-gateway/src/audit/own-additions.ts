@@ -1,4 +1,4 @@
-import type { AuditIntent, AuditOutcome, EntryContent } from '../audit/audit-entry';
+import type { AuditIntent, AuditOutcome, EntryContent } from './audit-entry';
 
 /** Each is below 1,200 bytes. */
 const maxRecords = 20_000;

@@ -1,6 +1,8 @@
 import { Problem, problemExamples } from '@certwright/errors';
 import { ErrorExamples } from '@certwright/service';
-import { renderProblem } from '../wire/problem';
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { ErrorSchema, renderProblem } from './problem';
 
 const {
   bad_request,
@@ -28,12 +30,12 @@ export const errorExamples = new ErrorExamples(
         message: 'Must be 1 to 128 printable characters without spaces.',
       },
     ]),
-    bad_query: new Problem('bad_query', 'The query cannot be answered as it stands: see account.', {
+    bad_query: new Problem('bad_query', 'The query is not valid: see account.', {
       faults: [
         {
           field: 'account',
           code: 'missing_field',
-          message: 'Must be one account, of 1 to 128 printable characters without spaces.',
+          message: 'Must be 1 to 128 printable characters without spaces.',
         },
       ],
     }),
@@ -73,18 +75,18 @@ export const errorExamples = new ErrorExamples(
   'Error',
 );
 
-/** Name of an error → when a request fails so. */
-export type Reasons = Parameters<typeof errorExamples.responses>[0];
+/** Name of an error → when a request fails with it. */
+type Reasons = Parameters<typeof errorExamples.responses>[0];
 
-/** By which every request may fail. */
-export const failsAnyway: Reasons = {
+/** Of every request. */
+const failsAnyway: Reasons = {
   unauthorized: 'The client may not use this endpoint',
   rate_limited: 'Too many requests of this client; see Retry-After',
   internal_error: 'A fault of the gateway; repeat with back-off',
 };
 
-/** By which every POST may fail. */
-export const failsPosted: Reasons = {
+/** Of every POST. */
+const failsPosted: Reasons = {
   bad_request: 'The body is not valid; see sub_errors',
   missing_member: 'The body is not valid; see sub_errors',
   request_too_large: 'The body is over 64 KiB',
@@ -93,8 +95,8 @@ export const failsPosted: Reasons = {
 
 export const failsWithHandle: Reasons = { bad_handle: 'A handle does not open' };
 
-/** By which a request fails that needs the provider. */
-export const failsAtProvider: Reasons = {
+/** Of a request that needs the provider. */
+const failsAtProvider: Reasons = {
   provider_auth_failed: 'The provider refused the credentials',
   provider_rejected: 'The provider refused the request',
   provider_rate_limited: 'The provider limits the rate of requests; see Retry-After',
@@ -102,3 +104,28 @@ export const failsAtProvider: Reasons = {
   service_outage: 'The gateway is overloaded, or cannot record changes; see Retry-After',
   timeout: 'The provider took too long; repeat the request',
 };
+
+interface Described {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly success: Type;
+  /** How it fails, besides what every request of its kind does. */
+  readonly fails: Reasons;
+}
+
+/** What the OpenAPI document says about a route, apart from its request. */
+export function Describes({ success, fails, ...operation }: Described): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(ErrorSchema),
+    ApiOperation(operation),
+    ApiOkResponse({ description: 'Success', type: success }),
+    ...Object.entries(errorExamples.responses({ ...fails, ...failsAnyway })).map(([status, response]) =>
+      ApiResponse({ status: Number(status), ...response }),
+    ),
+  );
+}
+
+/** As `Describes`, of a message: a POST that needs the provider. */
+export const DescribesMessage = ({ fails, ...described }: Described): MethodDecorator =>
+  Describes({ ...described, fails: { ...failsPosted, ...fails, ...failsAtProvider } });

@@ -20,7 +20,7 @@ import {
 } from '@certwright/testing';
 import { Redis } from 'ioredis';
 import { accessSettings } from './access-settings';
-import { openAccess } from './open-access';
+import { openAccess } from './access.module';
 import type { SearchAccess } from './search-access';
 
 let database: TestDatabase;

@@ -1,4 +1,3 @@
-import { CoreAccounts } from './core-accounts';
 import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -7,12 +6,14 @@ import {
   HandfulTokenBuckets,
   KeyAuthentication,
   MemoryTokenBuckets,
-  type RunningProcess,
+  RunningProcess,
 } from '@certwright/service';
+import { Module } from '@nestjs/common';
+import { SearchConfig } from '../config';
 import { type AccessConfig, anonymousRates, failedAuthenticationRate } from './access-settings';
 import { AnonymousLimits } from './anonymous-limits';
+import { CoreAccounts, SearchKeys } from './core-accounts';
 import { SearchAccess } from './search-access';
-import { SearchKeys } from './search-keys';
 
 /**
  * How long what is known of a key is used again: after a change of its plan, its subscription or its account, and when the
@@ -46,3 +47,9 @@ export function openAccess(config: AccessConfig, running: RunningProcess): Searc
     config.ANONYMOUS_TIME_LIMIT,
   );
 }
+
+@Module({
+  providers: [{ provide: SearchAccess, inject: [SearchConfig, RunningProcess], useFactory: openAccess }],
+  exports: [SearchAccess],
+})
+export class AccessModule {}

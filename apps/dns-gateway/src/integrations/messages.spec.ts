@@ -1,5 +1,13 @@
 import { Problem } from '@certwright/errors';
-import { readAddRecord, readGetZones, readMakeIntegration, readRemoveRecord } from './messages-reader';
+import { requestReading } from '@certwright/service';
+import { AddRecordRequest, GetZonesRequest, MakeIntegrationRequest, RemoveRecordRequest } from './messages';
+
+const readerOf = (metatype: new () => object) => (body: unknown) =>
+  requestReading.transform(body, { type: 'body', metatype });
+const readMakeIntegration = readerOf(MakeIntegrationRequest);
+const readGetZones = readerOf(GetZonesRequest);
+const readAddRecord = readerOf(AddRecordRequest);
+const readRemoveRecord = readerOf(RemoveRecordRequest);
 
 const owner = { account: '42', integration_id: 'int_7', provider: 'cloudflare' };
 const integrated = { ...owner, integration: 'cwi1.x' };
