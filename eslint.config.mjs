@@ -204,7 +204,7 @@ export default tseslint.config(
   {
     // The simulation runs the use cases of several processes in one, and the operator's commands use the stores of the
     // process that they serve.
-    files: ['tools/{simulate,admin}/**/*.ts'],
+    files: ['tools/{simulate,admin,dialects}/**/*.ts'],
     rules: { '@nx/enforce-module-boundaries': 'off' },
   },
   prettier,

@@ -13,6 +13,7 @@ import type { DataSource } from 'typeorm';
 import { type AuthorityOptions, readRoots, withAuthorityOptions } from './authority-options';
 import { authorityPresets } from './authority-presets';
 import { sealingKeysOf } from './sealing-keys';
+import { problemText } from './stored-problem';
 import type { WithDatabase } from './with-database';
 
 export function authorityCommands(withDatabase: WithDatabase): Command {
@@ -186,11 +187,12 @@ async function refuseToMove(
   throw new Error(`There is already an account at ${directoryUrl}: add another authority instead.`);
 }
 
-function stateOf({ enabled, downSince, downUntil, problem }: CertificateAuthorityEntity): string {
+function stateOf({ enabled, downSince, downUntil, problem, outcome }: CertificateAuthorityEntity): string {
   if (!enabled) return 'disabled';
   if (downSince === null || downUntil === null) return 'enabled';
+  const reason = problem === null ? 'unknown reason' : problemText(problem, outcome);
   const since = `down since ${downSince.toISOString()}`;
-  return `${since}, next probe ${downUntil.toISOString()} (${problem ?? 'unknown reason'})`;
+  return `${since}, next probe ${downUntil.toISOString()} (${reason})`;
 }
 
 /** @throws Error when it does not exist */

@@ -151,7 +151,7 @@ function linesOf({ name, title, advice, credentials }: ProviderDescription): rea
 }
 
 function lineOf({ id, provider, state, problem, description }: DnsIntegration): string {
-  const shown = problem === null ? state : `${state} (${problem})`;
+  const shown = problem === null ? state : `${state} (${JSON.stringify(problem)})`;
   return [id, provider, shown, description || '-'].join('\t');
 }
 

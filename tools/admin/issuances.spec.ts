@@ -1,3 +1,4 @@
+import { neutralMessage } from '@certwright/outcome-messages';
 import { randomBytes } from 'node:crypto';
 import { Outbox, Transactions } from '@certwright/core-schema';
 import { Delegations } from '@certwright/approvals';
@@ -87,11 +88,15 @@ describe('issuance retry', () => {
 describe('issuance waiting', () => {
   it('lists CAs that are down, with the number of waiting issuances', async () => {
     const { id } = await failed();
+    const outcome = { code: 'ca_unreachable', authority: 'silent', detail: 'no response' } as const;
     await database.query(
-      `INSERT INTO certificate_authority (name, directory_url, down_since, down_until, problem)
-       VALUES ('silent', 'https://ca.example/', now(), now(), 'No answer.'), ('well', 'https://ca.example/', NULL, NULL, NULL)`,
+      `INSERT INTO certificate_authority (name, directory_url, down_since, down_until, problem, outcome)
+       VALUES ('silent', 'https://ca.example/', now(), now(), $1, $2), ('well', 'https://ca.example/', NULL, NULL, NULL, NULL)`,
+      [neutralMessage(outcome), outcome],
     );
     await database.query(`UPDATE issuance SET waits_for = '{silent}' WHERE id = $1`, [id]);
-    expect(await run('issuance', 'waiting')).toMatch(/^silent\t\S+\t\S+\t1 waiting\tNo answer\.$/);
+    const [line = ''] = (await run('issuance', 'waiting')).split('\n');
+    const [name, , , waiting, problem = ''] = line.split('\t');
+    expect([name, waiting, JSON.parse(problem)]).toEqual(['silent', '1 waiting', outcome]);
   });
 });

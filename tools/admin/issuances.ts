@@ -1,8 +1,10 @@
+import type { Outcome } from '@certwright/issuance';
 import { IssuanceWakeUps } from '@certwright/approvals';
 import { Outbox, Transactions } from '@certwright/core-schema';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
+import { problemText } from './stored-problem';
 import type { WithDatabase } from './with-database';
 
 interface RetryOptions {
@@ -71,18 +73,25 @@ async function plansOf(
 
 async function waitingFor(database: DataSource): Promise<readonly (readonly string[])[]> {
   const rows = await database.query<
-    { name: string; down_since: Date; down_until: Date | null; waiting: string; problem: string | null }[]
+    {
+      name: string;
+      down_since: Date;
+      down_until: Date | null;
+      waiting: string;
+      problem: string | null;
+      outcome: Outcome | null;
+    }[]
   >(
-    `SELECT name, down_since, down_until, problem, (
+    `SELECT name, down_since, down_until, problem, outcome, (
        SELECT count(*) FROM issuance
        WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[authority.name]) AS waiting
      FROM certificate_authority AS authority WHERE down_since IS NOT NULL ORDER BY name`,
   );
-  return rows.map(({ name, down_since, down_until, waiting, problem }) => [
+  return rows.map(({ name, down_since, down_until, waiting, problem, outcome }) => [
     name,
     down_since.toISOString(),
     down_until?.toISOString() ?? '-',
     `${waiting} waiting`,
-    problem ?? '-',
+    problem === null ? '-' : problemText(problem, outcome),
   ]);
 }

@@ -1,5 +1,7 @@
 import { leases } from '@certwright/postgres';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
+import type { Outcome } from '@certwright/issuance';
+import { neutralMessage, storedOutcome } from '@certwright/outcome-messages';
 import { keepIntegration } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -16,7 +18,7 @@ export interface DnsIntegration {
   /** For people. */
   readonly description: string;
   readonly state: IntegrationState;
-  readonly problem: string | null;
+  readonly problem: Outcome | null;
   readonly checkedAt: Date | null;
   readonly createdAt: Date;
 }
@@ -53,7 +55,7 @@ export class DnsIntegrations {
     const { id, accountId, provider, description, handle, zones, zonesDueAt } = integration;
     // One creation at a time for each account, or two would count the same.
     await tx.query(`SELECT 1 FROM account WHERE id = $1 FOR NO KEY UPDATE`, [accountId]);
-    const rows: DnsIntegration[] = await tx.query(
+    const rows: IntegrationRow[] = await tx.query(
       `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, checked_at, zones_due_at)
        SELECT $1, $2, $3, $4, $5, 'ok', clock_timestamp(), coalesce($6::timestamptz, clock_timestamp())
        WHERE (SELECT count(*) FROM dns_integration WHERE account_id = $2 AND deleted_at IS NULL) < $7
@@ -64,7 +66,7 @@ export class DnsIntegrations {
     if (created === undefined) return null;
     if (zones === null) await addToOutbox(tx, keepIntegration(id, 0));
     else await replaceZones(tx, id, accountId, zones);
-    return created;
+    return integrationOf(created);
   }
 
   /** To be asked before the gateway is; only `create` knows for certain. */
@@ -78,18 +80,19 @@ export class DnsIntegrations {
 
   /** Oldest first. */
   async ofAccount(accountId: string): Promise<DnsIntegration[]> {
-    return await this.database.query(
+    const rows: IntegrationRow[] = await this.database.query(
       `SELECT ${columns} FROM dns_integration WHERE account_id = $1 AND deleted_at IS NULL ORDER BY created_at, id`,
       [accountId],
     );
+    return rows.map(integrationOf);
   }
 
   async get(accountId: string, id: string): Promise<DnsIntegration | null> {
-    const rows: DnsIntegration[] = await this.database.query(
+    const [row]: IntegrationRow[] = await this.database.query(
       `SELECT ${columns} FROM dns_integration WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL`,
       [id, accountId],
     );
-    return rows[0] ?? null;
+    return row === undefined ? null : integrationOf(row);
   }
 
   /** As they were listed last, by name. @returns integration → its zones; nothing for those without */
@@ -143,16 +146,28 @@ export class DnsIntegrations {
       const [forgotten] = await tx.query<[{ id: string }[], number]>(forgetStatement, [patienceDays]);
       await tx.query(
         `UPDATE approval_record SET state = 'removed', removed_at = clock_timestamp(), due_at = NULL,
-           problem = coalesce(problem, 'Its integration was deleted before it could be removed.')
+           problem = coalesce(problem, $2), outcome = CASE WHEN problem IS NULL THEN $3::jsonb ELSE outcome END
          WHERE integration_id = ANY ($1::bigint[]) AND state <> 'removed'`,
-        [forgotten.map(({ id }) => id)],
+        [forgotten.map(({ id }) => id), neutralMessage(deleted), JSON.stringify(deleted)],
       );
       return forgotten.length;
     });
   }
 }
 
-const columns = `id, account_id AS "accountId", provider, description, state, problem, checked_at AS "checkedAt",
+type IntegrationRow = Omit<DnsIntegration, 'problem'> & {
+  readonly problem: string | null;
+  readonly outcome: Outcome | null;
+};
+
+function integrationOf({ problem, outcome, ...integration }: IntegrationRow): DnsIntegration {
+  return { ...integration, problem: storedOutcome(problem, outcome) };
+}
+
+/** Of a record that may still be at the provider. */
+const deleted: Outcome = { code: 'integration_deleted' };
+
+const columns = `id, account_id AS "accountId", provider, description, state, problem, outcome, checked_at AS "checkedAt",
   created_at AS "createdAt"`;
 
 /** Not while somebody holds it: an answer may still be under way. Counting the token up makes a late one lose. */

@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
 
 /** The right to call the gateway for one integration, and to write what came of it. */
@@ -16,7 +17,7 @@ export interface LeasedIntegration {
     readonly provider: ProviderName;
     readonly handle: string;
     readonly state: IntegrationState;
-    readonly problem: string | null;
+    readonly problem: Outcome | null;
     readonly zonesDueAt: Date;
     /** Of listing the zones, in a row. */
     readonly failures: number;
@@ -34,7 +35,7 @@ export interface IntegrationProgress {
   /** A new handle. To be written before anything else is asked: the old one may be worth nothing any more. */
   readonly handle?: string;
   readonly state?: IntegrationState;
-  readonly problem?: string | null;
+  readonly problem?: Outcome | null;
   /** Failures of listing the zones, in a row. */
   readonly failures?: number;
   /** When the provider answered. */

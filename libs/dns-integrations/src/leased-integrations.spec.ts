@@ -95,7 +95,12 @@ describe('saving', () => {
   it('writes what is given and leaves the rest', async () => {
     const id = await fixture.create('1');
     const { lease: held, now } = await lease(id);
-    const failing = { state: 'failing', problem: 'It refuses.', failures: 3, zonesDueAt: now } as const;
+    const problem = {
+      code: 'dns_gateway_failed',
+      fault: 'provider_auth_failed',
+      saying: 'It refuses.',
+    } as const;
+    const failing = { state: 'failing', problem, failures: 3, zonesDueAt: now } as const;
     await leases.save(held, failing, { keepForMs: 60_000 });
     await leases.save(held, { checkedAt: now }, 'release');
     expect((await lease(id)).integration).toMatchObject({ ...failing, handle: `handle of ${id}` });

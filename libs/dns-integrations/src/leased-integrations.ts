@@ -1,5 +1,7 @@
 import { LeaseLost, leases } from '@certwright/postgres';
 import type { ProviderName, Zone } from '@certwright/gateway-contract';
+import type { Outcome } from '@certwright/issuance';
+import { neutralMessage, storedOutcome } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Transactions, type Tx } from '@certwright/core-schema';
@@ -27,6 +29,7 @@ interface LeaseRow {
   readonly handle: string;
   readonly state: IntegrationState;
   readonly problem: string | null;
+  readonly outcome: Outcome | null;
   readonly zones_due_at: Date;
   readonly failures: number;
   readonly deleted_at: Date | null;
@@ -93,11 +96,12 @@ export async function saveIntegration(
       progress.handle ?? null,
       progress.state ?? null,
       progress.problem !== undefined,
-      progress.problem ?? null,
+      progress.problem ? neutralMessage(progress.problem) : null,
       progress.failures ?? null,
       progress.checkedAt ?? null,
       progress.zonesDueAt ?? null,
       after === 'release' ? null : after.keepForMs,
+      progress.problem ? JSON.stringify(progress.problem) : null,
     ],
   );
   if (saved === undefined) throw new LeaseLost('dns_integration', lease.integrationId, lease.token);
@@ -138,7 +142,7 @@ function leasedIntegration(row: LeaseRow): LeasedIntegration {
       provider: row.provider,
       handle: row.handle,
       state: row.state,
-      problem: row.problem,
+      problem: storedOutcome(row.problem, row.outcome),
       zonesDueAt: row.zones_due_at,
       failures: row.failures,
       deletedAt: row.deleted_at,
@@ -154,7 +158,7 @@ const leaseStatement = `
     SELECT id FROM dns_integration
     WHERE id = $1 AND handle IS NOT NULL AND ${leases.isFree()}
     FOR UPDATE SKIP LOCKED)
-  RETURNING id, account_id, provider, handle, state, problem, zones_due_at, failures, deleted_at, lease_token,
+  RETURNING id, account_id, provider, handle, state, problem, outcome, zones_due_at, failures, deleted_at, lease_token,
     clock_timestamp() AS now`;
 
 /** A handle that was dropped meanwhile, after a deletion, stays dropped. */
@@ -163,6 +167,7 @@ const saveStatement = `
     handle = CASE WHEN handle IS NULL THEN NULL ELSE coalesce($3, handle) END,
     state = coalesce($4, state),
     problem = CASE WHEN $5::boolean THEN $6 ELSE problem END,
+    outcome = CASE WHEN $5::boolean THEN $11::jsonb ELSE outcome END,
     failures = coalesce($7::int, failures),
     checked_at = coalesce($8::timestamptz, checked_at),
     zones_due_at = coalesce($9::timestamptz, zones_due_at),

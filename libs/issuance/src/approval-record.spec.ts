@@ -3,10 +3,13 @@ import {
   nextRecordStep,
   type RecordChange,
   type RecordFinding,
+  recordNotReady,
+  recordStanding,
   whenAdded,
   whenFailed,
 } from './approval-record';
-import { recordStanding, waitingForRecord } from './approval-record-words';
+import type { NameServerAnswer } from './outcome/approval-outcome';
+import type { Outcome } from './outcome/outcome';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
@@ -30,15 +33,26 @@ const added = { ...attempted, addedAt: ago(8), recordHandle: 'handle' };
 const standing = { ...added, state: 'standing' } as const;
 const unwanted = { ...added, state: 'unwanted', addedAt: null } as const;
 
-const everywhere: RecordFinding = { seen: 'everywhere', absent: false, other: null, problem: '' };
-const absent: RecordFinding = { seen: 'nowhere', absent: true, other: null, problem: 'Nothing there.' };
-const partly: RecordFinding = { ...absent, seen: 'somewhere', problem: 'ns2 does not answer with it yet.' };
-const silent: RecordFinding = { ...absent, absent: false, problem: 'ns1 cannot be asked.' };
+const servers = (answer: NameServerAnswer): Outcome => ({
+  code: 'name_servers_differ',
+  servers: { first: [answer], more: 0 },
+});
+const nothing = servers({ kind: 'absent', server: 'ns1', nxdomain: false });
+const lagging = servers({ kind: 'absent', server: 'ns2', nxdomain: true });
+const unknown = servers({ kind: 'no_address', server: 'ns1', detail: 'no address' });
+const found = { first: ['other.example.net'], more: 0 };
+const elsewhere = servers({ kind: 'other', server: 'ns1', type: 'CNAME', found });
+const refused: Outcome = { code: 'dns_gateway_failed', fault: 'provider_auth_failed', saying: 'No.' };
+
+const everywhere: RecordFinding = { seen: 'everywhere', absent: false, other: false, problem: null };
+const absent: RecordFinding = { seen: 'nowhere', absent: true, other: false, problem: nothing };
+const partly: RecordFinding = { ...absent, seen: 'somewhere', problem: lagging };
+const silent: RecordFinding = { ...absent, absent: false, problem: unknown };
 const replaced: RecordFinding = {
   ...absent,
   absent: false,
-  other: 'a CNAME',
-  problem: 'Somebody’s is there.',
+  other: true,
+  problem: elsewhere,
 };
 
 const step = (record: ApprovalRecord, finding: RecordFinding | null = null, needed = true) =>
@@ -108,7 +122,10 @@ describe('a record that is needed', () => {
       'is left alone when something else replaced it',
       standing,
       replaced,
-      saves({ state: 'wanted', stoppedAt: now, dueAt: null }),
+      saves({
+        ...{ state: 'wanted', stoppedAt: now, dueAt: null },
+        problem: { code: 'record_replaced', found: elsewhere },
+      }),
     ],
     ['goes on once somebody asks', { ...added, stoppedAt: ago(60) }, null, { kind: 'add' }],
     ['is wanted again while it is being removed', unwanted, null, saves({ state: 'wanted', dueAt: now })],
@@ -141,9 +158,9 @@ describe('a record that is not needed', () => {
     ],
     [
       'is given up after a month of hourly tries',
-      { ...unwanted, failures: 720, problem: 'Nobody lets us in.' },
+      { ...unwanted, failures: 720, problem: refused },
       null,
-      saves({ state: 'removed', problem: 'Nobody lets us in.' }),
+      saves({ state: 'removed', problem: refused }),
     ],
   ])('%s', (_, record, finding, expected) => {
     expect(step(record, finding, false)).toEqual(expected);
@@ -171,21 +188,22 @@ describe('what the gateway says', () => {
   ])(
     'after %d failures and a Retry-After of %p is tried again after %d s',
     (failures, retryAfterS, waitS) => {
-      const change = whenFailed({ ...added, failures }, 'No.', retryAfterS, now);
-      expect(change).toEqual({ failures: failures + 1, problem: 'No.', dueAt: ahead(waitS) });
+      const change = whenFailed({ ...added, failures }, refused, retryAfterS, now);
+      expect(change).toEqual({ failures: failures + 1, problem: refused, dueAt: ahead(waitS) });
     },
   );
 });
 
-it.each<[Partial<ApprovalRecord>, string, RegExp]>([
-  [fresh, 'waiting', /^the record is being added through the integration 2\.$/],
-  [{ ...added, problem: 'ns2 lags.' }, 'waiting', /was added through the integration 2; ns2 lags\.$/],
-  [{ ...fresh, failures: 1, problem: 'Refused.' }, 'failing', /could not be added .* Refused\.$/],
-  [{ ...added, stoppedAt: now, problem: 'Replaced.' }, 'failing', /was added .* Replaced\.$/],
-  [unwanted, 'waiting', /earlier order is being removed/],
-  [standing, 'standing', /./],
-])('of %o is told that it is %s', (also, standingWord, words) => {
+it.each<[Partial<ApprovalRecord>, string, string]>([
+  [fresh, 'waiting', 'adding'],
+  [added, 'waiting', 'added'],
+  [{ ...added, problem: lagging }, 'waiting', 'added'],
+  [{ ...fresh, failures: 1, problem: refused }, 'failing', 'failing'],
+  [{ ...added, stoppedAt: now, problem: elsewhere }, 'failing', 'replaced'],
+  [unwanted, 'waiting', 'removing'],
+])('%j is %s, and a name waits for it at the stage %s', (also, standingWord, stage) => {
   const record = { ...fresh, ...also };
   expect(recordStanding(record)).toBe(standingWord);
-  expect(waitingForRecord(record)).toMatch(words);
+  const { problem } = record;
+  expect(recordNotReady(record)).toEqual({ code: 'record_not_ready', integrationId: '2', stage, problem });
 });

@@ -1,3 +1,4 @@
+import type { Outcome, OutcomeOf } from './outcome/outcome';
 import { nextAuthorityLook, nextRecordTry } from './schedule';
 
 /**
@@ -22,8 +23,8 @@ export interface ApprovalRecord {
   readonly recordHandle: string | null;
   /** Since when it is left alone, because somebody else's stands in its place; null: it is not. */
   readonly stoppedAt: Date | null;
-  /** A sentence for the caller; null when nothing is wrong. */
-  readonly problem: string | null;
+  /** Null when nothing is wrong. */
+  readonly problem: Outcome | null;
   /** Failures in a row. */
   readonly failures: number;
   /** When to go on; null: there is nothing to do until somebody asks. */
@@ -36,10 +37,10 @@ export interface RecordFinding {
   readonly seen: 'everywhere' | 'somewhere' | 'nowhere';
   /** Whether a server says that nothing is there. */
   readonly absent: boolean;
-  /** What a server has there instead, in words; null: nobody has. */
-  readonly other: string | null;
-  /** Which servers do not answer with the record, a sentence for the caller; empty when all do. */
-  readonly problem: string;
+  /** Whether a server has something else in its place. */
+  readonly other: boolean;
+  /** Which servers do not answer with the record; null when all do. */
+  readonly problem: Outcome | null;
 }
 
 export interface RecordFacts {
@@ -57,7 +58,7 @@ export interface RecordChange {
   readonly recordHandle?: string | null;
   readonly stoppedAt?: Date | null;
   readonly standingAt?: Date | null;
-  readonly problem?: string | null;
+  readonly problem?: Outcome | null;
   readonly failures?: number;
   readonly dueAt?: Date | null;
 }
@@ -102,7 +103,7 @@ function publish(record: ApprovalRecord, finding: RecordFinding | null, now: Dat
   if (finding.seen === 'everywhere' || onlySilenceIsMissing(record.addedAt, finding, now)) return stand(now);
   const lost =
     finding.seen === 'nowhere' &&
-    finding.other === null &&
+    !finding.other &&
     record.addedAt.getTime() + addAgainAfterMs <= now.getTime();
   if (lost) return { kind: 'add' };
   return save({ problem: finding.problem, failures: 0, dueAt: nextAuthorityLook(record.addedAt, now) });
@@ -116,7 +117,7 @@ const silenceAfterMs = 10 * 60_000;
  * keep the zone without certificates. Resolvers go on to the next server as well.
  */
 function onlySilenceIsMissing(addedAt: Date, { seen, absent, other }: RecordFinding, now: Date): boolean {
-  const someHaveItAndNoneDenies = seen === 'somewhere' && !absent && other === null;
+  const someHaveItAndNoneDenies = seen === 'somewhere' && !absent && !other;
   return someHaveItAndNoneDenies && addedAt.getTime() + silenceAfterMs <= now.getTime();
 }
 
@@ -128,9 +129,9 @@ function stand(now: Date): RecordStep {
 function confirm(finding: RecordFinding | null, now: Date): RecordStep {
   if (finding === null) return { kind: 'look' };
   if (finding.seen === 'everywhere') return stand(now);
-  if (finding.other !== null) {
+  if (finding.other && finding.problem !== null) {
     // Who changed it meant to: two systems that replace each other's record would never end.
-    const problem = `${finding.problem} It stood there and was replaced by something else; it is added again when the approval is requested again, or at the next renewal.`;
+    const problem = { code: 'record_replaced', found: finding.problem } as const;
     return save({ state: 'wanted', addedAt: null, stoppedAt: now, problem, dueAt: null });
   }
   // Servers that are silent say nothing about the record.
@@ -161,13 +162,13 @@ function remove(
   if (recordHandle !== null) return { kind: 'remove' };
   // Adding gives the handle of the one record that stands then. Unless somebody else's does: it would be lost.
   if (finding === null) return { kind: 'look' };
-  if (finding.seen !== 'nowhere' || finding.absent || finding.other === null) return { kind: 'add' };
+  if (finding.seen !== 'nowhere' || finding.absent || !finding.other) return { kind: 'add' };
   const settledAt = new Date(attemptedAt.getTime() + settledAfterMs);
   return settledAt.getTime() <= now.getTime() ? gone(null) : save({ dueAt: settledAt });
 }
 
 /** @param problem why it may still be there; null: it is not */
-function gone(problem: string | null): RecordStep {
+function gone(problem: Outcome | null): RecordStep {
   return save({ ...whenRemoved, problem });
 }
 
@@ -196,9 +197,37 @@ export const whenRemoved: RecordChange = {
 /** @param retryAfterS as the other side asks for; null: it does not */
 export function whenFailed(
   { failures }: ApprovalRecord,
-  problem: string,
+  problem: Outcome,
   retryAfterS: number | null,
   now: Date,
 ): RecordChange {
   return { failures: failures + 1, problem, dueAt: nextRecordTry(failures + 1, now, retryAfterS) };
+}
+
+/** How far a record is, in one word. */
+export type RecordStanding = 'waiting' | 'standing' | 'failing';
+
+export function recordStanding({
+  state,
+  failures,
+  stoppedAt,
+}: Pick<ApprovalRecord, 'state' | 'failures'> & {
+  readonly stoppedAt: Date | string | null;
+}): RecordStanding {
+  if (state === 'standing') return 'standing';
+  return failures > 0 || stoppedAt !== null ? 'failing' : 'waiting';
+}
+
+/** What a name waits for whose record is not in place yet. */
+export function recordNotReady(
+  record: Pick<ApprovalRecord, 'state' | 'addedAt' | 'stoppedAt' | 'failures' | 'problem' | 'integrationId'>,
+): OutcomeOf<'record_not_ready'> {
+  const { state, addedAt, stoppedAt, failures, problem, integrationId } = record;
+  const stage = () => {
+    if (state === 'unwanted') return 'removing';
+    if (stoppedAt !== null) return 'replaced';
+    if (failures > 0) return 'failing';
+    return addedAt === null ? 'adding' : 'added';
+  };
+  return { code: 'record_not_ready', integrationId, stage: stage(), problem };
 }

@@ -6,12 +6,14 @@ export {
   type RecordChange,
   type RecordFacts,
   type RecordFinding,
+  recordNotReady,
+  type RecordStanding,
+  recordStanding,
   type RecordStep,
   whenAdded,
   whenFailed,
   whenRemoved,
 } from './approval-record';
-export { type RecordStanding, recordStanding, waitingForRecord } from './approval-record-words';
 export {
   bestCertificate,
   type Certificate,
@@ -49,6 +51,23 @@ export {
   type NoticeThresholdDays,
   passedThresholds,
 } from './notice';
+export {
+  type ApprovalOutcome,
+  listed,
+  type Listed,
+  type LookUpFailure,
+  type NameServerAnswer,
+} from './outcome/approval-outcome';
+export {
+  type AcmeProblemType,
+  acmeProblemTypes,
+  type AuthorityOutcome,
+  type CaaReason,
+  type CaLimitKind,
+  type NameRefusal,
+  type RefusalReason,
+} from './outcome/authority-outcome';
+export { type Outcome, type OutcomeCode, type OutcomeOf, outcomeTime } from './outcome/outcome';
 export { nextAttemptAt, type Phase, phaseOf, phases } from './phase';
 export type { Plan } from './plan';
 export type { ApprovalMethod, ApprovalWay, KeyType, Product, ProductAuthority } from './product';

@@ -1,3 +1,4 @@
+import type { Outcome } from './outcome/outcome';
 import type { ApprovalMethod, ApprovalWay } from './product';
 
 /**
@@ -13,8 +14,8 @@ export interface NameApproval {
   readonly status: 'pending' | 'approved';
   /** What approved the name; null while pending. */
   readonly method: ApprovalMethod | null;
-  /** What the last check found and where, in words for the caller; null before the first check and once approved. */
-  readonly problem: string | null;
+  /** What the last check found and where; null before the first check and once approved. */
+  readonly problem: Outcome | null;
   /** RFC 3339, UTC; null before the first check. */
   readonly checkedAt: string | null;
   /** The only way that counts; null or absent: any. */
@@ -28,8 +29,8 @@ export function mayBeApprovedBy({ way }: Pick<NameApproval, 'way'>, method: Appr
 
 export interface IssuanceError {
   readonly code: IssuanceErrorCode;
-  /** For the caller: which name, why, and what to do. */
-  readonly message: string;
+  /** Which name, and why. */
+  readonly outcome: Outcome;
   /** RFC 3339, UTC. Only while attempts end early because of passing faults of a CA that is not down: since the first. */
   readonly stalledSince?: string;
 }

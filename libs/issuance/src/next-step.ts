@@ -1,4 +1,6 @@
+import type { IssuedMismatch } from '@certwright/pki';
 import type { Issuance, IssuanceError } from './issuance';
+import { outcomeTime } from './outcome/outcome';
 import { approvalDeadlineMs } from './schedule';
 
 /** What is known besides the issuance itself. */
@@ -10,8 +12,8 @@ export interface Facts {
   readonly keyBlocked: boolean;
   /** Names, without `*.`, for which an integration of the account is still to publish a record. */
   readonly unpublished: readonly string[];
-  /** Whether the CA has handed over a certificate, and what is wrong with it, each in words; `null` before it did. */
-  readonly certificateFaults: readonly string[] | null;
+  /** How the certificate differs from what was asked for; null before the CA delivered one. */
+  readonly certificateFaults: readonly IssuedMismatch[] | null;
 }
 
 export type Step =
@@ -50,14 +52,13 @@ export function nextStep(issuance: Issuance, facts: Facts, now: Date): Step {
 const keyCompromised: Step = {
   kind: 'fail',
   final: true,
-  error: {
-    code: 'key_compromised',
-    message: 'The key of the CSR is known to be compromised. Generate a new key and send a CSR for it.',
-  },
+  error: { code: 'key_compromised', outcome: { code: 'key_compromised' } },
 };
 
 /** A certificate that is valid for less is worth nothing to whoever would have to install it. */
 const leastValidityMs = 60 * 60 * 1_000;
+
+const dayMs = 24 * 60 * 60 * 1_000;
 
 /** Said once nothing more can come of it; what a CA was asked for in time is taken as it comes. */
 function isOver({ expiresBy }: Issuance, now: Date): boolean {
@@ -65,18 +66,15 @@ function isOver({ expiresBy }: Issuance, now: Date): boolean {
 }
 
 function termIsOver({ expiresBy }: Issuance): Step {
-  const end = `${expiresBy?.toISOString().slice(0, 19)}Z`;
-  const message = `What was paid for ends at ${end}: no certificate can be issued in that term any more. A new purchase begins a new one.`;
-  return { kind: 'fail', final: true, error: { code: 'ca_rejected', message } };
+  const endsAt = expiresBy === null ? '' : outcomeTime(expiresBy);
+  const outcome = { code: 'paid_term_over', endsAt } as const;
+  return { kind: 'fail', final: true, error: { code: 'ca_rejected', outcome } };
 }
 
 const unavailable: Step = {
   kind: 'fail',
   final: false,
-  error: {
-    code: 'product_unavailable',
-    message: 'The product is not available at present; the certificate is issued as soon as it is.',
-  },
+  error: { code: 'product_unavailable', outcome: { code: 'product_unavailable' } },
 };
 
 function approve(
@@ -90,11 +88,12 @@ function approve(
       ? { kind: 'publish-approvals', dnsNames: unpublished }
       : { kind: 'check-approvals', dnsNames: pending };
   }
-  const message = `Not approved within 30 days: ${pending.join(', ')}. Set up the approval, then request the certificate again.`;
-  return { kind: 'cancel', error: { code: 'approval_timeout', message } };
+  const days = Math.round(approvalDeadlineMs / dayMs);
+  const outcome = { code: 'approval_timeout', dnsNames: pending, days } as const;
+  return { kind: 'cancel', error: { code: 'approval_timeout', outcome } };
 }
 
-function mismatch(faults: readonly string[]): Step {
-  const message = `The CA returned a certificate that does not match what was asked for: ${faults.join(' ')}`;
-  return { kind: 'fail', final: true, error: { code: 'certificate_mismatch', message } };
+function mismatch(faults: readonly IssuedMismatch[]): Step {
+  const outcome = { code: 'certificate_mismatch', faults } as const;
+  return { kind: 'fail', final: true, error: { code: 'certificate_mismatch', outcome } };
 }

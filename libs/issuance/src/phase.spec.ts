@@ -45,13 +45,13 @@ describe('phaseOf', () => {
   });
 
   it('is backoff between a failure and the next attempt', () => {
-    const lastError = { code: 'ca_unavailable', message: '' } as const;
+    const lastError = { code: 'ca_unavailable', outcome: { code: 'text', text: '' } } as const;
     expect(phaseOf(plan, { ...open, failures: 1, dueAt: later, lastError }, now)).toBe('backoff');
     expect(phaseOf(plan, { ...open, failures: 1, dueAt: now, lastError }, now)).toBe('issuing');
   });
 
   it('is backoff while it waits for a CA that is down, without a failure of its own', () => {
-    const lastError = { code: 'ca_unavailable', message: '' } as const;
+    const lastError = { code: 'ca_unavailable', outcome: { code: 'text', text: '' } } as const;
     const waiting = { ...open, dueAt: later, lastError };
     expect(phaseOf(plan, { ...waiting, waitsFor: ['ca'] }, now)).toBe('backoff');
     expect(phaseOf(plan, { ...waiting, waitsFor: null }, now)).toBe('issuing');
@@ -63,7 +63,7 @@ describe('phaseOf', () => {
   });
 
   it('is rate_limited until a limit of the CA frees', () => {
-    const lastError = { code: 'rate_limited', message: '' } as const;
+    const lastError = { code: 'rate_limited', outcome: { code: 'text', text: '' } } as const;
     expect(phaseOf(plan, { ...open, dueAt: later, lastError }, now)).toBe('rate_limited');
     expect(phaseOf(plan, { ...open, dueAt: now, lastError }, now)).toBe('issuing');
   });

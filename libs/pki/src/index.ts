@@ -1,5 +1,6 @@
 export { type Base64Fault, type DecodedBase64, decodeBase64, encodeBase64 } from './base64';
 export {
+  type CertificatePlace,
   checkIssued,
   type IssuedCertificate,
   type IssuedExpectation,
@@ -9,7 +10,8 @@ export {
 export { type Certificate, type CertificateReading, readCertificate } from './certificate/read-certificate';
 export { type DecodedCsrField, decodeCsrField } from './csr/csr-field';
 export { type CsrExpectations, type CsrRule, judgeCsr, type KeyRecord } from './csr/judge-csr';
-export { type Csr, type CsrFault, csrLimits, type CsrReading, readCsr } from './csr/read-csr';
+export type { CsrFault } from './csr/csr-fault';
+export { type Csr, csrLimits, type CsrReading, readCsr } from './csr/read-csr';
 export {
   type DerElement,
   type DerLimits,
@@ -46,6 +48,6 @@ export {
   readSubjectPublicKey,
   type SubjectPublicKey,
 } from './keys/subject-public-key';
-export { type DecodedPem, decodePem, encodePem, type PemBlock } from './pem';
+export { type DecodedPem, decodePem, encodePem, type PemBlock, type PemFault } from './pem';
 export type { SignatureAlgorithm } from './signature';
 export { temporaryCertificate, type TemporaryCertificateContent } from './temporary/temporary-certificate';

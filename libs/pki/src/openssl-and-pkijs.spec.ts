@@ -164,7 +164,7 @@ describe('certificates that OpenSSL makes', () => {
     };
     const issued = { leaf: derOf('leaf'), chain: [derOf('middle')], root: derOf('root') };
     const leaf = readCertificate(issued.leaf);
-    if (!leaf.ok) throw new Error(leaf.message);
+    if (!leaf.ok) throw new Error(leaf.detail);
     const now = new Date(leaf.certificate.notBefore.getTime() + 86_400_000);
     expect(checkIssued(issued, { dnsNames, spkiSha256: csr.csr.spkiSha256, now })).toEqual([]);
     expect(

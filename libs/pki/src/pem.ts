@@ -7,7 +7,19 @@ export interface PemBlock {
 
 export type DecodedPem =
   | { readonly ok: true; readonly blocks: readonly PemBlock[] }
-  | { readonly ok: false; readonly message: string };
+  | { readonly ok: false; readonly fault: PemFault };
+
+export type PemFault =
+  | 'too_long'
+  /** Text outside of every block. */
+  | 'stray_line'
+  /** Or one inside another. */
+  | 'too_many_blocks'
+  /** A block ends under another label than it began with. */
+  | 'other_label'
+  | 'not_base64'
+  | 'no_end'
+  | 'no_block';
 
 /** Octets of one block. */
 const maxBlockBytes = 64 * 1024;
@@ -23,34 +35,32 @@ export function encodePem(label: string, der: Uint8Array): string {
  * any line width and any kind of line end is taken, since CAs differ in both). At most `maxBlocks`.
  */
 export function decodePem(text: string, maxBlocks: number): DecodedPem {
-  if (text.length > 2 * maxBlockBytes * maxBlocks) return refused('The PEM text is too long.');
+  if (text.length > 2 * maxBlockBytes * maxBlocks) return refused('too_long');
   const blocks: PemBlock[] = [];
   let open: { readonly label: string; body: string } | undefined;
   for (const line of text.split(/\r\n|\r|\n/)) {
     const boundary = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 #]{0,63})-----$/.exec(line);
     if (boundary === null) {
       if (open !== undefined && /^[A-Za-z0-9+/=]+$/.test(line)) open.body += line;
-      else if (open !== undefined || line !== '')
-        return refused('The PEM text has a line that is part of no block.');
+      else if (open !== undefined || line !== '') return refused('stray_line');
       continue;
     }
     const [, kind, label = ''] = boundary;
     if (kind === 'BEGIN') {
-      if (open !== undefined || blocks.length === maxBlocks)
-        return refused('The PEM text has too many blocks, or one inside another.');
+      if (open !== undefined || blocks.length === maxBlocks) return refused('too_many_blocks');
       open = { label, body: '' };
       continue;
     }
-    if (open?.label !== label) return refused('A PEM block ends under another label than it began with.');
+    if (open?.label !== label) return refused('other_label');
     const decoded = decodeBase64(open.body, maxBlockBytes);
-    if (!decoded.ok) return refused('A PEM block is not valid base64.');
+    if (!decoded.ok) return refused('not_base64');
     blocks.push({ label, der: decoded.bytes });
     open = undefined;
   }
-  if (open !== undefined) return refused('A PEM block has no end.');
-  return blocks.length === 0 ? refused('The text has no PEM block.') : { ok: true, blocks };
+  if (open !== undefined) return refused('no_end');
+  return blocks.length === 0 ? refused('no_block') : { ok: true, blocks };
 }
 
-function refused(message: string): DecodedPem {
-  return { ok: false, message };
+function refused(fault: PemFault): DecodedPem {
+  return { ok: false, fault };
 }

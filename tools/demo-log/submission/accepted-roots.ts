@@ -75,7 +75,7 @@ class RootsFile {
     this.version = version;
     try {
       const pem = decodePem(await readFile(this.file, 'utf8'), maxRoots);
-      if (!pem.ok) throw new Error(pem.message);
+      if (!pem.ok) throw new Error(pem.fault);
       this.roots = pem.blocks.map(({ der }) => rootOf(Buffer.from(der)));
     } catch (error) {
       this.onFault(`${this.file} holds no certificates in PEM: ${(error as Error).message}`);

@@ -22,11 +22,9 @@ export class StandingRecords {
       placeOf: ({ dnsName, delegationLabel }) => (delegationLabel === null ? null : baseName(dnsName)),
       check: async ({ dnsName }) => {
         const name = baseName(dnsName);
-        return await Promise.resolve(
-          this.vanished.has(name)
-            ? { approved: false, problem: `_acme-challenge.${name} has no CNAME record.` }
-            : { approved: true },
-        );
+        if (!this.vanished.has(name)) return await Promise.resolve({ approved: true });
+        const text = `_acme-challenge.${name} has no CNAME record.`;
+        return { approved: false, problem: { code: 'text', text } };
       },
     };
   }

@@ -2,7 +2,9 @@ import type { StoredSan } from '@certwright/core-schema';
 import { parseDnsName, quoteInput } from '@certwright/dns-names';
 import { containsPrivateKey } from '@certwright/errors';
 import type { ApprovalMethod } from '@certwright/issuance';
+import { pemFaultMessage } from '@certwright/outcome-messages';
 import { type Csr, decodePem, readCsr } from '@certwright/pki';
+import { messageOfCsrFault } from '../wire/outcome-messages';
 import { Unreadable } from '@certwright/service';
 import { ApiSchema, getSchemaPath } from '@nestjs/swagger';
 import { approvalMethods, SanJson } from '../wire/approval-json';
@@ -128,13 +130,13 @@ function readCsrText(text: string): Reading<Csr> {
     );
   }
   const pem = decodePem(text, 1);
-  if (!pem.ok) return bad(`The CSR must be PKCS #10 in PEM. ${pem.message}`);
+  if (!pem.ok) return bad(`The CSR must be PKCS #10 in PEM. ${pemFaultMessage(pem.fault)}`);
   const [block] = pem.blocks;
   if (block === undefined || !csrLabels.has(block.label)) {
     return bad('The PEM text is not a CERTIFICATE REQUEST.');
   }
   const reading = readCsr(block.der);
-  return reading.ok ? reading.csr : bad(reading.faults.map(({ message }) => message).join(' '));
+  return reading.ok ? reading.csr : bad(reading.faults.map(messageOfCsrFault).join(' '));
 }
 
 export function badCsr(message: string): Refusal {

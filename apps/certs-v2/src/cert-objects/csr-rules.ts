@@ -1,6 +1,7 @@
 import { quoteInput } from '@certwright/dns-names';
 import type { Product } from '@certwright/issuance';
 import { type Csr, judgeCsr } from '@certwright/pki';
+import { messageOfCsrFault } from '../wire/outcome-messages';
 import { reasonOfFault } from '../wire/problem';
 import { Refusal } from '../wire/reasons';
 import { type CertObject, dnsNamesOf } from './cert-object';
@@ -19,7 +20,9 @@ export function assertCsrFits(csr: Csr, object: CertObject, product: Product, ke
   const rule = { mustNameEveryDnsName: product.csrNamesEveryDnsName, keys: product };
   const expectations = { keyType: undefined, dnsNames: dnsNamesOf(object), rule };
   const [fault] = judgeCsr(csr, expectations, { keyBlocked });
-  if (fault !== undefined) throw new Refusal(reasonOfFault[fault.code], fault.message, { param });
+  if (fault !== undefined) {
+    throw new Refusal(reasonOfFault[fault.code], messageOfCsrFault(fault), { param });
+  }
   assertCountry(csr.countries);
   assertCommonName(csr.commonNames, object.cn);
 }

@@ -1,4 +1,5 @@
 import { containsPrivateKey } from '@certwright/errors';
+import { pemFaultMessage, unreadableCertificateMessage } from '@certwright/outcome-messages';
 import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
 import { Unreadable } from '@certwright/service';
 import { ApiSchema } from '@nestjs/swagger';
@@ -57,14 +58,14 @@ function readPem(param: string, text: string, max: number): readonly Certificate
   const decoded = decodePem(text, max);
   if (!decoded.ok) {
     return bad(
-      `must be ${max === 1 ? 'one certificate' : `at most ${max} certificates`} in PEM. ${decoded.message}`,
+      `must be ${max === 1 ? 'one certificate' : `at most ${max} certificates`} in PEM. ${pemFaultMessage(decoded.fault)}`,
     );
   }
   const certificates: Certificate[] = [];
   for (const { label, der } of decoded.blocks) {
     if (label !== 'CERTIFICATE') return bad(`must have CERTIFICATE blocks only, no ${label}.`);
     const reading = readCertificate(der);
-    if (!reading.ok) return bad(`cannot be read. ${reading.message}`);
+    if (!reading.ok) return bad(`cannot be read. ${unreadableCertificateMessage(reading.detail)}`);
     certificates.push(reading.certificate);
   }
   return certificates;

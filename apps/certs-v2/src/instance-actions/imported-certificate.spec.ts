@@ -15,7 +15,7 @@ const cn = 'www.example.com';
 
 const parsed = (der: Buffer): Certificate => {
   const reading = readCertificate(der);
-  if (!reading.ok) throw new Error(reading.message);
+  if (!reading.ok) throw new Error(reading.detail);
   return reading.certificate;
 };
 const nobodysRoot = () => [];

@@ -1,6 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { parseDnsNames } from '@certwright/dns-names';
 import type { KeyType } from '@certwright/issuance';
+import { issuedMismatchMessage } from '@certwright/outcome-messages';
 import {
   type Certificate,
   checkIssued,
@@ -100,7 +101,7 @@ function assertNone(
   refused: ReadonlySet<IssuedMismatchCode>,
 ): void {
   const first = mismatches.find(({ code }) => refused.has(code));
-  if (first !== undefined) throw badCertificate(param, `cannot be imported. ${first.message}`);
+  if (first !== undefined) throw badCertificate(param, `cannot be imported. ${issuedMismatchMessage(first)}`);
 }
 
 function mismatchesOf(

@@ -10,6 +10,7 @@ import {
   SanJson,
 } from '../wire/approval-json';
 import type { Expansion } from '../wire/expansion';
+import { messageOfOutcome } from '../wire/outcome-messages';
 import { ApiInteger, ApiList, ApiNullable } from '../wire/openapi/members';
 import {
   type Attempt,
@@ -132,9 +133,10 @@ function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurround
       name: dnsName,
       method: wayOf(attempt, dnsName)?.method ?? method,
       status,
-      problem,
+      problem: messageOfOutcome(problem),
     })),
-    last_error: lastError === null ? null : { code: lastError.code, message: lastError.message },
+    last_error:
+      lastError === null ? null : { code: lastError.code, message: messageOfOutcome(lastError.outcome) },
   };
 }
 

@@ -1,4 +1,10 @@
 import type { IssuanceState } from '@certwright/issuance';
+import {
+  approvalOf,
+  issuanceErrorOf,
+  type StoredApproval,
+  type StoredIssuanceError,
+} from '@certwright/outcome-messages';
 import type { StoredSan } from '@certwright/core-schema';
 import type { Attempt, InstanceCertificate, StoredInstance } from './instance';
 
@@ -14,12 +20,14 @@ export interface InstanceNeeds {
 export interface InstanceRow
   extends
     Omit<StoredInstance, 'attempt' | 'certificate'>,
-    Omit<Attempt, 'issuanceId' | 'state' | 'sans'>,
+    Omit<Attempt, 'issuanceId' | 'state' | 'sans' | 'approvals' | 'lastError'>,
     Omit<InstanceCertificate, 'certificateId'> {
   readonly isActive: boolean;
   readonly issuanceId: string | null;
   readonly attemptState: IssuanceState;
   readonly ownerFacts: { readonly sans?: readonly StoredSan[] | null } | null;
+  readonly approvals: readonly StoredApproval[];
+  readonly lastError: StoredIssuanceError | null;
   readonly certificateId: string | null;
 }
 
@@ -79,8 +87,8 @@ export function storedInstance(row: InstanceRow): StoredInstance {
             dnsNames: row.dnsNames,
             sans: row.ownerFacts?.sans ?? null,
             approvalWays: row.approvalWays,
-            approvals: row.approvals,
-            lastError: row.lastError,
+            approvals: row.approvals.map(approvalOf),
+            lastError: row.lastError === null ? null : issuanceErrorOf(row.lastError),
             csr: row.csr,
           },
     certificate:

@@ -1,37 +1,6 @@
+import { type AcmeProblemType, acmeProblemTypes } from '@certwright/issuance';
 import { isMembers, type Members } from './members';
 import { printable } from './printable';
-
-/** RFC 8555, section 6.7; RFC 8657; RFC 9773, section 7.4; draft-aaron-acme-profiles. Without `urn:ietf:params:acme:error:`. */
-export const acmeProblemTypes = [
-  'accountDoesNotExist',
-  'alreadyReplaced',
-  'alreadyRevoked',
-  'badCSR',
-  'badNonce',
-  'badPublicKey',
-  'badRevocationReason',
-  'badSignatureAlgorithm',
-  'caa',
-  'compound',
-  'connection',
-  'dns',
-  'externalAccountRequired',
-  'incorrectResponse',
-  'invalidContact',
-  'invalidProfile',
-  'malformed',
-  'orderNotReady',
-  'rateLimited',
-  'rejectedIdentifier',
-  'serverInternal',
-  'tls',
-  'unauthorized',
-  'unsupportedContact',
-  'unsupportedIdentifier',
-  'userActionRequired',
-] as const;
-
-export type AcmeProblemType = (typeof acmeProblemTypes)[number];
 
 /** A problem document (RFC 9457, RFC 8555 section 6.7). Every text in it is bounded and printable. */
 export interface AcmeProblem {

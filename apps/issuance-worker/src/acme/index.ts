@@ -1,12 +1,11 @@
 export { AcmeAccount, type NewOrder } from './acme-account';
 export { AcmeFault, type AcmeFaultKind, isProblem } from './acme-fault';
-export { type AcmeProblem, type AcmeProblemType, acmeProblemTypes, problemText } from './acme-problem';
+export { type AcmeProblem, problemText } from './acme-problem';
 export { AcmeServer, type AcmeServerOptions, type FoundAccount, type NewAccount } from './acme-server';
 export { type Directory } from './conversation/directory';
 export { type AcmeExchange, type AcmeObserver } from './conversation/observer';
 export { defaultRepeats, isPassing, type RepeatOptions, Repeats } from './conversation/repeats';
-export { type Advice, adviceOn } from './moves/advice';
-export { type FailedName, type FailedOrder } from './moves/failed-order';
+export { type FailedOrder } from './moves/failed-order';
 export {
   type AcmeMove,
   type ChallengeToRespond,

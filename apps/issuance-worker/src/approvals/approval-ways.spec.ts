@@ -1,5 +1,5 @@
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
-import { approver, labels, pending, subject } from '../testing/recording-approver';
+import { approver, labels, nothingAt, pending, subject } from '../testing/recording-approver';
 import type { ApprovalSubject } from './approval-subject';
 import { checkApprovals } from './check-approvals';
 
@@ -43,7 +43,8 @@ describe('a name with a way of its own', () => {
       ['pending', null],
       ['approved', 'dns'],
     ]);
-    expect(approvals[0]?.problem).toBe('By web server rule: nothing at example.com.');
+    const ways = [{ method: 'http', outcome: nothingAt('example.com') }];
+    expect(approvals[0]?.problem).toEqual({ code: 'not_approved', ways });
   });
 
   it('is asked for at the address of its way, never at that of the terms', async () => {
@@ -65,18 +66,12 @@ describe('a name with a way of its own', () => {
     expect(http.questions).toMatchObject([{ delegationLabel: null, parent: null, approverEmail: null }]);
   });
 
-  it.each<[string, NameApproval, string]>([
-    [
-      'http for a wildcard',
-      by('*.example.com', { method: 'http' }),
-      'By web server rule: a wildcard cannot be approved in this way; name another one.',
-    ],
-    [
-      'email without an address',
-      by('example.com', { method: 'email' }),
-      'By email: no address is named that may approve it.',
-    ],
-  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, problem) => {
+  it.each<[string, NameApproval, 'wildcard' | 'no_approver']>([
+    ['http for a wildcard', by('*.example.com', { method: 'http' }), 'wildcard'],
+    ['email without an address', by('example.com', { method: 'email' }), 'no_approver'],
+  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, reason) => {
+    const outcome = { code: 'approval_way_unusable', dnsName: name.dnsName, reason };
+    const problem = { code: 'not_approved', ways: [{ method: name.way?.method, outcome }] };
     const approvers = all(['example.com', '*.example.com']);
     const approverEmails = { 'example.com': 'admin@example.com' };
     const progress = await checkApprovals(subject([name], { approverEmails }), approvers, now);
@@ -90,7 +85,8 @@ describe('a name with a way of its own', () => {
     const name = by('example.com', { method: 'email', approverEmail: 'admin@example.com' });
     const { approvals } = await checkApprovals(subject([name]), [dns, http], now);
     expect([dns.asked, http.asked]).toEqual([[], []]);
-    expect(approvals[0]?.problem).toBe('By email: the product does not know this way; name another one.');
+    const outcome = { code: 'approval_way_unusable', dnsName: 'example.com', reason: 'not_offered' };
+    expect(approvals[0]?.problem).toEqual({ code: 'not_approved', ways: [{ method: 'email', outcome }] });
   });
 });
 

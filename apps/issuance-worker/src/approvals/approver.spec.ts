@@ -123,7 +123,7 @@ describeApprover({
       };
     };
     return {
-      approver: new HttpApprover(challenges, probe),
+      approver: new HttpApprover(challenges, rules, probe),
       question,
       approve: async ({ dnsName, accountId }) => {
         ruled.set(dnsName, accountId);
@@ -135,7 +135,7 @@ describeApprover({
       },
       effects: async () => await rowsIn('http_challenge'),
       setOutside: (state: Outside) => (outside = state),
-      withoutDatabase: () => new HttpApprover(new HttpChallenges(broken), probe),
+      withoutDatabase: () => new HttpApprover(new HttpChallenges(broken), rules, probe),
     };
   },
   cannot: {

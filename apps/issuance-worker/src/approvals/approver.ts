@@ -1,4 +1,4 @@
-import type { ApprovalMethod, LiveRecord } from '@certwright/issuance';
+import type { ApprovalMethod, LiveRecord, Outcome } from '@certwright/issuance';
 
 /** What is to be approved, and by whose secrets: they belong to one tenant. */
 export interface ApprovalQuestion {
@@ -31,8 +31,8 @@ export type ApprovalAnswer =
       /** When it was approved, if that was not just now. */
       readonly at?: Date;
     }
-  /** `problem`: what was found and where, and what would be right, as a sentence for the caller. */
-  | { readonly approved: false; readonly problem: string };
+  /** `problem`: what was found and where, and what would be right. */
+  | { readonly approved: false; readonly problem: Outcome };
 
 /**
  * One way to find out whether a name is approved. testing/approver-suite.ts tests this contract for every adapter.

@@ -1,4 +1,4 @@
-import { ApprovalRecords, EmailApprovals, HttpChallenges } from '@certwright/approvals';
+import { ApprovalRecords, EmailApprovals, HttpChallenges, WebRules } from '@certwright/approvals';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { NameServers } from '../name-servers/name-servers';
 import type { Config } from '../config';
@@ -32,7 +32,7 @@ export function approversOf(
   const doubt = async (recordId: string) => await records.doubt(recordId);
   return [
     new DnsApprover(lookUp, config.APPROVAL_ZONE, doubt, parentDelegation(lookUp, nameServers)),
-    new HttpApprover(context.get(HttpChallenges), probe),
+    new HttpApprover(context.get(HttpChallenges), context.get(WebRules), probe),
     new EmailApprover(context.get(EmailApprovals), approvalReuseMs(config)),
   ];
 }

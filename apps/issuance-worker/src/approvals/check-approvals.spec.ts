@@ -1,5 +1,5 @@
 import type { NameApproval } from '@certwright/issuance';
-import { approver, pending, subject } from '../testing/recording-approver';
+import { approver, nothingAt, pending, subject } from '../testing/recording-approver';
 import type { Approver } from './approver';
 import { checkApprovals } from './check-approvals';
 
@@ -80,7 +80,13 @@ describe('checkApprovals', () => {
     );
     expect(progress.approvals[1]).toEqual({
       ...pending('*.example.net'),
-      problem: 'By DNS record: nothing at *.example.net. By email: nothing at *.example.net.',
+      problem: {
+        code: 'not_approved',
+        ways: [
+          { method: 'dns', outcome: nothingAt('*.example.net') },
+          { method: 'email', outcome: nothingAt('*.example.net') },
+        ],
+      },
       checkedAt: '2026-11-20T12:00:00Z',
     });
     expect(progress.nextCheckAt).toEqual(new Date('2026-11-20T12:00:15Z'));
@@ -137,7 +143,7 @@ describe('a check of many names', () => {
       ...approver('dns'),
       check: async (_, signal) => {
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        return { approved: false, problem: 'stopped.' };
+        return { approved: false, problem: nothingAt('') };
       },
     };
     const approvals = names.map((name) => pending(name));

@@ -1,10 +1,15 @@
-import { baseName } from '@certwright/dns-names';
-import { mayBeApprovedBy, type NameApproval, nextApprovalCheck } from '@certwright/issuance';
+import { baseName, isWildcard } from '@certwright/dns-names';
+import {
+  type ApprovalMethod,
+  mayBeApprovedBy,
+  type NameApproval,
+  nextApprovalCheck,
+  type Outcome,
+} from '@certwright/issuance';
 import { timestamp } from './approval-age';
 import { type ApprovalSubject, questionAbout } from './approval-subject';
 import type { ApprovalQuestion, Approver } from './approver';
 import { sideBySide } from './side-by-side';
-import { foundBy, whyNobodyIsAsked } from './words-of-ways';
 
 export interface ApprovalProgress {
   readonly approvals: readonly NameApproval[];
@@ -60,6 +65,11 @@ function groupsOf(approvals: readonly NameApproval[]): (readonly NameApproval[])
   return [...groups.values()].sort((one, other) => (lookedAt(one) < lookedAt(other) ? -1 : 1));
 }
 
+interface Found {
+  readonly method: ApprovalMethod;
+  readonly outcome: Outcome;
+}
+
 interface Look {
   readonly approval: NameApproval;
   readonly question: ApprovalQuestion;
@@ -72,7 +82,7 @@ async function look(
   signal: AbortSignal,
 ): Promise<readonly NameApproval[]> {
   const approved: NameApproval[] = [];
-  const problems = new Map(looks.map(({ question }) => [question.dnsName, [] as string[]]));
+  const problems = new Map(looks.map(({ question }) => [question.dnsName, [] as Found[]]));
   for (const approver of approvers) {
     const answers = new Map<string, ReturnType<Approver['check']>>();
     for (const { approval, question } of looks) {
@@ -87,21 +97,33 @@ async function look(
         problems.delete(question.dnsName);
         const checkedAt = timestamp(answer.at ?? question.now);
         approved.push({ ...approval, status: 'approved', method: approver.method, problem: null, checkedAt });
-      } else found.push(foundBy(approver.method, answer.problem));
+      } else {
+        const { problem } = answer;
+        const { method } = approver;
+        found.push(...(problem.code === 'not_approved' ? problem.ways : [{ method, outcome: problem }]));
+      }
     }
   }
   if (signal.aborted) return approved;
   const pending = looks.flatMap(({ approval, question: { now } }) => {
     const found = problems.get(approval.dnsName);
     if (found === undefined) return [];
-    const problem = found.length > 0 ? found.join(' ') : unasked(approval, approvers);
+    const problem: Outcome =
+      found.length > 0 ? { code: 'not_approved', ways: found } : notChecked(approval, approvers);
     return [{ ...approval, problem, checkedAt: timestamp(now) }];
   });
   return [...approved, ...pending];
 }
 
-function unasked({ dnsName, way }: NameApproval, approvers: readonly Approver[]): string {
-  if (!way) return 'The product knows no way to approve the name.';
-  const isOffered = approvers.some(({ method }) => method === way.method);
-  return whyNobodyIsAsked(dnsName, way, isOffered);
+/** Why no way to approve the name could be tried. */
+function notChecked({ dnsName, way }: NameApproval, approvers: readonly Approver[]): Outcome {
+  if (!way) return { code: 'no_approval_way', dnsName };
+  const { method } = way;
+  const reason = () => {
+    if (!approvers.some((approver) => approver.method === method)) return 'not_offered';
+    if (method === 'email') return 'no_approver';
+    return isWildcard(dnsName) ? 'wildcard' : 'name';
+  };
+  const outcome = { code: 'approval_way_unusable', dnsName, reason: reason() } as const;
+  return { code: 'not_approved', ways: [{ method, outcome }] };
 }

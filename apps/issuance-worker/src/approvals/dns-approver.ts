@@ -1,5 +1,5 @@
 import { approvalLabelOf, baseName } from '@certwright/dns-names';
-import { waitingForRecord } from '@certwright/issuance';
+import { recordNotReady } from '@certwright/issuance';
 import type { LookUp } from '../dns-lookup/answer';
 import { findStandingDelegation } from '../dns-lookup/standing-delegation';
 import type { ApprovalAnswer, ApprovalQuestion, Approver, ParentRecord } from './approver';
@@ -44,7 +44,9 @@ export class DnsApprover implements Approver {
       parent === null ? null : this.checkParent(parent, bounded),
     ]);
     if (own.approved || above === null) return own;
-    return above.approved ? above : { approved: false, problem: `${above.problem} ${own.problem}` };
+    if (above.approved) return above;
+    const ways = [above, own].map(({ problem }) => ({ method: 'dns' as const, outcome: problem }));
+    return { approved: false, problem: { code: 'not_approved', ways } };
   }
 
   private async checkOwn(
@@ -53,7 +55,7 @@ export class DnsApprover implements Approver {
   ): Promise<ApprovalAnswer> {
     if (delegationLabel === null) throw new Error(`${dnsName} is not to be approved by DNS`);
     if (record !== null && record.state !== 'standing') {
-      return { approved: false, problem: waitingForRecord(record) };
+      return { approved: false, problem: recordNotReady(record) };
     }
     const { answer, isMissing } = await this.find(dnsName, delegationLabel, signal);
     if (record !== null && isMissing) await this.doubt(record.id);
@@ -82,6 +84,6 @@ export class DnsApprover implements Approver {
       const answer: ApprovalAnswer = problem === null ? { approved: true } : { approved: false, problem };
       return { answer, isMissing: false };
     }
-    return { answer: { approved: false, problem: `${finding.problem}.` }, isMissing: !finding.retryable };
+    return { answer: { approved: false, problem: finding.problem }, isMissing: !finding.retryable };
   }
 }

@@ -1,4 +1,5 @@
 import type { Asked, EmailApprovals } from '@certwright/approvals';
+import { type Outcome, outcomeTime } from '@certwright/issuance';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 
 /**
@@ -28,16 +29,10 @@ export class EmailApprover implements Approver {
   }
 }
 
-function waiting(asked: Exclude<Asked, { kind: 'approved' }>, address: string): string {
+function waiting(asked: Exclude<Asked, { kind: 'approved' }>, address: string): Outcome {
   if (asked.kind === 'throttled') {
-    return `${address} has been sent all the approval requests that one address gets within a day, those for other orders included; the next one can go out after ${minuteOf(asked.until)}.`;
+    return { code: 'approval_mail_limit_reached', address, until: outcomeTime(asked.until) };
   }
-  return asked.undeliverable
-    ? `the request to ${address} of ${minuteOf(asked.at)} could not be delivered; request the approval again for another one, or name another address.`
-    : `${address} was asked at ${minuteOf(asked.at)} and has not approved yet; request the approval again after ten minutes for another mail.`;
-}
-
-/** `2026-11-20 12:00 UTC` */
-function minuteOf(date: Date): string {
-  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const code = asked.undeliverable ? 'approval_mail_undeliverable' : 'approval_mail_unanswered';
+  return { code, address, askedAt: outcomeTime(asked.at) };
 }

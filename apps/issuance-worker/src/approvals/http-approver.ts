@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isWildcard } from '@certwright/dns-names';
+import { isWildcard, secretBytes, secretLabel } from '@certwright/dns-names';
 import { noProbeAnswer, type WebRuleAnswer, type WebRuleQuestion } from '@certwright/jobs';
-import type { HttpChallenges } from '@certwright/approvals';
+import type { HttpChallenges, WebRules } from '@certwright/approvals';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 import { challengePath, judgeWebAnswer } from './web-answer';
 
@@ -11,7 +11,7 @@ export type Probe = (question: WebRuleQuestion) => Promise<WebRuleAnswer>;
 /** Token and content, each: 160 bits, where Baseline Requirements 3.2.2.4.18 want 112. */
 const randomOctets = 20;
 
-const fresh = () => randomBytes(randomOctets).toString('base64url');
+const randomText = () => randomBytes(randomOctets).toString('base64url');
 
 /**
  * The web server rule: the server at the name leads requests for the path of RFC 8555, section 8.3, to this tenant's own
@@ -23,6 +23,7 @@ export class HttpApprover implements Approver {
 
   constructor(
     private readonly challenges: Pick<HttpChallenges, 'open'>,
+    private readonly rules: Pick<WebRules, 'ensure'>,
     private readonly probe: Probe,
   ) {}
 
@@ -31,13 +32,14 @@ export class HttpApprover implements Approver {
   }
 
   async check({ accountId, dnsName }: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const challenge = await this.challenges.open(accountId, dnsName, { token: fresh(), content: fresh() });
-    if (challenge === null)
-      return {
-        approved: false,
-        problem:
-          'the account has no web server rule yet; it is made when the details of the approval are first retrieved.',
-      };
+    const fresh = { token: randomText(), content: randomText() };
+    let challenge = await this.challenges.open(accountId, dnsName, fresh);
+    if (challenge === null) {
+      // Orders older than the account's rule, or than the release that makes it with an order.
+      await this.rules.ensure(accountId, () => secretLabel(randomBytes(secretBytes)));
+      challenge = await this.challenges.open(accountId, dnsName, fresh);
+    }
+    if (challenge === null) throw new Error(`the account ${accountId} has no web server rule`);
     const answer = await Promise.race([
       this.probe({ dnsName, path: challengePath(challenge) }),
       aborted(signal),

@@ -44,7 +44,9 @@ describe('an issuance whose names have ways of their own', () => {
     });
     expect(problemOf(nothing, 'dns.example.com')).toMatch(/^By DNS record: (?!.*By )/);
     expect(problemOf(nothing, 'web.example.com')).toMatch(/^By web server rule: (?!.*By )/);
-    expect(problemOf(nothing, 'mail.example.com')).toMatch(/^By email: admin@example\.com (?!.*By )/);
+    expect(problemOf(nothing, 'mail.example.com')).toMatch(
+      /^By email: the request to admin@example\.com (?!.*By )/,
+    );
     expect(await approving.askedByEmail(opened.planId)).toEqual([
       '*.mail.example.com webmaster@example.com',
       'mail.example.com admin@example.com',
@@ -113,12 +115,12 @@ describe('an issuance whose names have ways of their own', () => {
   });
 
   it.each([
-    ['http for a wildcard', { '*.example.org': byHttp }, 'paid_ca', /a wildcard cannot be approved/],
+    ['http for a wildcard', { '*.example.org': byHttp }, 'paid_ca', /the wildcard .* cannot be approved/],
     [
       'email with a product without it',
       { 'example.org': byEmail(address) },
       'free_ca',
-      /product does not know/,
+      /product does not offer this way/,
     ],
   ])('waits and says why where a way cannot be: %s', async (_, impossible, product, problem) => {
     const opened = await approving.order(impossible, { product });
@@ -235,7 +237,7 @@ describe('an issuance that is paid until a time', () => {
     const opened = await approving.order({ 'paid.example.com': byDns() }, { expiresBy: new Date() });
     const found = await approving.walk(opened);
     expect(found).toMatchObject({ state: 'failed', last_error: { code: 'ca_rejected' } });
-    expect(found.last_error?.message).toMatch(/^What was paid for ends at /);
+    expect(found.last_error?.message).toMatch(/^The paid term ends at /);
     expect(await certificateOf(opened)).toBeNull();
   });
 });

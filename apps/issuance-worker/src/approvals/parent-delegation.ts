@@ -1,15 +1,16 @@
 import { baseName } from '@certwright/dns-names';
+import type { Outcome } from '@certwright/issuance';
 import type { NameServers } from '../name-servers/name-servers';
 import type { LookUp } from '../dns-lookup/answer';
 import type { WantedDelegation } from '../dns-lookup/standing-delegation';
 import { zoneOf } from '../dns-lookup/zone-of';
 
-/** Null: it stands; else a sentence for the caller. */
+/** Why the record does not count; null: it is in place. */
 export type ParentSays = (
   dnsName: string,
   wanted: WantedDelegation,
   signal: AbortSignal,
-) => Promise<string | null>;
+) => Promise<Outcome | null>;
 
 /**
  * Whether every authoritative server of the zone above refers to the target. The child's own answer must not count: it
@@ -18,7 +19,7 @@ export type ParentSays = (
 export function parentDelegation(lookUp: LookUp, nameServers: Pick<NameServers, 'find'>): ParentSays {
   return async (dnsName, wanted, signal) => {
     const zoneName = await zoneOf(lookUp, baseName(dnsName), { signal });
-    if (zoneName === null) return `the zone that holds ${baseName(dnsName)} could not be found.`;
+    if (zoneName === null) return { code: 'dns_zone_unknown', dnsName: baseName(dnsName) };
     const finding = await nameServers.find({ ...wanted, zoneName });
     return finding.seen === 'everywhere' ? null : finding.problem;
   };

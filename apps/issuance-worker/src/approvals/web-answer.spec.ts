@@ -1,3 +1,4 @@
+import { neutralMessage } from '@certwright/outcome-messages';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
 import { judgeWebAnswer } from './web-answer';
 
@@ -17,7 +18,7 @@ const answered = (also: Partial<Extract<WebRuleAnswer, { kind: 'answered' }>> = 
 const judge = (answer: WebRuleAnswer) => judgeWebAnswer('a.example.com', challenge, answer);
 const problemOf = (answer: WebRuleAnswer) => {
   const judged = judge(answer);
-  return judged.approved ? undefined : judged.problem;
+  return judged.approved ? undefined : neutralMessage(judged.problem);
 };
 
 describe('judgeWebAnswer', () => {
@@ -37,14 +38,14 @@ describe('judgeWebAnswer', () => {
 
   it('tells status and place, and what would be right', () => {
     expect(problemOf(answered({ status: 404 }))).toBe(
-      'http://a.example.com/.well-known/acme-challenge/… answered 404; it should redirect or proxy to the address that is shown as the rule of the account.',
+      "http://a.example.com/.well-known/acme-challenge/… responded with status 404; it must redirect or proxy to the URL of the account's web server rule.",
     );
   });
 
   it('tells where redirects led to, without the token', () => {
     const hops = [asked, { ...asked, url: `https://www.example.com/x/${challenge.token}` }];
     const problem = problemOf(answered({ status: 404, hops }));
-    expect(problem).toContain('leads to "https://www.example.com/x/…", which answered 404;');
+    expect(problem).toContain('leads to "https://www.example.com/x/…", which responded with status 404;');
     expect(problem).not.toContain(challenge.token);
   });
 
@@ -58,18 +59,16 @@ describe('judgeWebAnswer', () => {
     ['\u202e'.repeat(1_001), 'a long text'],
   ])('says what was there and does not repeat it: %j is %s', (body, kind) => {
     expect(problemOf(answered({ body }))).toBe(
-      `http://a.example.com/.well-known/acme-challenge/… answered 200 with ${kind} in place of the challenge; ` +
-        'it should redirect or proxy to the address that is shown as the rule of the account.',
+      `http://a.example.com/.well-known/acme-challenge/… responded with ${kind} instead of the challenge; ` +
+        "it must redirect or proxy to the URL of the account's web server rule.",
     );
   });
 
   it('tells why there was no answer, as far as that is known', () => {
     const problem = `http://a.example.com/${challenge.token} refused the connection.`;
     expect(problemOf({ kind: 'failed', problem, hops: [] })).toMatch(
-      /^http:\/\/a.example.com\/… refused the connection; it should /,
+      /^http:\/\/a.example.com\/… refused the connection; it must /,
     );
-    expect(problemOf(noProbeAnswer)).toMatch(
-      /^http:\/\/a.example.com\/.* gave no answer in time; it should /,
-    );
+    expect(problemOf(noProbeAnswer)).toMatch(/^http:\/\/a.example.com\/.* did not respond in time; it must /);
   });
 });

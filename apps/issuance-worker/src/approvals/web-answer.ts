@@ -1,4 +1,5 @@
 import { quoteInput } from '@certwright/dns-names';
+import type { Outcome } from '@certwright/issuance';
 import { noProbeAnswer, type WebRuleAnswer } from '@certwright/jobs';
 import type { HttpChallenge } from '@certwright/approvals';
 import type { ApprovalAnswer } from './approver';
@@ -19,30 +20,31 @@ export function judgeWebAnswer(
   if (answer.kind === 'answered' && answer.status === 200 && answer.body.trim() === challenge.content) {
     return { approved: true };
   }
-  return { approved: false, problem: `${found(dnsName, challenge, answer)}; ${wanted}.` };
+  return { approved: false, problem: found(dnsName, challenge, answer) };
 }
 
-const wanted = 'it should redirect or proxy to the address that is shown as the rule of the account';
-
-function found(dnsName: string, challenge: HttpChallenge, answer: WebRuleAnswer): string {
-  const asked = `http://${dnsName}${pathPrefix}…`;
-  if (answer === noProbeAnswer) return `${asked} gave no answer in time`;
-  if (answer.kind === 'failed') return withoutToken(answer.problem, challenge).replace(/\.$/, '');
-  const last = answer.hops.length > 1 ? answer.hops.at(-1) : undefined;
-  const place =
-    last === undefined ? asked : `${asked} leads to ${quoteInput(withoutToken(last.url, challenge))}, which`;
-  if (answer.status !== 200) return `${place} answered ${answer.status}`;
-  return `${place} answered 200 with ${kindOfBody(answer.body.trim())} in place of the challenge`;
+function found(dnsName: string, challenge: HttpChallenge, answer: WebRuleAnswer): Outcome {
+  const url = `http://${dnsName}${pathPrefix}…`;
+  if (answer === noProbeAnswer) return { code: 'web_server_unreachable', url, detail: null };
+  if (answer.kind === 'failed') {
+    return { code: 'web_server_unreachable', url, detail: withoutToken(answer.problem, challenge) };
+  }
+  const { status, hops } = answer;
+  const last = hops.length > 1 ? hops.at(-1) : undefined;
+  const leadsTo = last === undefined ? null : quoteInput(withoutToken(last.url, challenge));
+  const text = answer.body.trim();
+  const body = status === 200 ? kindOfBody(text) : null;
+  return { code: 'web_server_differs', url, leadsTo, status, body, bodyCharacters: text.length };
 }
 
 /** Characters of a body up to which its length says something. */
 const maxTellingLength = 1_000;
 
 /** Not the body itself: a message must not show what a host says that the reader cannot reach. */
-function kindOfBody(body: string): string {
-  if (body === '') return 'an empty body';
-  if (/^<(?:!doctype )?html\b/i.test(body)) return 'an HTML page';
-  return body.length > maxTellingLength ? 'a long text' : `another value of ${body.length} characters`;
+function kindOfBody(body: string): 'empty' | 'html' | 'long_text' | 'other_value' {
+  if (body === '') return 'empty';
+  if (/^<(?:!doctype )?html\b/i.test(body)) return 'html';
+  return body.length > maxTellingLength ? 'long_text' : 'other_value';
 }
 
 /** It tells a reader nothing, and is another one the next time. */

@@ -126,6 +126,6 @@ function answered(submitted: Submitted): Answered {
 }
 
 function unknown(name: string): Answered {
-  const message = `The CA ${name} is not in use here at present.`;
-  return { kind: 'refused', error: { code: 'product_unavailable', message }, until: null, final: false };
+  const outcome = { code: 'ca_not_in_use', authority: name } as const;
+  return { kind: 'refused', error: { code: 'product_unavailable', outcome }, until: null, final: false };
 }

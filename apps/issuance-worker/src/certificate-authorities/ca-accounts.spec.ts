@@ -1,3 +1,4 @@
+import { neutralMessage } from '@certwright/outcome-messages';
 import { caAccount } from '../testing/ca-accounts';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { CaAccounts } from './ca-accounts';
@@ -92,21 +93,24 @@ describe('a change of key', () => {
 
 it('a CA is down since the first fault until it is up again, and its next probe stays', async () => {
   const authorities = new CertificateAuthorities(core.database);
-  const outage = { scope: 'new_orders', problem: 'No answer.' } as const;
+  const problem = { code: 'ca_unreachable', authority: 'one', detail: 'No answer' } as const;
+  const outage = { scope: 'new_orders', problem } as const;
   expect(await authorities.markDown('one', outage, { probeInMs: 60_000 })).toBe(true);
   const first = (await authorities.byName()).get('one');
-  const still = { scope: null, problem: 'Still none.' } as const;
+  const outcome = { ...problem, detail: 'Still none' };
+  const still = { scope: null, problem: outcome } as const;
   expect(await authorities.markDown('one', still, { probeInMs: 90_000 })).toBe(false);
   const { downSince, downUntil } = first ?? {};
   expect(downSince).toBeInstanceOf(Date);
-  const expected = { downSince, downUntil, downFor: 'new_orders', problem: 'Still none.' };
+  const expected = { downSince, downUntil, downFor: 'new_orders', outcome };
+  expect(neutralMessage(outcome)).toBe((await authorities.byName()).get('one')?.problem);
   expect((await authorities.byName()).get('one')).toMatchObject(expected);
   // The CA itself asks for more patience.
   await authorities.markDown('one', still, { probeInMs: 0, notBeforeMs: 120_000 });
   const later = (await authorities.byName()).get('one');
   expect(later?.downUntil?.getTime()).toBeGreaterThan((downUntil ?? new Date()).getTime());
   expect(await authorities.markUp('one')).toBe(true);
-  const up = { downSince: null, downUntil: null, downFor: null, problem: null };
+  const up = { downSince: null, downUntil: null, downFor: null, problem: null, outcome: null };
   expect((await authorities.byName()).get('one')).toMatchObject(up);
   expect(await authorities.markUp('one')).toBe(false);
 });
@@ -114,7 +118,11 @@ it('a CA is down since the first fault until it is up again, and its next probe 
 it('one probe of a CA that is down is claimed per interval', async () => {
   const [one, other] = [core.database, core.database].map((database) => new CertificateAuthorities(database));
   expect(await one?.claimProbe('one', 60_000)).toBe(false);
-  await one?.markDown('one', { scope: null, problem: 'No answer.' }, { probeInMs: 0 });
+  await one?.markDown(
+    'one',
+    { scope: null, problem: { code: 'ca_attempt_ended', authority: 'one' } },
+    { probeInMs: 0 },
+  );
   const claims = await Promise.all([one, other].map(async (each) => await each?.claimProbe('one', 60_000)));
   expect(claims.sort()).toEqual([false, true]);
   await one?.markUp('one');

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { neutralMessage } from '@certwright/outcome-messages';
 import { type CaOutage, CertificateAuthorityEntity } from '@certwright/core-schema';
 
 /** An operator's change of a CA is seen by every process after this time at the latest. */
@@ -9,7 +10,10 @@ const lackingMs = 250;
 
 /** What an operator decides about a CA; what is left out gets its default. */
 export type CertificateAuthorityChange = Partial<
-  Omit<CertificateAuthorityEntity, 'name' | 'downSince' | 'downUntil' | 'downFor' | 'problem' | 'createdAt'>
+  Omit<
+    CertificateAuthorityEntity,
+    'name' | 'downSince' | 'downUntil' | 'downFor' | 'problem' | 'outcome' | 'createdAt'
+  >
 >;
 
 export type NewCertificateAuthority = CertificateAuthorityChange &
@@ -81,10 +85,10 @@ export class CertificateAuthorities {
          down_since = coalesce(before.down_since, clock_timestamp()),
          down_until = greatest(authority.down_until, clock_timestamp() + interval '1 millisecond' * greatest(
            CASE WHEN before.down_since IS NULL THEN $2::float8 ELSE 0 END, $5::float8)),
-         down_for = coalesce($3, authority.down_for, 'everything'), problem = $4
+         down_for = coalesce($3, authority.down_for, 'everything'), problem = $4, outcome = $6::jsonb
        FROM (SELECT name, down_since FROM certificate_authority WHERE name = $1 FOR NO KEY UPDATE) AS before
        WHERE authority.name = before.name RETURNING before.down_since IS NULL AS is_news`,
-      [name, probeInMs, scope, problem, notBeforeMs],
+      [name, probeInMs, scope, neutralMessage(problem), notBeforeMs, JSON.stringify(problem)],
     );
     this.kept = null;
     return rows[0]?.is_news === true;
@@ -93,7 +97,7 @@ export class CertificateAuthorities {
   /** It responds again. @returns false when it was not down */
   async markUp(name: string): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
-      `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL
+      `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL, outcome = NULL
        WHERE name = $1 AND (down_since IS NOT NULL OR down_until IS NOT NULL)`,
       [name],
     );

@@ -1,4 +1,4 @@
-import type { IssuanceError } from '@certwright/issuance';
+import type { IssuanceError, Outcome } from '@certwright/issuance';
 import type { Refusal, Refused } from './certificate-authority';
 
 /**
@@ -12,9 +12,10 @@ export function joinRefusals(refusals: readonly Refusal[]): Refused {
   const stalled = refusals.find(({ unavailable }) => unavailable === 'stalled');
   const open = refusals.find(({ final }) => !final);
   const decisive = stalled ?? waiting ?? open ?? first;
-  const joined = refusals.map(({ authority, error }) => `${authority}: ${error.message}`).join(' ');
-  const message = others.length === 0 ? first.error.message : joined;
-  const error: IssuanceError = { code: decisive.error.code, message };
+  const each = refusals.map(({ authority, error: { outcome } }) => ({ authority, outcome }));
+  const outcome: Outcome =
+    others.length === 0 ? first.error.outcome : { code: 'cas_refused', refusals: each };
+  const error: IssuanceError = { code: decisive.error.code, outcome };
   const isDown = ({ unavailable }: Refusal) => unavailable === 'down';
   return {
     kind: 'refused',

@@ -1,3 +1,5 @@
+import type { Outcome } from '@certwright/issuance';
+
 /** What a CA will look for: a TXT value at the target of a standing record, or an answer through a web server rule. */
 export type PublishedChallenge =
   | {
@@ -21,8 +23,8 @@ export type PublishedChallenge =
 
 /** Nothing that a CA could look at yet. */
 export interface NotYet {
-  /** A sentence for the customer; null: nothing is wrong, others have their turn. */
-  readonly problem: string | null;
+  /** Null: nothing is wrong, others have their turn. */
+  readonly problem: Outcome | null;
   /** When to go on, ms from now; null: as with every wait, ever more rarely. */
   readonly pauseMs: number | null;
 }
@@ -36,8 +38,8 @@ export interface NotYet {
  */
 export interface ChallengePublisher {
   publish(challenges: readonly PublishedChallenge[]): Promise<NotYet | null>;
-  /** Why a CA would not find them all yet, as a sentence; null: it would. */
-  unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<string | null>;
+  /** Why a CA would not find them all yet; null: it would. */
+  unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null>;
   withdraw(challenges: readonly PublishedChallenge[]): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import type { ChallengePublisher, NotYet, PublishedChallenge } from './challenge-publisher';
 import { ofType } from './challenge-publisher';
 
@@ -11,7 +12,7 @@ export class ChallengesByType implements ChallengePublisher {
     return records ?? files;
   }
 
-  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<string | null> {
+  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null> {
     const records = await this.places['dns-01'].unseen(ofType(challenges, 'dns-01'), signal);
     return records ?? (await this.places['http-01'].unseen(ofType(challenges, 'http-01'), signal));
   }

@@ -92,7 +92,7 @@ async function goOn(): Promise<void> {
 
 it('values stand beside each other once published, are seen, and go when they are withdrawn', async () => {
   const { publisher, clear } = hosting();
-  expect(await publisher.unseen(both)).toMatch(/^The value that the CA looks for is not seen yet/);
+  expect(await publisher.unseen(both)).toMatchObject({ code: 'challenge_not_visible' });
   expect(await publisher.publish(both)).toBeNull();
   expect(atProvider()).toEqual(standing('a', 'b'));
   expect(await publisher.unseen(both)).toBeNull();
@@ -111,9 +111,10 @@ it('a value that one server of the zone lacks is not seen, and the server is nam
   gateway.reaches = ['127.0.0.2'];
   const { publisher } = hosting();
   await publisher.publish(both);
-  expect(await publisher.unseen(both)).toBe(
-    `The value that the CA looks for is not seen yet: ${target} at ns3.dns.test.`,
-  );
+  expect(await publisher.unseen(both)).toEqual({
+    code: 'challenge_not_visible',
+    places: { first: [{ name: target, server: 'ns3.dns.test' }], more: 0 },
+  });
 });
 
 it('while somebody else has the integration, the issuance waits two seconds and nothing is asked', async () => {

@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import type { Challenges } from '@certwright/approvals';
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { ChallengePublisher, NotYet, PublishedChallenge } from './challenge-publisher';
@@ -18,8 +19,7 @@ export interface HostedPorts {
 /** While others have their turn at the integration, ms. */
 const busyMs = 2_000;
 
-const problem =
-  'The record that the CA looks for could not be published in the approval zone yet. It will be tried again.';
+const problem: Outcome = { code: 'challenge_not_published' };
 
 /** TXT values in the operator's own DNS zone. They are withdrawn by word alone: a round removes them there. */
 export class HostedChallenges implements ChallengePublisher {
@@ -45,7 +45,7 @@ export class HostedChallenges implements ChallengePublisher {
     return missing === 0 ? null : { problem: null, pauseMs: busyMs };
   }
 
-  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<string | null> {
+  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null> {
     return await this.ports.seen.unseen(ofType(challenges, 'dns-01'), signal);
   }
 

@@ -1,9 +1,10 @@
+import type { Outcome } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
 import type { Answer, LookUp } from '../dns-lookup/answer';
 import { zoneOf } from '../dns-lookup/zone-of';
 import type { ServerAnswers } from '../name-servers/judge-name-servers';
 import type { NameServers } from '../name-servers/name-servers';
-import { unseenSentence, type ValueAtTarget, valuesOf } from './values-seen';
+import { notVisible, type Place, type ValueAtTarget, valuesOf } from './values-seen';
 
 /** Targets looked at at a time: each is asked for at every server of the zone. */
 const targetsAtOnce = 4;
@@ -18,15 +19,15 @@ export class HostedValuesSeen {
     private readonly nameServers: Pick<NameServers, 'serversOf' | 'ask'>,
   ) {}
 
-  /** @returns where a value is missing, as a sentence; null: nowhere */
-  async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<string | null> {
+  /** @returns where a value is missing; null: nowhere */
+  async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
     if (values.length === 0) return null;
     const within = AbortSignal.timeout(lookMs);
     const bounded = signal === undefined ? within : AbortSignal.any([signal, within]);
     const zoneName = await zoneOf(this.lookUp, this.approvalZone, { signal: bounded });
     const servers = zoneName === null ? [] : await this.nameServers.serversOf(zoneName, bounded);
-    if (servers.length === 0) return `The name servers of ${this.approvalZone} are not known.`;
-    const missing: string[] = [];
+    if (servers.length === 0) return { code: 'approval_zone_unknown', zone: this.approvalZone };
+    const missing: Place[] = [];
     const byLabel = Map.groupBy(values, ({ label }) => label);
     await sideBySide(targetsAtOnce, [...byLabel], async ([label, wanted]) => {
       const target = `${label}.${this.approvalZone}`;
@@ -35,9 +36,9 @@ export class HostedValuesSeen {
       );
       const expected = wanted.map(({ value }) => value);
       for (const answer of answers.filter((each) => !hasAll(each, expected)))
-        missing.push(`${target} at ${answer.server}`);
+        missing.push({ name: target, server: answer.server });
     });
-    return unseenSentence(missing);
+    return notVisible(missing);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import type { Challenges } from '@certwright/approvals';
 import type { ChallengePlace, ChallengeValues } from '@certwright/redis';
 import {
@@ -27,7 +28,7 @@ export class StoredChallenges implements ChallengePublisher {
     return null;
   }
 
-  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<string | null> {
+  async unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null> {
     return await this.seen.unseen(ofType(challenges, 'dns-01'), signal);
   }
 

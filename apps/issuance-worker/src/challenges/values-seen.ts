@@ -1,3 +1,4 @@
+import { listed, type Outcome } from '@certwright/issuance';
 import { recordsOfType } from '@certwright/dns-authority';
 import type { Answer, LookUp } from '../dns-lookup/answer';
 import { sideBySide } from '../approvals/side-by-side';
@@ -12,7 +13,6 @@ export interface ValueAtTarget {
 const lookMs = 4_000;
 /** Questions at a time: an order has up to a hundred names. */
 const questionsAtOnce = 16;
-const targetsInMessage = 3;
 
 /** Asks where a CA will ask: a CA that looks too early counts a failure, and five of them in an hour lock a name out. */
 export class ValuesSeen {
@@ -25,27 +25,29 @@ export class ValuesSeen {
     private readonly lookUps: readonly LookUp[],
   ) {}
 
-  /** @returns where a value is missing, as a sentence; null: nowhere */
-  async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<string | null> {
+  /** @returns where a value is missing; null: nowhere */
+  async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
     const within = AbortSignal.timeout(lookMs);
     const bounded = signal === undefined ? within : AbortSignal.any([signal, within]);
     const questions = values.flatMap((value) => this.lookUps.map((lookUp) => ({ value, lookUp })));
-    const missing: string[] = [];
+    const missing: Place[] = [];
     await sideBySide(questionsAtOnce, questions, async ({ value: { label, value }, lookUp }) => {
       const target = `${label}.${this.approvalZone}`;
       const answer = await lookUp(target, 'TXT', { signal: bounded });
-      if (!valuesOf(answer).includes(value)) missing.push(`${target} at ${answer.from}`);
+      if (!valuesOf(answer).includes(value)) missing.push({ name: target, server: answer.from });
     });
-    return unseenSentence(missing);
+    return notVisible(missing);
   }
 }
 
-/** @param missing `target at server` */
-export function unseenSentence(missing: readonly string[]): string | null {
-  if (missing.length === 0) return null;
-  const more = missing.length - targetsInMessage;
-  const shown = missing.slice(0, targetsInMessage).join(', ');
-  return `The value that the CA looks for is not seen yet: ${shown}${more > 0 ? `, and ${more} more` : ''}.`;
+/** Where a value is missing: the target, and the server that was asked. */
+export interface Place {
+  readonly name: string;
+  readonly server: string;
+}
+
+export function notVisible(missing: readonly Place[]): Outcome | null {
+  return missing.length === 0 ? null : { code: 'challenge_not_visible', places: listed(missing) };
 }
 
 export function valuesOf(answer: Answer): readonly string[] {

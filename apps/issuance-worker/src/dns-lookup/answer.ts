@@ -1,3 +1,4 @@
+import type { LookUpFailure } from '@certwright/issuance';
 import { readResponseRecords, type StoredType, type ZoneRecord } from '@certwright/dns-authority';
 
 export type LookUpType = StoredType;
@@ -7,27 +8,6 @@ export type LookUpType = StoredType;
  * out.
  */
 export type ReceivedRecord = ZoneRecord;
-
-export type FailureReason =
-  /** No usable response within the time. */
-  | 'timeout'
-  /** The network said that nothing listens there. */
-  | 'unreachable'
-  | 'servfail'
-  | 'refused'
-  | 'formerr'
-  | 'notimp'
-  /** Another response code than those that have a name here. */
-  | 'other_rcode'
-  | 'malformed'
-  /** A response over the limit of octets. */
-  | 'too_large'
-  /** The caller's signal, or the client was closed. */
-  | 'aborted'
-  /**
-   * Not a name that can be asked for: an empty or over-long label, other characters than letters, digits, `-`, `_`.
-   */
-  | 'invalid_name';
 
 /**
  * What one look-up came to. A NODATA that came with name servers (a referral) is `records` with no answers and the NS
@@ -47,7 +27,7 @@ export type Answer = {
     }
   | { readonly kind: 'nxdomain' }
   | { readonly kind: 'nodata' }
-  | { readonly kind: 'failure'; readonly reason: FailureReason }
+  | { readonly kind: 'failure'; readonly reason: LookUpFailure }
 );
 
 export interface LookUpOptions {
@@ -64,7 +44,7 @@ export function normalForm(name: string): string {
   return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
 }
 
-const RCODE_FAILURES: ReadonlyMap<number, FailureReason> = new Map([
+const RCODE_FAILURES: ReadonlyMap<number, LookUpFailure> = new Map([
   [1, 'formerr'],
   [2, 'servfail'],
   [4, 'notimp'],

@@ -1,5 +1,6 @@
 import { parseName } from '@certwright/dns-authority';
-import { readResponse, type Answer, type FailureReason, type LookUpOptions, type LookUpType } from './answer';
+import type { LookUpFailure } from '@certwright/issuance';
+import { readResponse, type Answer, type LookUpOptions, type LookUpType } from './answer';
 import { ask, type AskedQuestion, isAuthoritative, isTruncated, type QuestionStyle } from './question';
 import { exchangeOverTcp } from './tcp-exchange';
 import { UdpSockets, type Exchanged, type Server } from './udp-sockets';
@@ -89,7 +90,7 @@ export class DnsClient {
     return hearsay ? { ...answer, notAuthoritative: true } : answer;
   }
 
-  #failure(reason: FailureReason): Answer {
+  #failure(reason: LookUpFailure): Answer {
     return { from: this.#from, kind: 'failure', reason };
   }
 }

@@ -1,3 +1,4 @@
+import { neutralMessage } from '@certwright/outcome-messages';
 import { type Answer, type LookUp, type ReceivedRecord } from './answer';
 import { findStandingDelegation } from './standing-delegation';
 
@@ -29,10 +30,16 @@ async function find(said: Readonly<Record<string, Said>>, wanted = { recordName:
     asked.push(`${name} ${type}`);
     return { from: AT, ...(said[`${name} ${type}`] ?? nxdomain) } as Answer;
   };
-  return { finding: await findStandingDelegation(lookUp, wanted), asked };
+  const finding = await findStandingDelegation(lookUp, wanted);
+  if (finding.found) return { finding, asked };
+  return { finding: { ...finding, problem: neutralMessage(finding.problem) }, asked };
 }
 
-const notFound = (problem: string, retryable = false) => ({ found: false, problem, retryable });
+const notFound = (problem: string, retryable = false) => ({
+  found: false,
+  problem: `${problem}.`,
+  retryable,
+});
 const elsewhere = (problem: string) => ({ ...notFound(problem), delegatedElsewhere: true });
 
 describe('a CNAME', () => {
@@ -83,7 +90,7 @@ describe('a CNAME', () => {
 
   it('of another owner in the answer does not count', async () => {
     const { finding } = await find({ [`${NAME} CNAME`]: answers(cname('www.example.com', TARGET)) });
-    expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}`));
+    expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
   });
 
   it('is not believed when there are several', async () => {
@@ -91,7 +98,9 @@ describe('a CNAME', () => {
       [`${NAME} CNAME`]: answers(cname(NAME, TARGET), cname(NAME, 'other.example.org')),
     });
     expect(finding).toEqual(
-      notFound(`${NAME} has several CNAME records at ${AT} (${TARGET}, other.example.org); it may have one`),
+      notFound(
+        `${NAME} has several CNAME records at ${AT} (${TARGET}, other.example.org); a name may have one`,
+      ),
     );
   });
 
@@ -121,13 +130,15 @@ describe('a CNAME', () => {
 describe('no CNAME', () => {
   it('and no such name is told with NXDOMAIN', async () => {
     const { finding, asked } = await find({});
-    expect(finding).toEqual(notFound(`${NAME} has no CNAME record at ${AT} (NXDOMAIN)`));
+    expect(finding).toEqual(
+      notFound(`${NAME} has no CNAME record at ${AT} (NXDOMAIN); add one to ${TARGET}`),
+    );
     expect(asked).toEqual([`${NAME} CNAME`]);
   });
 
   it('and no NS', async () => {
     const { finding } = await find({ [`${NAME} CNAME`]: nodata, [`${NAME} NS`]: nodata });
-    expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}`));
+    expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
   });
 });
 
@@ -144,7 +155,7 @@ describe('an NS', () => {
   it('of a name above the record name does not count', async () => {
     const above = referral(ns('www.example.com', TARGET));
     const { finding } = await find({ [`${NAME} CNAME`]: above, [`${NAME} NS`]: above });
-    expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}`));
+    expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
   });
 
   it('to another server is not', async () => {
@@ -174,8 +185,8 @@ describe('an NS', () => {
 
 describe('a look-up that fails', () => {
   it.each([
-    ['timeout', 'no answer in time', true],
-    ['unreachable', 'nothing answers there', true],
+    ['timeout', 'no response in time', true],
+    ['unreachable', 'nothing responds at its address', true],
     ['servfail', 'SERVFAIL', true],
     ['refused', 'REFUSED', false],
     ['invalid_name', 'not a name that can be looked up', false],

@@ -1,4 +1,5 @@
-import { normalForm, type Answer, type FailureReason, type LookUp, type LookUpOptions } from './answer';
+import { listed, type LookUpFailure, type Outcome } from '@certwright/issuance';
+import { normalForm, type Answer, type LookUp, type LookUpOptions } from './answer';
 
 export interface WantedDelegation {
   /** `_acme-challenge.www.example.com` */
@@ -11,8 +12,8 @@ export type DelegationFinding =
   | { readonly found: true; readonly by: 'cname' | 'ns' }
   | {
       readonly found: false;
-      /** For the person who publishes the record: what was found, and where. */
-      readonly problem: string;
+      /** What was found, and where. */
+      readonly problem: Outcome;
       /** Whether nothing was learnt, so that asking again soon may help; otherwise only a change of the zone does. */
       readonly retryable: boolean;
       /**
@@ -33,7 +34,6 @@ export interface LookedAt extends Look {
 
 /** CAs follow about as many: a longer chain is a mistake or a trap. */
 const CNAME_HOPS = 8;
-const NAMES_IN_MESSAGE = 3;
 
 /**
  * Looks until it is decided whether the record name stands delegated to the target. Rejects only when `lookUp` does.
@@ -65,39 +65,51 @@ export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): 
   const aliases = targetsOf('CNAME', last.name, last.answer);
   const [alias] = aliases;
   if (aliases.length > 1) {
-    return no(
-      `${last.name} has several CNAME records at ${last.answer.from} (${listed(aliases)}); it may have one`,
-    );
+    return no(invalid(last.name, 'several', aliases, last.answer));
   }
   if (alias === target) return { found: true, by: 'cname' };
   if (alias === undefined) return judgeChainEnd(recordName, target, last, looks.length === 1);
   if (looks.some(({ name }) => name === alias)) {
-    return no(`the CNAME records of ${recordName} at ${last.answer.from} lead in a circle, over ${alias}`);
+    return no(invalid(recordName, 'circle', [alias], last.answer));
   }
   if (looks.length >= CNAME_HOPS) {
-    return no(`${recordName} leads over more than ${CNAME_HOPS} CNAME records at ${last.answer.from}`);
+    return no(invalid(recordName, 'too_long', [], last.answer));
   }
   return { name: alias, type: 'CNAME' };
 }
 
-function judgeChainEnd(recordName: string, target: string, last: LookedAt, isRecordName: boolean) {
-  if (!isRecordName) return no(`${recordName} is a CNAME to ${last.name}, not to ${target}`);
-  if (last.answer.kind === 'nxdomain') {
-    return no(`${recordName} has no CNAME record at ${last.answer.from} (NXDOMAIN)`);
+function judgeChainEnd(name: string, expected: string, last: LookedAt, isRecordName: boolean) {
+  const server = last.answer.from;
+  if (!isRecordName) {
+    const found = listed([last.name]);
+    return no({ code: 'dns_record_differs', name, expected, type: 'CNAME', found, isPartial: false, server });
   }
-  return { name: recordName, type: 'NS' } as const;
+  if (last.answer.kind === 'nxdomain') {
+    return no({ code: 'dns_record_missing', name, expected, found: 'nxdomain', server });
+  }
+  return { name, type: 'NS' } as const;
 }
 
 /** Every name server must be ours: any other could answer for the name as well. */
-function judgeNameServers(recordName: string, target: string, answer: Answer): DelegationFinding {
-  const servers = targetsOf('NS', recordName, answer);
-  if (servers.length === 0) return no(`${recordName} has no CNAME and no NS record at ${answer.from}`);
-  const others = servers.filter((server) => server !== target);
+function judgeNameServers(name: string, expected: string, answer: Answer): DelegationFinding {
+  const server = answer.from;
+  const servers = targetsOf('NS', name, answer);
+  if (servers.length === 0) {
+    return no({ code: 'dns_record_missing', name, expected, found: 'no_record', server });
+  }
+  const others = servers.filter((target) => target !== expected);
   if (others.length === 0) return { found: true, by: 'ns' };
-  const problem =
-    others.length === servers.length
-      ? `${recordName} is delegated (NS) to ${listed(others)} at ${answer.from}, not to ${target}`
-      : `${recordName} is delegated (NS) to ${target} at ${answer.from}, but to ${listed(others)} as well`;
+  const found = listed(others);
+  const isPartial = others.length < servers.length;
+  const problem = {
+    code: 'dns_record_differs',
+    name,
+    expected,
+    type: 'NS',
+    found,
+    isPartial,
+    server,
+  } as const;
   return { found: false, problem, retryable: false, delegatedElsewhere: true };
 }
 
@@ -112,41 +124,37 @@ export function targetsOf(type: 'CNAME' | 'NS', owner: string, answer: Answer): 
   return [...new Set(targets)];
 }
 
-/** In words, for messages. */
-export const failures: Readonly<
-  Record<FailureReason, { readonly words: string; readonly retryable: boolean }>
-> = {
-  timeout: { words: 'no answer in time', retryable: true },
-  unreachable: { words: 'nothing answers there', retryable: true },
-  servfail: { words: 'SERVFAIL', retryable: true },
-  malformed: { words: 'a malformed answer', retryable: true },
-  aborted: { words: 'the look-up was stopped', retryable: true },
-  refused: { words: 'REFUSED', retryable: false },
-  formerr: { words: 'FORMERR', retryable: false },
-  notimp: { words: 'NOTIMP', retryable: false },
-  other_rcode: { words: 'an unexpected response code', retryable: true },
-  too_large: { words: 'an answer that is too large', retryable: false },
-  invalid_name: { words: 'not a name that can be looked up', retryable: false },
+const retryable: Readonly<Record<LookUpFailure, boolean>> = {
+  timeout: true,
+  unreachable: true,
+  servfail: true,
+  malformed: true,
+  aborted: true,
+  refused: false,
+  formerr: false,
+  notimp: false,
+  other_rcode: true,
+  too_large: false,
+  invalid_name: false,
 };
 
-function failed(
-  recordName: string,
-  target: string,
-  last: LookedAt,
-  reason: FailureReason,
-): DelegationFinding {
-  const { words, retryable } = failures[reason];
-  const what = `${last.name} could not be looked up at ${last.answer.from} (${words})`;
-  const where =
-    last.name === recordName ? '' : `${recordName} is a CNAME to ${last.name}, not to ${target}; `;
-  return { found: false, problem: where + what, retryable };
+function failed(name: string, expected: string, last: LookedAt, failure: LookUpFailure): DelegationFinding {
+  const problem = {
+    ...({ code: 'dns_lookup_failed', name, at: last.name, expected } as const),
+    ...{ failure, server: last.answer.from },
+  };
+  return { found: false, problem, retryable: retryable[failure] };
 }
 
-function no(problem: string): DelegationFinding {
+function no(problem: Outcome): DelegationFinding {
   return { found: false, problem, retryable: false };
 }
 
-export function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_IN_MESSAGE).join(', ');
-  return names.length > NAMES_IN_MESSAGE ? `${shown} and ${names.length - NAMES_IN_MESSAGE} more` : shown;
+function invalid(
+  name: string,
+  fault: 'several' | 'circle' | 'too_long',
+  found: readonly string[],
+  { from: server }: Answer,
+): Outcome {
+  return { code: 'dns_record_invalid', name, fault, found: listed(found), server };
 }

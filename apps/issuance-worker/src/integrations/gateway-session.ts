@@ -1,4 +1,5 @@
 import { type Gateway, GatewayFault, type GatewayFaultCode } from '@certwright/gateway-client';
+import type { Outcome } from '@certwright/issuance';
 import type { MaybeResealed, WantedRecord, Zone } from '@certwright/gateway-contract';
 import type {
   IntegrationProgress,
@@ -80,7 +81,7 @@ export class GatewaySession {
       if (!(error instanceof GatewayFault)) throw error;
       if (lastingCodes.includes(error.code)) this.lasting = error;
       const isLockedOut = error.code === 'provider_auth_failed';
-      await this.learn(error.integration, isLockedOut ? { state: 'failing', problem: error.message } : {});
+      await this.learn(error.integration, isLockedOut ? { state: 'failing', problem: problemOf(error) } : {});
       throw error;
     }
   }
@@ -94,6 +95,11 @@ export class GatewaySession {
     await this.integrations.save(this.held.lease, progress, { keepForMs: leaseMs });
     this.integration = { ...this.integration, ...progress };
   }
+}
+
+/** What an account reads of a call that failed. */
+export function problemOf({ code: fault, message: saying }: GatewayFault): Outcome {
+  return { code: 'dns_gateway_failed', fault, saying };
 }
 
 type About = ReturnType<typeof aboutOf>;

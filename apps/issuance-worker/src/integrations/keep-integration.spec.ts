@@ -73,7 +73,7 @@ describe('a wanted record', () => {
     keeping.gateway.reaches = ['127.0.0.2'];
     await keep();
     expect(await record()).toMatchObject({ state: 'wanted', failures: 0 });
-    expect((await record()).problem).toMatch(/^ns3\.dns\.test .* does not answer with it yet/);
+    expect((await record()).problem).toMatch(/^ns3\.dns\.test .* does not respond with the record yet/);
     keeping.gateway.arrive();
     await keep();
     expect(await found()).toEqual(await standsAs());

@@ -10,7 +10,7 @@ import { type IssuanceWakeUps } from '@certwright/approvals';
 import { type LeasedRecords } from './leased-records';
 import { releaseAfterOutage } from '@certwright/service';
 import { sideBySide } from '../approvals/side-by-side';
-import { GatewaySession, leaseMs } from './gateway-session';
+import { GatewaySession, leaseMs, problemOf } from './gateway-session';
 import { KeepRecord, type RecordPorts } from './keep-record';
 
 export interface KeepPorts extends RecordPorts {
@@ -95,7 +95,7 @@ export class KeepIntegration {
       const zonesDueAt = new Date(
         Math.max(backoffEnds, clock().getTime() + (error.retryAfterS ?? 0) * 1_000),
       );
-      const progress = { failures, zonesDueAt, problem: error.message };
+      const progress = { failures, zonesDueAt, problem: problemOf(error) };
       await this.ports.integrations.save(lease, progress, { keepForMs: leaseMs });
     }
   }

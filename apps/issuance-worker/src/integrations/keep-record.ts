@@ -12,7 +12,7 @@ import {
 import type { DueRecord, LeasedRecord, LeasedRecords } from './leased-records';
 import type { IntegrationLease } from '@certwright/dns-integrations';
 import type { NameServers } from '../name-servers/name-servers';
-import { type GatewaySession, NotAsked } from './gateway-session';
+import { type GatewaySession, NotAsked, problemOf } from './gateway-session';
 import type { IntegrationEvents } from './integration-events';
 
 export interface RecordPorts {
@@ -128,7 +128,7 @@ export class KeepRecord {
   ): Promise<LeasedRecord | null> {
     if (!(error instanceof GatewayFault)) throw error;
     this.ports.events.recordFailed(record, error);
-    const change = whenFailed(record, error.message, error.retryAfterS ?? null, this.clock());
+    const change = whenFailed(record, problemOf(error), error.retryAfterS ?? null, this.clock());
     return await this.save(record, { ...change, ...also(error) });
   }
 

@@ -1,4 +1,5 @@
-import type { ApprovalRecord, RecordChange } from '@certwright/issuance';
+import type { ApprovalRecord, Outcome, RecordChange } from '@certwright/issuance';
+import { neutralMessage, storedOutcome } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type IntegrationLease, underIntegrationLease } from '@certwright/dns-integrations';
@@ -13,6 +14,12 @@ export interface LeasedRecord extends ApprovalRecord {
   /** As they were read: a wish that came later is not overlooked. */
   readonly asks: number;
 }
+
+type DueRow = Omit<LeasedRecord, 'problem'> & {
+  readonly problem: string | null;
+  readonly outcome: Outcome | null;
+  readonly needed: boolean;
+};
 
 export interface DueRecord {
   readonly record: LeasedRecord;
@@ -30,11 +37,11 @@ export class LeasedRecords {
 
   /** What is due at an integration, the longest due first. */
   async due({ integrationId }: IntegrationLease, limit: number): Promise<readonly DueRecord[]> {
-    const rows: (LeasedRecord & { readonly needed: boolean })[] = await this.database.query(dueStatement, [
-      integrationId,
-      limit,
-    ]);
-    return rows.map(({ needed, ...record }) => ({ record, needed }));
+    const rows: DueRow[] = await this.database.query(dueStatement, [integrationId, limit]);
+    return rows.map(({ needed, problem, outcome, ...record }) => ({
+      record: { ...record, problem: storedOutcome(problem, outcome) },
+      needed,
+    }));
   }
 
   /**
@@ -76,8 +83,9 @@ async function saveRecord(
     ...given(change.recordHandle),
     ...given(change.stoppedAt),
     ...given(change.standingAt),
-    ...given(change.problem),
+    ...given(change.problem && neutralMessage(change.problem)),
     ...given(change.dueAt),
+    change.problem ? JSON.stringify(change.problem) : null,
   ]);
   return changed > 0;
 }
@@ -98,7 +106,7 @@ const dueStatement = `
   SELECT record.id, record.integration_id AS "integrationId", record.dns_name AS "dnsName",
     record.zone_name AS "zoneName", record.target, record.state, record.attempted_at AS "attemptedAt",
     record.added_at AS "addedAt", record.record_handle AS "recordHandle", record.stopped_at AS "stoppedAt",
-    record.problem, record.failures, record.due_at AS "dueAt", record.asks,
+    record.problem, record.outcome, record.failures, record.due_at AS "dueAt", record.asks,
     integration.deleted_at IS NULL AND EXISTS (
       SELECT 1 FROM approval_record_use AS used
       JOIN plan ON plan.id = used.plan_id AND plan.closed_at IS NULL
@@ -137,6 +145,7 @@ const saveStatement = `
     ${givenOr('stopped_at', 13, 'timestamptz')},
     ${givenOr('standing_at', 15, 'timestamptz')},
     ${givenOr('problem', 17, 'text')},
+    outcome = CASE WHEN $17::boolean THEN $21::jsonb ELSE approval_record.outcome END,
     due_at = CASE
       WHEN ${askedSince} THEN clock_timestamp()
       WHEN held.deleted_at IS NOT NULL AND coalesce($5, approval_record.state) IN ('wanted', 'standing')

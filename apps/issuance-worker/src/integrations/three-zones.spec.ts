@@ -66,7 +66,7 @@ it('an order with three names in three zones at two integrations is approved by 
   await keeping.advance(issuanceId);
   for (const { problem } of (await issuanceOf(issuanceId)).approvals) {
     expect(problem).toMatch(
-      /was added through the integration \d+; ns3\.dns\.test .* does not answer with it yet/,
+      /was added through the integration \d+; ns3\.dns\.test .* does not respond with the record yet/,
     );
   }
 

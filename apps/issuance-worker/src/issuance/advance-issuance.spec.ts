@@ -133,7 +133,7 @@ describe('an issuance whose names are approved', () => {
 
 describe('an issuance whose names are not approved', () => {
   it('waits, and tells what was found', async () => {
-    answer = { approved: false, problem: 'nothing there' };
+    answer = { approved: false, problem: { code: 'text', text: 'nothing there' } };
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);
     const state = await issuanceState(opened);

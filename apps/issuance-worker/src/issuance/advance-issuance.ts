@@ -1,6 +1,6 @@
 import { type Coverage, type Issuance, nextStep } from '@certwright/issuance';
 import type { Attachments, LeasedIssuances } from '@certwright/ordering';
-import { knownKeySource } from '@certwright/pki';
+import { type IssuedMismatch, knownKeySource } from '@certwright/pki';
 import { freshlyApproved, stillApproved } from '../approvals/approval-age';
 import { checkApprovals } from '../approvals/check-approvals';
 import type { Approver } from '../approvals/approver';
@@ -36,7 +36,7 @@ interface Walk extends RequestedWork, StoredWork {
   /** Of this walk; what is still to be published after it waits for the next. */
   readonly published: boolean;
   readonly issued: IssuedChain | null;
-  readonly faults: readonly string[] | null;
+  readonly faults: readonly IssuedMismatch[] | null;
 }
 
 /** `null`: the walk has ended for now. */

@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(async () => await core.close());
 
-const error = (code: IssuanceError['code']): IssuanceError => ({ code, message: randomUUID() });
+const error = (code: IssuanceError['code']): IssuanceError => ({
+  code,
+  outcome: { code: 'text', text: randomUUID() },
+});
 const approval = (status: NameApproval['status']): NameApproval => ({
   ...{ dnsName: 'www.example.com', method: 'dns', problem: null, checkedAt: null },
   ...{ status, approvedAt: status === 'approved' ? new Date() : null },

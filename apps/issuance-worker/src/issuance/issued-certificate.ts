@@ -1,10 +1,10 @@
 import type { Issuance, Terms } from '@certwright/issuance';
 import type { Attachment } from '@certwright/ordering';
-import { checkIssued, readCertificate } from '@certwright/pki';
+import { checkIssued, type IssuedMismatch, readCertificate } from '@certwright/pki';
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 
 /**
- * What is wrong with a certificate that a CA handed over, each in words; nothing is attached that is not what was asked for.
+ * What is wrong with a certificate that a CA delivered; nothing is attached that is not what was asked for.
  * How long it lasts is the CA's business: an ACME CA is not told when what was paid for ends (see newOrder), and a
  * certificate that outlives it is of use to whoever paid, while refusing it would cost another one of the CA's limits.
  */
@@ -12,10 +12,9 @@ export function certificateFaults(
   { leaf, chain, root }: IssuedChain,
   terms: Terms,
   now: Date,
-): readonly string[] {
+): readonly IssuedMismatch[] {
   const spkiSha256 = Buffer.from(terms.spkiSha256).toString('hex');
-  const mismatches = checkIssued({ leaf, chain, root }, { dnsNames: terms.dnsNames, spkiSha256, now });
-  return mismatches.map(({ message }) => message);
+  return checkIssued({ leaf, chain, root }, { dnsNames: terms.dnsNames, spkiSha256, now });
 }
 
 export function attachmentOf(

@@ -51,17 +51,14 @@ export function observeIssuances(
         'attached',
       );
     },
-    failed: ({ id, planId, accountId }, { code, message }, final) => {
+    failed: ({ id, planId, accountId }, { code, outcome }, final) => {
       failures.inc({ code, final: String(final) });
-      const members = { issuance: id, plan: planId, account: accountId, code, reason: message };
+      const members = { issuance: id, plan: planId, account: accountId, code, outcome };
       if (final) log.error(members, 'ALARM: issuance failed for good');
       else log.warn(members, 'issuance failed; it is tried again');
     },
-    resting: ({ id, planId, accountId }, { code, message }, until) => {
-      log.info(
-        { issuance: id, plan: planId, account: accountId, code, reason: message, until },
-        'issuance waits',
-      );
+    resting: ({ id, planId, accountId }, { code, outcome }, until) => {
+      log.info({ issuance: id, plan: planId, account: accountId, code, outcome, until }, 'issuance waits');
     },
     leaseLost: ({ id, planId }) => {
       lost.inc();

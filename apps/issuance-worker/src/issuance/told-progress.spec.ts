@@ -1,4 +1,4 @@
-import type { Issuance, NameApproval } from '@certwright/issuance';
+import type { Issuance, IssuanceError, NameApproval } from '@certwright/issuance';
 import type { IssuanceProgress } from '@certwright/ordering';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 import { Approving, byDns } from '../testing/approving';
@@ -10,8 +10,13 @@ const pending: NameApproval = {
   dnsName: 'a.example.com',
   status: 'pending',
   method: null,
-  problem: 'nothing there',
+  problem: { code: 'dns_zone_unknown', dnsName: 'a.example.com' },
   checkedAt: '2026-11-20T12:00:00Z',
+};
+const limit = { code: 'text', text: 'later' } as const;
+const away: IssuanceError = {
+  code: 'ca_unavailable',
+  outcome: { code: 'ca_unreachable', authority: null, detail: '' },
 };
 const before: Issuance = {
   id: '1',
@@ -33,9 +38,13 @@ describe('isSeen', () => {
   it.each<[boolean, string, IssuanceProgress]>([
     [true, 'it is closed', { state: 'canceled' }],
     [true, 'a name is approved', { approvals: [{ ...pending, status: 'approved', method: 'dns' }] }],
-    [false, 'a name was looked at once more in vain', { approvals: [{ ...pending, problem: 'other' }] }],
-    [true, 'it failed', { failures: 1, lastError: { code: 'ca_unavailable', message: 'away' } }],
-    [true, 'it waits for a limit', { lastError: { code: 'rate_limited', message: 'later' } }],
+    [
+      false,
+      'a name was looked at once more in vain',
+      { approvals: [{ ...pending, problem: { code: 'text', text: 'other' } }] },
+    ],
+    [true, 'it failed', { failures: 1, lastError: away }],
+    [true, 'it waits for a limit', { lastError: { code: 'rate_limited', outcome: limit } }],
     [false, 'nothing is wrong, as before', { lastError: null }],
     [false, 'it waits on', { dueAt: new Date() }],
     [false, 'the CA has it', { caReference: 'acme:1' }],
@@ -45,7 +54,7 @@ describe('isSeen', () => {
     const failed: Issuance = {
       ...before,
       approvals: [{ ...pending, status: 'approved', method: 'dns' }],
-      lastError: { code: 'ca_unavailable', message: 'away' },
+      lastError: away,
     };
     expect(isSeen(failed, { lastError: null })).toBe(true);
     expect(isSeen(failed, { lastError: failed.lastError })).toBe(false);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Issuance } from '@certwright/issuance';
 import type { IssuanceProgress, LeasedIssuances, LeasedWork } from '@certwright/ordering';
 import type { IssuanceEvents } from './issuance-events';
@@ -33,7 +34,7 @@ export function isSeen(
   return (
     (state !== undefined && state !== before.state) ||
     (failures !== undefined && failures !== before.failures) ||
-    (lastError !== undefined && lastError?.message !== before.lastError?.message) ||
+    (lastError !== undefined && !isDeepStrictEqual(lastError?.outcome, before.lastError?.outcome)) ||
     (approvals !== undefined && statusesOf(approvals) !== statusesOf(before.approvals))
   );
 }

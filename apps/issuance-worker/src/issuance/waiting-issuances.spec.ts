@@ -1,11 +1,19 @@
 import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
+import type { Outcome } from '@certwright/issuance';
 import { WaitingIssuances } from '@certwright/ordering';
+import { issuanceErrorOf, type StoredIssuanceError } from '@certwright/outcome-messages';
 
 const accountId = '1000000000001';
 const dnsNames = ['a.example.com'];
-const problem = 'No answer.';
-const message = 'The next probe of one is at 2026-11-22T12:00:00Z; the next probe of other is at noon.';
+const problem = { code: 'ca_attempt_ended', authority: 'one' } as const;
+const since = '2026-11-22T11:00:00Z';
+const probed = '2026-11-22T12:00:00Z';
+const downOf = (authority: string) => ({
+  authority,
+  outcome: { code: 'ca_down', authority, since, nextProbeAt: probed, problem: null } as const,
+});
+const bothDown: Outcome = { code: 'cas_refused', refusals: [downOf('one'), downOf('other')] };
 
 let core: CoreDatabaseFixture;
 let authorities: CertificateAuthorities;
@@ -27,6 +35,13 @@ beforeEach(async () => {
 
 /** Issuances that began to wait when their lease ended, each older than the next one. */
 async function waitFor(...waits: readonly (readonly string[])[]): Promise<readonly string[]> {
+  return await waitAfter(bothDown, waits);
+}
+
+async function waitAfter(
+  refused: Outcome,
+  waits: readonly (readonly string[])[],
+): Promise<readonly string[]> {
   const ids: string[] = [];
   for (const [index, waitsFor] of waits.entries()) {
     const plan = await core.plan(accountId, dnsNames);
@@ -34,7 +49,7 @@ async function waitFor(...waits: readonly (readonly string[])[]): Promise<readon
     const id = await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
     const leased = await core.leased.lease(id, 5_000);
     if (leased === null) throw new Error('a fresh issuance can be leased');
-    const lastError = { code: 'ca_unavailable', message } as const;
+    const lastError = { code: 'ca_unavailable', outcome: refused } as const;
     await core.leased.save(leased.lease, { dueAt: leased.now, lastError, waitsFor }, 'release');
     await core.database.query(
       `UPDATE issuance SET opened_at = now() - $2 * interval '1 minute' WHERE id = $1`,
@@ -49,14 +64,16 @@ const due = async () => (await core.leased.due(10)).map(({ id }) => id);
 
 async function stateOf(id: string) {
   const [row] = await core.database.query<
-    [{ waits_for: string[] | null; due_s: number; failures: number; message: string }]
+    [{ waits_for: string[] | null; due_s: number; failures: number; error: StoredIssuanceError }]
   >(
-    `SELECT waits_for, extract(epoch FROM due_at - now())::int AS due_s, failures, last_error->>'message' AS message
+    `SELECT waits_for, extract(epoch FROM due_at - now())::int AS due_s, failures, last_error AS error
      FROM issuance WHERE id = $1`,
     [id],
   );
   return row;
 }
+
+const newTime = expect.not.stringContaining(probed) as unknown;
 
 describe('issuances that wait for a CA', () => {
   it('have one claim its probe, and are due after it', async () => {
@@ -68,11 +85,39 @@ describe('issuances that wait for a CA', () => {
     expect(claims.flat()).toEqual(['one']);
     const state = await stateOf(id);
     expect(state.due_s).toBeGreaterThan(60);
-    expect(state.message).not.toContain('2026-11-22T12:00:00Z');
-    expect(state.message).toMatch(
+    expect(issuanceErrorOf(state.error).outcome).toEqual({
+      code: 'cas_refused',
+      refusals: [
+        { authority: 'one', outcome: { ...downOf('one').outcome, nextProbeAt: newTime } },
+        downOf('other'),
+      ],
+    });
+    expect(await due()).toEqual([]);
+  });
+
+  it('learn the time of the next probe where one CA alone refused', async () => {
+    const { outcome: down } = downOf('one');
+    const [id = ''] = await waitAfter(down, [['one']]);
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
+    expect(await waiting.claimProbes(60_000, 5_000)).toEqual(['one']);
+    const { error } = await stateOf(id);
+    expect(issuanceErrorOf(error).outcome).toEqual({ ...down, nextProbeAt: newTime });
+  });
+
+  it('learn it as a text where a release stored them that knew no outcomes', async () => {
+    const [id = ''] = await waitFor(['one']);
+    const message = `The next probe of one is at ${probed}; the next probe of other is at noon.`;
+    await core.database.query(`UPDATE issuance SET last_error = $2 WHERE id = $1`, [
+      id,
+      { code: 'ca_unavailable', message },
+    ]);
+    await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
+    expect(await waiting.claimProbes(60_000, 5_000)).toEqual(['one']);
+    const { error } = await stateOf(id);
+    expect(error).toEqual({ code: 'ca_unavailable', message: expect.not.stringContaining(probed) });
+    expect(error.message).toMatch(
       /^The next probe of one is at \d{4}-[-\dT:]+Z; the next probe of other is at noon\.$/,
     );
-    expect(await due()).toEqual([]);
   });
 
   it('are released once it is up, oldest first, and those of another CA go on waiting', async () => {

@@ -84,8 +84,7 @@ export class WalkEnds {
     }
     const lastError: IssuanceError = {
       code: 'ca_unavailable',
-      message:
-        'The certificate authority could not be reached, or did not answer as expected. It will be tried again.',
+      outcome: { code: 'ca_unreachable', authority: null, detail: '' },
     };
     this.events.failed(work.issuance, lastError, false);
     const failures = work.issuance.failures + 1;

@@ -1,3 +1,5 @@
+import type { RecordFinding } from '@certwright/issuance';
+import { neutralMessage } from '@certwright/outcome-messages';
 import { createSocket, type Socket } from 'node:dgram';
 import { AddressGuard } from '@certwright/outbound';
 import { ZoneNetwork } from '../testing/zone-network';
@@ -17,39 +19,43 @@ beforeEach(() => {
   network.publish('_acme-challenge.example.net', null);
 });
 
+const messageOf = ({ problem }: RecordFinding) => (problem === null ? '' : neutralMessage(problem));
 const find = async () => await network.nameServers.find(wanted);
 
 describe('a record', () => {
   it('is everywhere when every authoritative server answers with it', async () => {
     network.publish(recordName, target);
-    expect(await find()).toEqual({ seen: 'everywhere', absent: false, other: null, problem: '' });
+    expect(await find()).toEqual({ seen: 'everywhere', absent: false, other: false, problem: null });
   });
 
   it('is somewhere while one server lags, and that one is named', async () => {
     network.publish(recordName, target, ['127.0.0.2']);
     const finding = await find();
-    expect(finding).toMatchObject({ seen: 'somewhere', absent: true, other: null });
-    expect(finding.problem).toMatch(
-      /^ns3\.dns\.test \(127\.0\.0\.3:\d+\) does not answer with it yet \(NXDOMAIN\)\.$/,
+    expect(finding).toMatchObject({ seen: 'somewhere', absent: true, other: false });
+    expect(messageOf(finding)).toMatch(
+      /^ns3\.dns\.test \(127\.0\.0\.3:\d+\) does not respond with the record yet \(NXDOMAIN\)\.$/,
     );
   });
 
   it('is nowhere when no server has it', async () => {
-    expect(await find()).toMatchObject({ seen: 'nowhere', absent: true, other: null });
+    expect(await find()).toMatchObject({ seen: 'nowhere', absent: true, other: false });
   });
 
   it('is not taken for another’s', async () => {
     network.publish(recordName, 'elsewhere.test');
     const finding = await find();
     expect(finding).toMatchObject({ seen: 'nowhere', absent: false });
-    expect(finding.other).toMatch(/^ns2\.dns\.test .* answers with a CNAME to elsewhere\.test instead$/);
+    expect(finding.other).toBe(true);
+    expect(messageOf(finding)).toMatch(
+      /^ns2\.dns\.test .* responds with a CNAME to elsewhere\.test instead; /,
+    );
   });
 
   it('is there when the name is delegated to the target, too', async () => {
     network.publish(recordName, target, undefined, 'NS');
     expect(await find()).toMatchObject({ seen: 'everywhere' });
     network.publish(recordName, 'elsewhere.test', undefined, 'NS');
-    expect((await find()).other).toContain('a delegation (NS) to elsewhere.test');
+    expect(messageOf(await find())).toContain('a delegation (NS) to elsewhere.test');
   });
 
   it('is there when the customer’s own alias leads to the target, at every server', async () => {
@@ -65,16 +71,18 @@ describe('a record', () => {
 describe('a server', () => {
   it('that is lame is named', async () => {
     const lame = await network.nameServers.find({ ...wanted, recordName: '_acme-challenge.www.example.org' });
-    expect(lame).toMatchObject({ seen: 'nowhere', absent: false, other: null });
-    expect(lame.problem).toMatch(
-      /^ns2\.dns\.test .* does not answer for the zone \(REFUSED\); ns3\.dns\.test /,
+    expect(lame).toMatchObject({ seen: 'nowhere', absent: false, other: false });
+    expect(messageOf(lame)).toMatch(
+      /^ns2\.dns\.test .* does not respond for the zone \(REFUSED\); ns3\.dns\.test /,
     );
   });
 
   it('is not known for a zone that has none', async () => {
     const finding = await network.nameServers.find({ ...wanted, zoneName: 'dns.test' });
     expect(finding).toMatchObject({ seen: 'nowhere', absent: false });
-    expect(finding.problem).toMatch(/^the name servers of dns\.test are not known \(it has no NS record at /);
+    expect(messageOf(finding)).toMatch(
+      /^the name servers of dns\.test are not known \(it has no NS record at /,
+    );
   });
 
   it('at an address that is not public is not asked, unless the operator allows its network', async () => {
@@ -86,7 +94,7 @@ describe('a server', () => {
     const nameServers = new NameServers({ lookUp: network.lookUp, guard: resolving, port: 53 });
     const finding = await nameServers.find(wanted);
     expect(finding.seen).toBe('nowhere');
-    expect(finding.problem).toContain('is not public');
+    expect(messageOf(finding)).toContain('is not public');
   });
 });
 
@@ -121,9 +129,9 @@ describe('an address that does not answer', () => {
 
   it('is waited for when the server has no other, and the server is named', async () => {
     const finding = await at(() => ['127.0.0.9'], { onPort: port, answerMs: 200 });
-    expect(finding).toMatchObject({ seen: 'nowhere', absent: false, other: null });
-    expect(finding.problem).toMatch(
-      /^ns2\.dns\.test .* does not answer for the zone \(no answer in time\); ns3/,
+    expect(finding).toMatchObject({ seen: 'nowhere', absent: false, other: false });
+    expect(messageOf(finding)).toMatch(
+      /^ns2\.dns\.test .* does not respond for the zone \(no response in time\); ns3/,
     );
   });
 });

@@ -2,13 +2,8 @@ import type { RecordFinding } from '@certwright/issuance';
 import { type AddressGuard, OutboundFault } from '@certwright/outbound';
 import type { Answer, LookUp, LookUpType } from '../dns-lookup/answer';
 import { DnsClient } from '../dns-lookup/dns-client';
-import {
-  failures,
-  findStandingDelegation,
-  targetsOf,
-  type WantedDelegation,
-} from '../dns-lookup/standing-delegation';
-import { commonAlias, judgeNameServers, type ServerAnswers, unknownNameServers } from './judge-name-servers';
+import { findStandingDelegation, targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
+import { commonAlias, judgeNameServers, type ServerAnswers } from './judge-name-servers';
 
 /** A record, and the zone that holds it. */
 export interface WantedRecord extends WantedDelegation {
@@ -45,15 +40,16 @@ export class NameServers {
     const named = await this.options.lookUp(zoneName, 'NS', { signal });
     const names = namesIn(zoneName, named);
     if (names.length === 0) {
-      const words = named.kind === 'failure' ? failures[named.reason].words : 'it has no NS record';
-      return unknownNameServers(`the name servers of ${zoneName} are not known (${words} at ${named.from})`);
+      const failure = named.kind === 'failure' ? named.reason : null;
+      const problem = { code: 'name_servers_unknown', zone: zoneName, failure, server: named.from } as const;
+      return { seen: 'nowhere', absent: false, other: false, problem };
     }
     const servers = await Promise.all(
       names.map(async (name) => await this.ask(name, recordName, 'CNAME', signal)),
     );
     const finding = judgeNameServers(wanted, servers);
     return (await this.leadsThere(wanted, servers, signal))
-      ? { seen: 'everywhere', absent: false, other: null, problem: '' }
+      ? { seen: 'everywhere', absent: false, other: false, problem: null }
       : finding;
   }
 

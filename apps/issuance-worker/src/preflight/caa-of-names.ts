@@ -1,25 +1,20 @@
 import { baseName, isWildcard } from '@certwright/dns-names';
+import type { OutcomeOf } from '@certwright/issuance';
 import { sideBySide } from '../approvals/side-by-side';
 import type { Answer, LookUp } from '../dns-lookup/answer';
 import { type CaaQuestion, judgeCaa } from './caa';
 import type { NameToProve, PreflightQuestion } from './preflight';
 import { type CaaFinding, relevantCaa } from './relevant-caa';
 
-export type CaaOfNames =
-  | { readonly allowed: true }
-  /** `known: false`: a look-up failed. */
-  | { readonly allowed: false; readonly known: boolean; readonly message: string };
+export type CaaOfNames = { readonly allowed: true } | { readonly allowed: false; readonly outcome: Refusal };
 
 /** Names that are looked up at a time. */
 const lanes = 8;
 /** For all look-ups of an order, ms. */
 const allLookUpsMs = 8_000;
 
-interface Refusal {
-  readonly dnsName: string;
-  readonly known: boolean;
-  readonly message: string;
-}
+/** `caa_unknown`: a lookup failed. */
+type Refusal = OutcomeOf<'caa_forbids' | 'caa_unknown'>;
 
 type Asked = Pick<PreflightQuestion, 'authority' | 'accountUri' | 'names'>;
 
@@ -60,27 +55,22 @@ function onceEach(lookUp: LookUp, signal: AbortSignal): LookUp {
 
 function refusalOf({ dnsName }: NameToProve, finding: CaaFinding, question: CaaQuestion): Refusal | null {
   if (!finding.known) {
-    const message =
-      `${finding.problem}, and nobody may issue for ${dnsName} before it is known. ` +
-      `Make the zone's name servers answer for CAA; NODATA will do. It is tried again by itself.`;
-    return { dnsName, known: false, message: message.charAt(0).toUpperCase() + message.slice(1) };
+    const { at, failure, server } = finding;
+    return { code: 'caa_unknown', dnsName, at, failure, server, more: 0 };
   }
   const verdict = judgeCaa(finding.records, question);
   if (verdict.allowed) return null;
-  const { reason, whatToDo } = verdict;
-  const message = `For ${dnsName}, the CAA records of ${finding.at} ${reason}. ${whatToDo(finding.at)}`;
-  return { dnsName, known: true, message };
+  const { reason, records } = verdict;
+  return { code: 'caa_forbids', dnsName, at: finding.at, reason, records, more: 0 };
 }
 
-/** What is certain goes first: a look-up that failed says nothing that a change of the zone would mend. */
+/** What is certain goes first: a lookup that failed says nothing that a change of the zone would fix. */
 function summary(refusals: readonly Refusal[], inOrder: readonly string[]): CaaOfNames {
-  const sorted = [...refusals].sort(
+  const isKnown = ({ code }: Refusal) => Number(code === 'caa_forbids');
+  const [first, ...others] = [...refusals].sort(
     (one, other) =>
-      Number(other.known) - Number(one.known) ||
-      inOrder.indexOf(one.dnsName) - inOrder.indexOf(other.dnsName),
+      isKnown(other) - isKnown(one) || inOrder.indexOf(one.dnsName) - inOrder.indexOf(other.dnsName),
   );
-  const [first, ...others] = sorted;
   if (first === undefined) return { allowed: true };
-  const more = others.length === 0 ? '' : ` The same holds for ${others.length} more of the names.`;
-  return { allowed: false, known: first.known, message: first.message + more };
+  return { allowed: false, outcome: { ...first, more: others.length } };
 }

@@ -1,3 +1,4 @@
+import { neutralMessage } from '@certwright/outcome-messages';
 import { DnsClient } from '../dns-lookup/dns-client';
 import { preflight } from './preflight';
 import { plain } from './testing/asked';
@@ -85,38 +86,38 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
   });
 
   it.each([
-    ['other.example.com', 'other.example.com let only other.example issue (0 issue "other.example")'],
-    ['a.nobody.example.com', 'nobody.example.com let nobody issue (0 issue ";")'],
-    ['*.wild.example.com', 'wild.example.com let nobody issue (0 issuewild ";")'],
+    ['other.example.com', 'other.example.com allow only other.example to issue (0 issue "other.example")'],
+    ['a.nobody.example.com', 'nobody.example.com allow no CA to issue (0 issue ";")'],
+    ['*.wild.example.com', 'wild.example.com allow no CA to issue (0 issuewild ";")'],
     [
       'critical.example.com',
-      'critical.example.com have a critical property that no CA known here understands (128 tbs "Unknown")',
+      'critical.example.com have a critical property that no CA here understands (128 tbs "Unknown")',
     ],
-    ['malformed.example.com', 'malformed.example.com let nobody issue (0 issue "%%%%%")'],
+    ['malformed.example.com', 'malformed.example.com allow no CA to issue (0 issue "%%%%%")'],
     [
       'theirs.example.com',
-      `theirs.example.com let another account issue than ours, ${account} (0 issue "ca.example; accounturi=https://ca.example/acct/2")`,
+      `theirs.example.com allow only another account to issue than ours, ${account} (0 issue "ca.example; accounturi=https://ca.example/acct/2")`,
     ],
     [
       'http.example.com',
       'http.example.com do not allow validation by dns-01 (0 issue "ca.example; validationmethods=http-01")',
     ],
-    ['alias.example.com', 'alias.example.com let only other.example issue (0 issue "other.example")'],
-    ['chain.example.com', 'chain.example.com let only other.example issue (0 issue "other.example")'],
-    ['*.alias.example.com', 'alias.example.com let only other.example issue (0 issue "other.example")'],
+    ['alias.example.com', 'alias.example.com allow only other.example to issue (0 issue "other.example")'],
+    ['chain.example.com', 'chain.example.com allow only other.example to issue (0 issue "other.example")'],
+    ['*.alias.example.com', 'alias.example.com allow only other.example to issue (0 issue "other.example")'],
   ])('forbid it: %s', async (dnsName, words) => {
     const verdict = await judge(dnsName);
     expect(verdict).toMatchObject({ kind: 'refused', retryable: false, error: { code: 'caa_forbids' } });
-    const { message } = verdict.kind === 'refused' ? verdict.error : { message: '' };
+    const message = verdict.kind === 'refused' ? neutralMessage(verdict.error.outcome) : '';
     expect(message.startsWith(`For ${dnsName}, the CAA records of ${words}. `)).toBe(true);
   });
 
   it('leave it unknown where the name servers do not answer, and it is tried again', async () => {
     const verdict = await judge('www.lame.example.com');
     expect(verdict).toMatchObject({ kind: 'refused', retryable: true, error: { code: 'caa_forbids' } });
-    const { message } = verdict.kind === 'refused' ? verdict.error : { message: '' };
+    const message = verdict.kind === 'refused' ? neutralMessage(verdict.error.outcome) : '';
     expect(message).toMatch(
-      /^The CAA records of www\.lame\.example\.com could not be looked up at 127\.0\.0\.1:\d+ \((SERVFAIL|no answer in time)\), and nobody may issue for www\.lame\.example\.com before it is known\./,
+      /^The CAA records of www\.lame\.example\.com could not be looked up at 127\.0\.0\.1:\d+ \((SERVFAIL|no response in time)\), and no CA may issue for www\.lame\.example\.com without them\./,
     );
   });
 });

@@ -1,4 +1,5 @@
 import type { Caa } from '@certwright/dns-authority';
+import type { CaaReason } from '@certwright/issuance';
 import { quoteInput } from '@certwright/dns-names';
 import { type IssuerGrant, readIssuerGrant } from './caa-value';
 
@@ -17,10 +18,9 @@ export type CaaVerdict =
   | { readonly allowed: true }
   | {
       readonly allowed: false;
-      /** Which record, and who may issue instead; completes "The CAA records of example.com …". */
-      readonly reason: string;
-      /** A sentence. @param at the name that has the records */
-      readonly whatToDo: (at: string) => string;
+      readonly reason: CaaReason;
+      /** As in a zone file, quoted. */
+      readonly records: readonly string[];
     };
 
 /** Registered at IANA; a critical property with another tag forbids (RFC 8659, section 4.1). */
@@ -72,17 +72,11 @@ function faultOfParameters(record: Caa, grant: IssuerGrant, question: CaaQuestio
   const accounts = of('accounturi');
   // Two of them can never hold together (RFC 8657, section 3).
   if (accounts.length > 1 || (accounts.length === 1 && accounts[0] !== accountUri)) {
-    const reason = `let another account issue than ours, ${accountUri} (${shown(record)})`;
-    const whatToDo = (at: string) =>
-      `Publish another CAA record of ${at} with "accounturi=${accountUri}", or take the parameter away.`;
-    return { allowed: false, reason, whatToDo };
+    return { allowed: false, reason: { kind: 'other_account', accountUri }, records: [shown(record)] };
   }
   const methods = of('validationmethods');
   if (methods.length > 1 || !methods.every((list) => list.split(',').includes(method))) {
-    const reason = `do not allow validation by ${method} (${shown(record)})`;
-    const whatToDo = (at: string) =>
-      `Add ${method} to "validationmethods" of the CAA record of ${at}, or take the parameter away.`;
-    return { allowed: false, reason, whatToDo };
+    return { allowed: false, reason: { kind: 'other_method', method }, records: [shown(record)] };
   }
   return null;
 }
@@ -90,26 +84,20 @@ function faultOfParameters(record: Caa, grant: IssuerGrant, question: CaaQuestio
 function noneForUs(
   relevant: readonly Caa[],
   grants: readonly { readonly grant: IssuerGrant }[],
-  { issuerDomains: [ours = ''] }: CaaQuestion,
+  { issuerDomains: [issuer = ''] }: CaaQuestion,
 ): CaaVerdict {
   const others = new Set(grants.map(({ grant }) => grant.issuerDomain).filter((name) => name !== ''));
-  const records = relevant.slice(0, mostNamed).map(shown).join(', ');
-  const who = others.size === 0 ? 'nobody' : `only ${[...others].slice(0, mostNamed).join(', ')}`;
+  const allowedIssuers = [...others].slice(0, mostNamed);
   const tag = relevant[0]?.tag.toLowerCase() ?? 'issue';
   return {
     allowed: false,
-    reason: `let ${who} issue (${records})`,
-    whatToDo: (at) =>
-      `Publish the record ${at}. CAA 0 ${tag} "${ours}" besides, or order from a CA that it names.`,
+    reason: { kind: 'other_issuers', tag, allowed: allowedIssuers, issuer },
+    records: relevant.slice(0, mostNamed).map(shown),
   };
 }
 
 function unknownCritical(record: Caa): CaaVerdict {
-  return {
-    allowed: false,
-    reason: `have a critical property that no CA known here understands (${shown(record)})`,
-    whatToDo: (at) => `Take the record of ${at} away, or its critical flag.`,
-  };
+  return { allowed: false, reason: { kind: 'unknown_critical' }, records: [shown(record)] };
 }
 
 /** As in a zone file. The zone's owner chose tag and value, so they are quoted: bounded, nothing invisible. */

@@ -1,3 +1,4 @@
+import { type CaLimitKind, outcomeTime } from '@certwright/issuance';
 import { CaLimitBuckets } from '../ca-limits/ca-limit-buckets';
 import { type CaLimits, coreDataSource, Transactions } from '@certwright/core-schema';
 import { testDatabase } from '@certwright/testing';
@@ -96,23 +97,16 @@ describe('a limit of the CA', () => {
     return await preflight(question, { lookUp, buckets });
   };
 
-  it.each<[string, CaLimits, string]>([
-    [
-      'the account',
-      { newOrders: { count: 2, perS: 3 * hour } },
-      'of this service for now: its limit (2 new orders in 3 hours) is reached',
-    ],
+  it.each<[string, CaLimits, CaLimitKind, string]>([
+    ['the account', { newOrders: { count: 2, perS: 3 * hour } }, 'newOrders', ''],
     [
       'a registered domain',
       { perRegisteredDomain: { count: 2, perS: 7 * day } },
-      'for example.com for now: its limit (2 certificates per registered domain in 7 days) is reached',
+      'perRegisteredDomain',
+      'example.com',
     ],
-    [
-      'an exact set of names',
-      { perNameSet: { count: 2, perS: 7 * day } },
-      'for exactly these names for now: its limit (2 certificates per exact set of names in 7 days) is reached',
-    ],
-  ])('per %s lets an order wait, and says which and until when', async (_, only, words) => {
+    ['an exact set of names', { perNameSet: { count: 2, perS: 7 * day } }, 'perNameSet', ''],
+  ])('per %s lets an order wait, and says which and until when', async (_, only, kind, key) => {
     const id = await caAccount();
     // Different accounts of ours: what is left of new orders is shared out fairly among them.
     expect(await order(id, { limits: only, accountId: '1' })).toMatchObject({ kind: 'ready' });
@@ -125,9 +119,10 @@ describe('a limit of the CA', () => {
     expect(waitS).toBeLessThanOrEqual((limit as { perS: number }).perS / 2 + 1);
     expect(verdict.error).toEqual({
       code: 'rate_limited',
-      message:
-        `The certificate authority good-ca takes no more orders ${words}. ` +
-        `It is asked after ${verdict.until.toISOString()}, by itself.`,
+      outcome: {
+        ...{ code: 'ca_limit_reached', authority: 'good-ca', limit: kind, key },
+        ...{ size: limit, isShared: false, until: outcomeTime(verdict.until) },
+      },
     });
   });
 
@@ -176,9 +171,12 @@ describe('a limit of the CA', () => {
     expect(await order(id, { limits: only })).toMatchObject({
       kind: 'wait',
       error: {
-        message: expect.stringContaining(
-          'for www.example.com for now: its limit (2 failed authorizations per name in 1 hour)',
-        ),
+        outcome: {
+          limit: 'failedAuthorizations',
+          key: 'www.example.com',
+          size: { count: 2, perS: hour },
+          isShared: false,
+        },
       },
     });
     expect(await order(id, { limits: only, names: byDns('example.com') })).toMatchObject({ kind: 'ready' });
@@ -195,7 +193,7 @@ describe('a limit of the CA', () => {
       verdicts.push(await order(id, { limits: only, accountId: one }));
     }
     expect(verdicts.find(({ kind }) => kind === 'wait')).toMatchObject({
-      error: { message: expect.stringContaining('is kept for accounts that ordered less lately') },
+      error: { outcome: { limit: 'newOrders', isShared: true } },
     });
     expect(await order(id, { limits: only, accountId: other })).toMatchObject({ kind: 'ready' });
   });

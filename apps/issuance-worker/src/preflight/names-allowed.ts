@@ -1,21 +1,27 @@
+import type { OutcomeOf } from '@certwright/issuance';
 import type { PreflightQuestion } from './preflight';
 
-/** What product and profile do not take of the names, in words; null: they take them. */
-export function faultOfNames({ authority, profile, product, names }: PreflightQuestion): string | null {
+/** Whether product, CA and profile allow so many names; null: they do. */
+export function tooManyNames({
+  authority,
+  profile,
+  product,
+  names,
+}: PreflightQuestion): OutcomeOf<'too_many_names'> | null {
   const { maxDnsNames: ofAny, profileLimits = {} } = authority.limits;
   const ofProfile =
     profile === null ? undefined : Object.entries(profileLimits).find(([name]) => name === profile);
-  const who = `the certificate authority ${authority.name}`;
-  const limits = [
-    { most: product.maxDnsNames, by: `the product ${product.name}` },
-    ofProfile?.[1].maxDnsNames === undefined
-      ? { most: ofAny ?? Infinity, by: who }
-      : { most: ofProfile[1].maxDnsNames, by: `${who} under its profile ${profile}` },
-  ];
-  const [narrowest] = limits.sort((one, other) => one.most - other.most);
-  if (narrowest === undefined || names.length <= narrowest.most) return null;
-  return (
-    `There are ${names.length} names, but ${narrowest.by} takes at most ${narrowest.most} in a certificate. ` +
-    'Remove names, or divide them among several certificates.'
-  );
+  const profileMax = ofProfile?.[1].maxDnsNames;
+  const ca = {
+    kind: 'ca',
+    authority: authority.name,
+    profile: profileMax === undefined ? null : profile,
+  } as const;
+  const ofCa = { max: profileMax ?? ofAny ?? Infinity, limitOf: ca };
+  const ofProduct = {
+    max: product.maxDnsNames,
+    limitOf: { kind: 'product', product: product.name } as const,
+  };
+  const { max, limitOf } = ofProduct.max <= ofCa.max ? ofProduct : ofCa;
+  return names.length <= max ? null : { code: 'too_many_names', count: names.length, max, limitOf };
 }

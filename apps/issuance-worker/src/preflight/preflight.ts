@@ -1,10 +1,10 @@
 import type { CaLimitBuckets, CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
+import { type OutcomeOf, outcomeTime } from '@certwright/issuance';
 import type { LookUp } from '../dns-lookup/answer';
 import { caaOfNames } from './caa-of-names';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
-import { faultOfNames } from './names-allowed';
-import { limitReached } from './limit-words';
+import { tooManyNames } from './names-allowed';
 
 /** A name of the order, with `*.`, and the challenge that is going to prove it (RFC 8555, section 8). */
 export interface NameToProve {
@@ -48,8 +48,7 @@ export type PreflightVerdict =
 /** An IssuanceError of one of these codes. */
 export interface PreflightError<Code extends 'rate_limited' | 'caa_forbids' | 'names_not_allowed'> {
   readonly code: Code;
-  /** For the caller: which name, why, and what to do. */
-  readonly message: string;
+  readonly outcome: OutcomeOf<'ca_limit_reached' | 'caa_forbids' | 'caa_unknown' | 'too_many_names'>;
 }
 
 /** `caa_unknown`: a look-up failed. */
@@ -78,14 +77,14 @@ export async function preflight(
 }
 
 async function judge(question: PreflightQuestion, ports: PreflightPorts): Promise<PreflightVerdict> {
-  const fault = faultOfNames(question);
-  if (fault !== null) {
-    return { kind: 'refused', retryable: false, error: { code: 'names_not_allowed', message: fault } };
+  const outcome = tooManyNames(question);
+  if (outcome !== null) {
+    return { kind: 'refused', retryable: false, error: { code: 'names_not_allowed', outcome } };
   }
   const caa = await caaOfNames(question, ports.lookUp);
   if (!caa.allowed) {
-    const error = { code: 'caa_forbids', message: caa.message } as const;
-    return { kind: 'refused', retryable: !caa.known, error };
+    const error = { code: 'caa_forbids', outcome: caa.outcome } as const;
+    return { kind: 'refused', retryable: caa.outcome.code === 'caa_unknown', error };
   }
   return await takeLimits(question, ports.buckets);
 }
@@ -100,8 +99,15 @@ async function takeLimits(
   const failures = needs.length === 0 ? [] : authorizationNeeds(dnsNames, authority.limits);
   const taken = await buckets.take(caAccountId, [...needs, ...failures], accountId);
   if (!taken.taken) {
-    const message = limitReached(authority, taken);
-    return { kind: 'wait', until: taken.until, error: { code: 'rate_limited', message } };
+    const { kind: limit, key, keptForOthers: isShared, until } = taken;
+    const entered = authority.limits[limit];
+    const outcome = {
+      ...({ code: 'ca_limit_reached', authority: authority.name, limit } as const),
+      key: limit === 'perNameSet' ? '' : key,
+      size: entered === undefined ? null : { count: entered.count, perS: entered.perS },
+      ...{ isShared, until: outcomeTime(until) },
+    };
+    return { kind: 'wait', until, error: { code: 'rate_limited', outcome } };
   }
   await buckets.giveBack(caAccountId, failures, accountId);
   return { kind: 'ready', taken: needs };

@@ -1,12 +1,17 @@
 import { type Caa, recordsOfType } from '@certwright/dns-authority';
 import type { LookUp } from '../dns-lookup/answer';
-import { failures } from '../dns-lookup/standing-delegation';
+import type { LookUpFailure } from '@certwright/issuance';
 
 export type CaaFinding =
   /** The nearest records at or above the name; empty when there are none up to the top. */
   | { readonly known: true; readonly at: string; readonly records: readonly Caa[] }
   /** Nobody may issue while it is not known (Baseline Requirements, section 3.2.2.8). */
-  | { readonly known: false; readonly at: string; readonly problem: string };
+  | {
+      readonly known: false;
+      readonly at: string;
+      readonly failure: LookUpFailure;
+      readonly server: string;
+    };
 
 /**
  * The relevant record set of a name: its own, else its parent's and so on, without the root (RFC 8659, section 3). A CNAME is
@@ -18,11 +23,7 @@ export async function relevantCaa(lookUp: LookUp, name: string, signal?: AbortSi
   for (let at = name; at !== ''; at = parentOf(at)) {
     const answer = await lookUp(at, 'CAA', signal === undefined ? {} : { signal });
     if (answer.kind === 'failure') {
-      return {
-        known: false,
-        at,
-        problem: `the CAA records of ${at} could not be looked up at ${answer.from} (${failures[answer.reason].words})`,
-      };
+      return { known: false, at, failure: answer.reason, server: answer.from };
     }
     const records = answer.kind === 'records' ? recordsOfType(answer.answers, 'CAA') : [];
     if (records.length > 0) return { known: true, at, records: records.map(({ data }) => data) };

@@ -388,7 +388,9 @@ export class AcmeIssuing {
       placeOf: ({ dnsName }) => (this.methods(dnsName) === method ? dnsName : null),
       check: async ({ dnsName }) =>
         await Promise.resolve(
-          this.approves(dnsName) ? { approved: true } : { approved: false, problem: 'nothing there' },
+          this.approves(dnsName)
+            ? { approved: true }
+            : { approved: false, problem: { code: 'dns_zone_unknown', dnsName } },
         ),
     };
   }

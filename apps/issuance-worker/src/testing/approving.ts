@@ -146,7 +146,7 @@ export class Approving {
     const doubt = async (id: string) => await records.doubt(id);
     return [
       new DnsApprover(lookUp, approvalZone, doubt, parentDelegation(lookUp, nameServers)),
-      new HttpApprover(new HttpChallenges(asWorker), this.probe),
+      new HttpApprover(new HttpChallenges(asWorker), new WebRules(asWorker), this.probe),
       new EmailApprover(emails, reuseMs),
     ];
   }

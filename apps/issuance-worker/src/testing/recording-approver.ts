@@ -1,5 +1,5 @@
 import { baseName, isWildcard } from '@certwright/dns-names';
-import type { ApprovalMethod, NameApproval } from '@certwright/issuance';
+import type { ApprovalMethod, NameApproval, Outcome } from '@certwright/issuance';
 import type { ApprovalSubject } from '../approvals/approval-subject';
 import type { ApprovalQuestion, Approver } from '../approvals/approver';
 
@@ -49,8 +49,10 @@ export function approver(method: ApprovalMethod, approves: readonly string[] = [
       questions.push(question);
       const approved = approves.includes(question.dnsName);
       return await Promise.resolve(
-        approved ? { approved, at } : { approved: false, problem: `nothing at ${question.dnsName}.` },
+        approved ? { approved, at } : { approved: false, problem: nothingAt(question.dnsName) },
       );
     },
   };
 }
+
+export const nothingAt = (dnsName: string): Outcome => ({ code: 'dns_zone_unknown', dnsName });

@@ -1,3 +1,5 @@
+import type { Outcome } from '@certwright/issuance';
+import { issuanceErrorOf, type StoredIssuanceError } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { asksMailbox, wantedApproval, type PlanOwner, type InvoiceLine } from '@certwright/core-schema';
@@ -28,7 +30,7 @@ export interface ExpirationSubject extends PlanSubject {
   readonly replacementPaid: boolean;
   readonly paused: boolean;
   /** What the newest attempt at a replacement ran into; null: nothing. */
-  readonly problem: string | null;
+  readonly problem: Outcome | null;
 }
 
 /** An endpoint that the platform switched off. */
@@ -93,18 +95,23 @@ export class MailSubjects {
 
   /** Null: it is replaced, revoked or expired, nobody wants notices, or the order is gone. */
   async expiration(certificateId: string): Promise<ExpirationSubject | null> {
-    return await this.one<ExpirationSubject>(
+    const row = await this.one<
+      Omit<ExpirationSubject, 'problem'> & { readonly lastError: StoredIssuanceError | null }
+    >(
       `SELECT ${planSubject('certificate.dns_names[1]')},
          certificate.dns_names AS "dnsNames", certificate.serial_number AS "serialNumber",
          certificate.not_after AS "notAfter", plan.auto_renew AS "autoRenew",
          plan.replacement_paid AS "replacementPaid", plan.paused,
-         (SELECT last_error ->> 'message' FROM issuance
-          WHERE issuance.plan_id = plan.id ORDER BY issuance.id DESC LIMIT 1) AS problem
+         (SELECT last_error FROM issuance
+          WHERE issuance.plan_id = plan.id ORDER BY issuance.id DESC LIMIT 1) AS "lastError"
        FROM certificate JOIN plan ON plan.id = certificate.plan_id ${ownObjects}
        WHERE certificate.id = $1 AND certificate.is_current AND certificate.revoked_at IS NULL
          AND certificate.not_after > clock_timestamp() AND NOT plan.muted AND plan.closed_at IS NULL`,
       certificateId,
     );
+    if (row === null) return null;
+    const { lastError, ...subject } = row;
+    return { ...subject, problem: lastError === null ? null : issuanceErrorOf(lastError).outcome };
   }
 
   /** Null: it is deleted, or switched on again. */

@@ -89,7 +89,8 @@ export function afterFault(
   fault: GatewayFault,
 ): IntegrationProgress {
   const failures = integration.failures + 1;
-  const { code, message: problem, integration: handle } = fault;
+  const { code, message: saying, integration: handle } = fault;
+  const problem = { code: 'dns_gateway_failed', fault: code, saying } as const;
   const failing = code === 'provider_auth_failed' || code === 'provider_rejected' || code === 'bad_handle';
   return {
     failures,

@@ -7,6 +7,7 @@ import {
   type Zone,
 } from '@certwright/gateway-contract';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { messageOfOutcome } from '../wire/outcome-messages';
 import { timestamp } from '../wire/timestamp';
 
 export class CredentialMemberSchema {
@@ -130,7 +131,7 @@ export function integrationJson(
     provider: integration.provider,
     description: integration.description,
     state: integration.state,
-    problem: integration.problem,
+    problem: messageOfOutcome(integration.problem),
     checked_at: timestamp(integration.checkedAt),
     created_at: timestamp(integration.createdAt),
     zones: zones?.map(zoneJson),

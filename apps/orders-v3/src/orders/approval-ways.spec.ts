@@ -43,11 +43,25 @@ describe('issuance.names[].rule', () => {
     expect(theirs.issuance.names[0].rule.redirect_to).not.toBe(mine.issuance.names[0].rule.redirect_to);
   });
 
-  it('is made once when many look for the first time together', async () => {
-    await tenant.post('/api/v3/orders', { name: 'mine', ...order });
-    const looks = await Promise.all(Array.from({ length: 8 }, () => tenant.get(path)));
-    const seen = new Set(looks.map(({ json }) => json.issuance.names[0].rule.redirect_to));
+  it('is made once when several orders are created at the same time', async () => {
+    const orders = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => await create({ ...order, name: `order ${index}` })),
+    );
+    const seen = new Set(orders.map(({ issuance }) => issuance.names[0].rule.redirect_to));
     expect(seen.size).toBe(1);
+  });
+
+  it('is null until there is one, and no GET makes it', async () => {
+    const { accountId } = tenant;
+    await create({ ...order, paused: true });
+    const rules = async () =>
+      await api.database.query(`SELECT secret FROM web_rule WHERE account_id = $1`, [accountId]);
+    expect(await rules()).toHaveLength(1);
+    await api.database.query(`DELETE FROM web_rule WHERE account_id = $1`, [accountId]);
+    expect((await tenant.get(path)).json.issuance.names[0].rule).toBeNull();
+    expect(await rules()).toEqual([]);
+    const next = await create({ ...order, name: 'next', paused: true });
+    expect((await tenant.get(path)).json.issuance.names[0].rule).toEqual(next.issuance.names[0].rule);
   });
 });
 

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
+import { baseName } from '@certwright/dns-names';
 import { Delegations, EmailApprovals, WebRules } from '@certwright/approvals';
 import { Issuances } from '@certwright/ordering';
 import { type Tx } from '@certwright/core-schema';
@@ -34,9 +33,7 @@ export class IssuanceContextReader {
     const labels = await this.delegations.ofNames(first.accountId, [...names], tx);
     const latests = await this.issuances.latestOf(planIds, tx);
     const mailboxes = await this.mailboxesOf(orders, tx);
-    // Created at the first read, and kept for the lifetime of the account.
-    const freshSecret = () => secretLabel(randomBytes(secretBytes));
-    const ruleSecret = await this.webRules.ensure(first.accountId, freshSecret, tx);
+    const ruleSecret = await this.webRules.ofAccount(first.accountId, tx);
     const latestOf = new Map(latests.map((issuance) => [issuance.planId, issuance]));
     return new Map(
       planIds.map((planId) => [

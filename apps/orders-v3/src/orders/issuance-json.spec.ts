@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import type { StoredOrder } from './order';
 import { type IssuanceContext, issuanceJson } from './issuance-json';
@@ -8,10 +9,12 @@ const record: RecordOfPlan = {
   integrationId: '172594820411904',
   dnsName: 'example.com',
   state: 'wanted',
-  problem: 'ns2.example.net does not answer with it yet.',
+  problem: { code: 'text', text: 'ns2.example.net does not respond with the record yet.' },
   failures: 0,
   stoppedAt: null,
 };
+
+const refused: Outcome = { code: 'dns_gateway_failed', fault: 'provider_auth_failed', saying: 'No.' };
 
 function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unknown {
   const order = {
@@ -34,9 +37,13 @@ function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unkno
 
 describe('the integration of a name', () => {
   it.each<[string, Partial<RecordOfPlan>, object]>([
-    ['waits, and tells for what', {}, { state: 'waiting', problem: record.problem }],
+    [
+      'waits, and tells for what',
+      {},
+      { state: 'waiting', problem: 'ns2.example.net does not respond with the record yet.' },
+    ],
     ['stands', { state: 'standing', problem: null }, { state: 'standing', problem: null }],
-    ['fails', { failures: 1, problem: 'No.' }, { state: 'failing', problem: 'No.' }],
+    ['fails', { failures: 1, problem: refused }, { state: 'failing', problem: 'No.' }],
     ['fails when something else took the place', { stoppedAt: '2026-11-20T11:00:00Z' }, { state: 'failing' }],
   ])('%s', (_, also, told) => {
     const found = integrationOf('example.com', [{ ...record, ...also }]);

@@ -12,6 +12,7 @@ import {
 } from '@certwright/issuance';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import { ApiProperty } from '@nestjs/swagger';
+import { messageOfOutcome } from '../wire/outcome-messages';
 import { timestamp } from '../wire/timestamp';
 import type { StoredOrder } from './order';
 
@@ -171,8 +172,8 @@ export interface IssuanceContext {
   readonly latest: LatestIssuance | null;
   /** Of the order's names, without `*.`. */
   readonly labels: DelegationLabels;
-  /** The secret in the path that the account's web servers redirect to. */
-  readonly ruleSecret: string;
+  /** The secret in the path that the account's web servers redirect to; null: it is made with the next order. */
+  readonly ruleSecret: string | null;
   readonly mailboxes: readonly AskedMailbox[];
   readonly now: Date;
 }
@@ -206,7 +207,9 @@ export function issuanceJson(
   const shared = { context, places, nextAttempt, approvals };
   return {
     phase,
-    last_error: latest?.lastError ? { code: latest.lastError.code, message: latest.lastError.message } : null,
+    last_error: latest?.lastError
+      ? { code: latest.lastError.code, message: messageOfOutcome(latest.lastError.outcome) }
+      : null,
     next_attempt_at: timestamp(nextAttempt),
     names: order.dnsNames.map((dnsName) => nameJson(dnsName, order, shared)),
   };
@@ -233,15 +236,16 @@ function nameJson(
     dns_name: dnsName,
     approval_method: approval?.method ?? null,
     status,
-    problem: approval?.problem ?? null,
+    problem: messageOfOutcome(approval?.problem ?? null),
     checked_at: approval?.checkedAt ? timestamp(new Date(approval.checkedAt)) : null,
     next_check_at: status === 'pending' ? timestamp(nextAttempt) : null,
     integration: integrationJson(dnsName, latest?.records ?? []),
     record: { options: label === undefined ? [] : standingRecords(dnsName, label, places.approvalZone) },
     // The Baseline Requirements, sections 3.2.2.4.18 and 3.2.2.4.19, exclude wildcards.
-    rule: dnsName.startsWith('*.')
-      ? null
-      : { path_prefixes: rulePathPrefixes, redirect_to: `${places.approvalUrl}/${ruleSecret}` },
+    rule:
+      dnsName.startsWith('*.') || ruleSecret === null
+        ? null
+        : { path_prefixes: rulePathPrefixes, redirect_to: `${places.approvalUrl}/${ruleSecret}` },
     email: emailJson(dnsName, order, mailboxes),
   };
 }
@@ -252,7 +256,8 @@ function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): Nam
   if (record === undefined) return null;
   // Ids fit the integers of JSON's numbers: a constraint of the table.
   const integrationId = Number(record.integrationId);
-  return { integration_id: integrationId, state: recordStanding(record), problem: record.problem };
+  const problem = messageOfOutcome(record.problem);
+  return { integration_id: integrationId, state: recordStanding(record), problem };
 }
 
 /** Null unless an address may approve the name. */

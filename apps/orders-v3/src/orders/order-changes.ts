@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { baseName, secretBytes, secretLabel } from '@certwright/dns-names';
 import type { Product, PurchaseKind } from '@certwright/issuance';
 import { Certificates, Issuances, Purchases } from '@certwright/ordering';
-import { Delegations, IssuanceWakeUps } from '@certwright/approvals';
+import { Delegations, IssuanceWakeUps, WebRules } from '@certwright/approvals';
 import { type Tx } from '@certwright/core-schema';
 import { Inject, Injectable } from '@nestjs/common';
 import { OrdersConfig } from '../config';
 import { consequencesOf, type Order, sameNames, type StoredOrder } from './order';
 import { OrdersRepository } from './orders.repository';
+
+const freshLabel = () => secretLabel(randomBytes(secretBytes));
 
 /** What making or modifying an order does besides its row, all in the caller's transaction. */
 @Injectable()
@@ -19,6 +21,7 @@ export class OrderChanges {
     private readonly purchases: Purchases,
     private readonly certificates: Certificates,
     private readonly delegations: Delegations,
+    private readonly webRules: WebRules,
     @Inject(OrdersConfig) private readonly config: Pick<OrdersConfig, 'SETTLING_MS'>,
   ) {}
 
@@ -30,7 +33,7 @@ export class OrderChanges {
       order,
       randomBytes(secretBytes).toString('base64url'),
     );
-    await this.ensureLabels(tx, stored);
+    await this.ensureSecrets(tx, stored);
     if (!stored.paused) await this.open(tx, stored, product, { settlingMs: 0, kind: 'term' });
     return stored;
   }
@@ -49,7 +52,7 @@ export class OrderChanges {
       return before;
     }
     const stored = await this.orders.modify(tx, before, after, consequences.terms);
-    if (!sameNames(before.dnsNames, stored.dnsNames)) await this.ensureLabels(tx, stored);
+    if (!sameNames(before.dnsNames, stored.dnsNames)) await this.ensureSecrets(tx, stored);
     if (consequences.terms !== 'keep') {
       const { dnsNames, csr } = stored;
       await this.certificates.reselectCurrent(tx, stored.planId, {
@@ -64,10 +67,11 @@ export class OrderChanges {
     return stored;
   }
 
-  /** The label that each name's standing record points to; a name that the account never had gets a fresh one. */
-  private async ensureLabels(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<void> {
+  /** What the customer's own records and servers point to; a name that the account never had gets a fresh label. */
+  private async ensureSecrets(tx: Tx, { accountId, dnsNames }: StoredOrder): Promise<void> {
     const names = [...new Set(dnsNames.map(baseName))];
-    await this.delegations.ensure(tx, accountId, names, () => secretLabel(randomBytes(secretBytes)));
+    await this.delegations.ensure(tx, accountId, names, freshLabel);
+    await this.webRules.ensure(accountId, freshLabel, tx);
   }
 
   private async open(tx: Tx, order: StoredOrder, product: Product, opening: Opening): Promise<void> {

@@ -3,6 +3,7 @@ import { type Csr, decodeCsrField, readCsr } from '@certwright/pki';
 import { ReadBy, Unreadable } from '@certwright/service';
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { csrFaults } from '../wire/outcome-messages';
 import type { Order, OrderCsr } from './order';
 import { orderNameFault } from './order-name';
 
@@ -148,9 +149,9 @@ function readCsrField(value: unknown): SentCsr | null | Unreadable {
   if (value === null) return null;
   if (typeof value !== 'string') return Unreadable.because('It must be a string or null.');
   const decoded = decodeCsrField(value);
-  if (!decoded.ok) return new Unreadable(decoded.faults);
+  if (!decoded.ok) return new Unreadable(csrFaults(decoded.faults));
   const reading = readCsr(decoded.der);
-  if (!reading.ok) return new Unreadable(reading.faults);
+  if (!reading.ok) return new Unreadable(csrFaults(reading.faults));
   const { csr } = reading;
   return { der: decoded.der, spkiSha256: Buffer.from(csr.spkiSha256, 'hex'), content: csr };
 }

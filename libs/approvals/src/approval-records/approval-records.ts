@@ -3,10 +3,12 @@ import {
   type Coverage,
   type IntegrationZone,
   type LiveRecord,
+  type Outcome,
   type Placement,
   zoneNamesOver,
 } from '@certwright/issuance';
 import { keepIntegration } from '@certwright/jobs';
+import { storedOutcome } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import {
@@ -17,6 +19,11 @@ import {
   type Tx,
   askedAgain,
 } from '@certwright/core-schema';
+
+type LiveRow = Omit<LiveRecord, 'problem'> & {
+  readonly problem: string | null;
+  readonly outcome: Outcome | null;
+};
 
 /** Approval records as whoever needs them sees them: what is there, and a wish for more. */
 @Injectable()
@@ -36,14 +43,18 @@ export class ApprovalRecords {
        WHERE zone.account_id = $1 AND zone.name = ANY ($2::text[]) AND deleted_at IS NULL`,
       [accountId, zoneNames],
     );
-    const records: LiveRecord[] = await this.database.query(
+    const rows: LiveRow[] = await this.database.query(
       `SELECT ${columns}, EXISTS (
          SELECT 1 FROM approval_record_use WHERE record_id = record.id AND plan_id = $2) AS linked
        FROM approval_record AS record
        WHERE account_id = $1 AND dns_name = ANY ($3::text[]) AND state <> 'removed'`,
       [accountId, planId, dnsNames],
     );
-    return { zones, records: new Map(records.map((record) => [record.dnsName, record])) };
+    const records = rows.map(({ problem, outcome, ...record }): [string, LiveRecord] => [
+      record.dnsName,
+      { ...record, problem: storedOutcome(problem, outcome) },
+    ]);
+    return { zones, records: new Map(records) };
   }
 
   /**
@@ -146,7 +157,7 @@ async function nudge(tx: Tx, integrationIds: readonly string[]): Promise<void> {
 const columns = `
   record.id, record.integration_id AS "integrationId", record.dns_name AS "dnsName", record.zone_name AS "zoneName",
   record.state, record.attempted_at AS "attemptedAt", record.added_at AS "addedAt",
-  record.record_handle AS "recordHandle", record.stopped_at AS "stoppedAt", record.problem, record.failures,
+  record.record_handle AS "recordHandle", record.stopped_at AS "stoppedAt", record.problem, record.outcome, record.failures,
   record.due_at AS "dueAt"`;
 
 const moved = `(approval_record.integration_id, approval_record.zone_name)
@@ -174,6 +185,7 @@ const wantStatement = `
     ${unlessMoved('record_handle', 'NULL')},
     ${unlessMoved('stopped_at', 'NULL')},
     ${unlessMoved('problem', 'NULL')},
+    ${unlessMoved('outcome', 'NULL')},
     ${unlessMoved('failures', '0')},
     asks = approval_record.asks + 1,
     due_at = CASE WHEN ${moved} OR approval_record.failures = 0 OR approval_record.due_at IS NULL

@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { IssuanceEntity } from '../issuances/issuance.entity';
 import { CaAccountEntity } from './ca-account.entity';
@@ -64,8 +65,12 @@ export class AcmeOrderEntity {
   @Column('timestamptz', { name: 'finalized_at', nullable: true, comment: 'before the CA is told to issue' })
   finalizedAt!: Date | null;
 
+  /** For releases that know no outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true, comment: 'why it failed, in words for the caller' })
   problem!: string | null;
+
+  @Column('jsonb', { nullable: true, comment: 'counts only with the text of problem' })
+  outcome!: Outcome | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** How many may be asked for within a time; kept as a token bucket that refills evenly. */
@@ -26,8 +27,7 @@ export interface CaLimits {
 export interface CaOutage {
   /** `new_orders`: it accepts no order; those that it has accepted go on. */
   readonly scope: 'new_orders' | 'everything';
-  /** For an operator and for callers. */
-  readonly problem: string;
+  readonly problem: Outcome;
 }
 
 /** A CA that speaks ACME (RFC 8555). An operator adds one without touching code. */
@@ -97,8 +97,12 @@ export class CertificateAuthorityEntity {
   })
   downFor!: CaOutage['scope'] | null;
 
+  /** For releases that know no outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true, comment: 'why it is down' })
   problem!: string | null;
+
+  @Column('jsonb', { nullable: true, comment: 'counts only with the text of problem' })
+  outcome!: Outcome | null;
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;

@@ -1,4 +1,4 @@
-import type { ApprovalRecord, ApprovalRecordState } from '@certwright/issuance';
+import type { ApprovalRecord, ApprovalRecordState, Outcome } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 import { DnsIntegrationEntity } from '../dns-integrations/dns-integration.entity';
@@ -13,7 +13,7 @@ import { DnsIntegrationEntity } from '../dns-integrations/dns-integration.entity
 @Index('approval_record_of_name', ['accountId', 'dnsName'], { unique: true, where: `state <> 'removed'` })
 @Index('approval_record_due', ['dueAt'], { where: `state <> 'removed' AND due_at IS NOT NULL` })
 @Index('approval_record_removed', ['removedAt'], { where: `state = 'removed'` })
-export class ApprovalRecordEntity implements ApprovalRecord {
+export class ApprovalRecordEntity implements Omit<ApprovalRecord, 'problem'> {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;
 
@@ -61,9 +61,12 @@ export class ApprovalRecordEntity implements ApprovalRecord {
   @Column('timestamptz', { name: 'stopped_at', nullable: true })
   stoppedAt!: Date | null;
 
-  /** What was found, or what the provider said, in words for the caller; null when nothing is wrong. */
+  /** Null when nothing is wrong. For releases that know no outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true })
   problem!: string | null;
+
+  @Column('jsonb', { nullable: true, comment: 'counts only with the text of problem' })
+  outcome!: Outcome | null;
 
   @Column('integer', { default: 0, comment: 'failures in a row' })
   failures!: number;

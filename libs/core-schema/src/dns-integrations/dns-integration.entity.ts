@@ -1,3 +1,4 @@
+import type { Outcome } from '@certwright/issuance';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 
@@ -33,9 +34,12 @@ export class DnsIntegrationEntity {
   @Column('text')
   state!: 'ok' | 'failing';
 
-  /** What the provider or the gateway said last, in words; null while it works. */
+  /** Null while it works. For releases that know no outcomes; read with `storedOutcome`. */
   @Column('text', { nullable: true })
   problem!: string | null;
+
+  @Column('jsonb', { nullable: true, comment: 'counts only with the text of problem' })
+  outcome!: Outcome | null;
 
   /** When the provider last answered. */
   @Column('timestamptz', { name: 'checked_at', nullable: true })

@@ -1,4 +1,5 @@
-import type { Issuance, IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import type { Issuance, IssuanceState } from '@certwright/issuance';
+import type { StoredApproval, StoredIssuanceError } from '@certwright/outcome-messages';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { AccountEntity } from '../accounts/account.entity';
 import { PlanEntity } from '../plans/plan.entity';
@@ -20,7 +21,7 @@ import { TermsEntity } from '../plans/terms.entity';
 @Index('issuance_due_of_account', ['accountId', 'dueAt'], { where: `state = 'open'` })
 @Index('issuance_waiting', ['openedAt', 'id'], { where: `state = 'open' AND waits_for IS NOT NULL` })
 @Index('issuance_plan', ['planId', 'id'])
-export class IssuanceEntity implements Issuance {
+export class IssuanceEntity implements Omit<Issuance, 'approvals' | 'lastError'> {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: string;
 
@@ -52,7 +53,7 @@ export class IssuanceEntity implements Issuance {
   state!: IssuanceState;
 
   @Column('jsonb')
-  approvals!: NameApproval[];
+  approvals!: StoredApproval[];
 
   @Column('text', {
     name: 'ca_reference',
@@ -65,7 +66,7 @@ export class IssuanceEntity implements Issuance {
   failures!: number;
 
   @Column('jsonb', { name: 'last_error', nullable: true })
-  lastError!: IssuanceError | null;
+  lastError!: StoredIssuanceError | null;
 
   @Column('timestamptz', { name: 'opened_at', default: () => 'now()' })
   openedAt!: Date;

@@ -8,6 +8,7 @@ import { LogSubmissions1795651300000 } from './1795651300000-log-submissions';
 import { CaHealth1795737600000 } from './1795737600000-ca-health';
 import { CertificateMails1796169600000 } from './1796169600000-certificate-mails';
 import { IssuanceOutcome1796400000000 } from './1796400000000-issuance-outcome';
+import { Outcomes1796500000000 } from './1796500000000-outcomes';
 
 /** Every migration of the `core` database, oldest first. Any commit runs with or without the newest one. */
 export const coreMigrations = [
@@ -21,4 +22,5 @@ export const coreMigrations = [
   CaHealth1795737600000,
   CertificateMails1796169600000,
   IssuanceOutcome1796400000000,
+  Outcomes1796500000000,
 ];

@@ -31,6 +31,7 @@ export const certsV2: RoleGrants = {
         'record_handle',
         'stopped_at',
         'problem',
+        'outcome',
         'failures',
         'due_at',
         'asks',

@@ -6,7 +6,15 @@ import {
   dueAfterModification,
   type Issuance,
   type IssuanceState,
+  type Outcome,
 } from '@certwright/issuance';
+import {
+  approvalOf,
+  issuanceErrorOf,
+  type StoredApproval,
+  type StoredIssuanceError,
+  storedOutcome,
+} from '@certwright/outcome-messages';
 import { askForRecordsOf, Outbox, type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -41,6 +49,16 @@ export type RecordOfPlan = Pick<
 > & {
   /** RFC 3339. */
   readonly stoppedAt: string | null;
+};
+
+/** As PostgreSQL returns it. */
+type LatestRow = Omit<LatestIssuance, 'approvals' | 'lastError' | 'records'> & {
+  readonly approvals: readonly StoredApproval[];
+  readonly lastError: StoredIssuanceError | null;
+  readonly records: readonly (Omit<RecordOfPlan, 'problem'> & {
+    readonly problem: string | null;
+    readonly outcome: Outcome | null;
+  })[];
 };
 
 /** What the APIs do with issuances: open one for new terms, close the open one, read the newest. */
@@ -123,13 +141,13 @@ export class Issuances {
     planIds: readonly string[],
     reader: Pick<Tx, 'query'> = this.database,
   ): Promise<LatestIssuance[]> {
-    return await reader.query(
+    const rows = await reader.query<LatestRow[]>(
       `SELECT issuance.id, plan_id AS "planId", account_id AS "accountId", terms_id AS "termsId", revision, state,
               approvals, ca_reference AS "caReference", failures, last_error AS "lastError",
               opened_at AS "openedAt", due_at AS "dueAt", waits_for AS "waitsFor", expires_by AS "expiresBy", wanted.renew_at AS "renewAt",
               (SELECT coalesce(jsonb_agg(jsonb_build_object(
                   'integrationId', integration_id::text, 'dnsName', dns_name, 'state', record.state,
-                  'problem', problem, 'failures', record.failures, 'stoppedAt', stopped_at)), '[]')
+                  'problem', problem, 'outcome', outcome, 'failures', record.failures, 'stoppedAt', stopped_at)), '[]')
                FROM approval_record_use AS used JOIN approval_record AS record ON record.id = used.record_id
                WHERE used.plan_id = wanted.id AND record.state <> 'removed') AS records
        FROM (SELECT id, CASE WHEN (auto_renew OR replacement_paid) AND NOT paused AND closed_at IS NULL THEN renew_at END AS renew_at
@@ -138,6 +156,15 @@ export class Issuances {
          SELECT * FROM issuance WHERE issuance.plan_id = wanted.id ORDER BY issuance.id DESC LIMIT 1) AS issuance`,
       [planIds],
     );
+    return rows.map(({ approvals, lastError, records, ...row }) => ({
+      ...row,
+      approvals: approvals.map(approvalOf),
+      lastError: lastError === null ? null : issuanceErrorOf(lastError),
+      records: records.map(({ problem, outcome, ...record }) => ({
+        ...record,
+        problem: storedOutcome(problem, outcome),
+      })),
+    }));
   }
 }
 

@@ -1,4 +1,10 @@
-import type { ApprovalWay, Issuance, KeyType, NameApproval, ProductAuthority } from '@certwright/issuance';
+import type { ApprovalWay, KeyType, ProductAuthority } from '@certwright/issuance';
+import {
+  approvalOf,
+  issuanceErrorOf,
+  type StoredApproval,
+  type StoredIssuanceError,
+} from '@certwright/outcome-messages';
 import type { LeasedWork } from './leased-work';
 
 /** What the lease statement answers. JSON carries what needs no exact type; instants and bytes come as columns. */
@@ -9,10 +15,10 @@ export interface LeaseRow {
     readonly account_id: number;
     readonly terms_id: number;
     readonly revision: number;
-    readonly approvals: NameApproval[];
+    readonly approvals: readonly StoredApproval[];
     readonly ca_reference: string | null;
     readonly failures: number;
-    readonly last_error: Issuance['lastError'];
+    readonly last_error: StoredIssuanceError | null;
     readonly lease_token: number;
   };
   readonly opened_at: Date;
@@ -63,10 +69,10 @@ export function leasedWork(row: LeaseRow): LeasedWork {
       termsId: String(issuance.terms_id),
       revision: issuance.revision,
       state: 'open',
-      approvals: issuance.approvals,
+      approvals: issuance.approvals.map(approvalOf),
       caReference: issuance.ca_reference,
       failures: issuance.failures,
-      lastError: issuance.last_error,
+      lastError: issuance.last_error === null ? null : issuanceErrorOf(issuance.last_error),
       openedAt: row.opened_at,
       dueAt: row.due_at,
       expiresBy: row.expires_by,

@@ -1,5 +1,6 @@
 import { LeaseLost, leases } from '@certwright/postgres';
 import type { IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import { toStoredApproval, toStoredIssuanceError } from '@certwright/outcome-messages';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { baseNameInSql, type Lease, type Tx, underLease } from '@certwright/core-schema';
@@ -80,12 +81,12 @@ export async function saveProgress(
     lease.issuanceId,
     lease.token,
     progress.state ?? null,
-    json(progress.approvals),
+    json(progress.approvals?.map(toStoredApproval)),
     progress.caReference !== undefined,
     progress.caReference ?? null,
     progress.failures ?? null,
     progress.lastError !== undefined,
-    json(progress.lastError),
+    json(progress.lastError && toStoredIssuanceError(progress.lastError)),
     progress.dueAt ?? null,
     after === 'release' ? null : after.keepForMs,
     progress.waitsFor ?? null,

@@ -1,3 +1,4 @@
+import { approvalOf, type StoredApproval } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
 import { randomBytes } from 'node:crypto';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
@@ -51,7 +52,7 @@ async function approve(plan: PlanWithWays, methods: Readonly<Record<string, Name
     const method = methods[approval.dnsName] ?? null;
     const checkedAt = '2026-11-20T12:00:00Z';
     return method === null
-      ? { ...approval, problem: 'not there', checkedAt }
+      ? { ...approval, problem: { code: 'dns_zone_unknown', dnsName: approval.dnsName } as const, checkedAt }
       : { ...approval, status: 'approved', method, checkedAt };
   });
   const dueAt = new Date(Date.now() + 3_600_000);
@@ -63,7 +64,7 @@ const rowOf = async ({ issuanceId }: PlanWithWays) => {
   const [row] = await core.database.query<
     [
       {
-        approvals: NameApproval[];
+        approvals: StoredApproval[];
         terms_id: string;
         lease_token: string;
         failures: number;
@@ -78,7 +79,7 @@ const rowOf = async ({ issuanceId }: PlanWithWays) => {
        leased_until IS NULL AS free FROM issuance WHERE id = $1`,
     [issuanceId],
   );
-  return row;
+  return { ...row, approvals: row.approvals.map(approvalOf) };
 };
 
 const jobs = async () => {

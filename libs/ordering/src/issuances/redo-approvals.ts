@@ -1,6 +1,7 @@
 import { leases } from '@certwright/postgres';
 import { isDeepStrictEqual } from 'node:util';
 import type { ApprovalWay, NameApproval } from '@certwright/issuance';
+import { approvalOf, type StoredApproval, toStoredApproval } from '@certwright/outcome-messages';
 import { askForRecordsOf, askAgain, type Tx } from '@certwright/core-schema';
 import { secondsToNextMail } from '@certwright/approvals';
 import { pendingApproval } from './pending-approval';
@@ -46,7 +47,7 @@ export async function redoApprovals(
   }
   const [rows] = await tx.query<[{ lease_token: string }[], number]>(redoStatement, [
     open.id,
-    JSON.stringify(approvals),
+    JSON.stringify(approvals.map(toStoredApproval)),
     termsId,
   ]);
   const [row] = rows;
@@ -66,11 +67,11 @@ async function openOf(
   planId: string,
   lock: '' | 'FOR NO KEY UPDATE',
 ): Promise<{ readonly id: string; readonly approvals: readonly NameApproval[] } | null> {
-  const [row] = await tx.query<[{ id: string; approvals: NameApproval[] }?]>(
+  const [row] = await tx.query<[{ id: string; approvals: StoredApproval[] }?]>(
     `SELECT id, approvals FROM issuance WHERE plan_id = $1 AND state = 'open' ${lock}`,
     [planId],
   );
-  return row ?? null;
+  return row === undefined ? null : { id: row.id, approvals: row.approvals.map(approvalOf) };
 }
 
 /** $1 issuance, $2 approvals, $3 terms. What a CA was begun to be asked for stays: the certificate is the same. */

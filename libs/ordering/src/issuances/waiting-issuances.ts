@@ -66,6 +66,19 @@ export class WaitingIssuances {
 /** Longer than a process goes by what it has read of CAs. */
 const knownAfterMs = 6_000;
 
+/** The outcome with the time of the next probe, be it of the CA itself or of one of several that refused. */
+const probedAt = (outcome: string) => `CASE
+  WHEN ${outcome}->>'code' = 'ca_down' AND ${outcome}->>'authority' = name
+    THEN ${outcome} || jsonb_build_object('nextProbeAt', probe_at)
+  WHEN ${outcome}->>'code' = 'cas_refused'
+    THEN ${outcome} || jsonb_build_object('refusals', (
+      SELECT jsonb_agg(CASE
+        WHEN refusal->'outcome'->>'code' = 'ca_down' AND refusal->>'authority' = name
+          THEN jsonb_set(refusal, '{outcome,nextProbeAt}', to_jsonb(probe_at))
+        ELSE refusal END ORDER BY place)
+      FROM jsonb_array_elements(${outcome}->'refusals') WITH ORDINALITY AS each (refusal, place)))
+  ELSE ${outcome} END`;
+
 const claimStatement = `
   WITH claimed AS (
     UPDATE certificate_authority AS authority
@@ -73,13 +86,15 @@ const claimStatement = `
     WHERE down_since IS NOT NULL AND down_until <= clock_timestamp() AND EXISTS (
       SELECT 1 FROM issuance
       WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[authority.name])
-    RETURNING name, down_until),
+    RETURNING name, down_until,
+      to_char(down_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS probe_at),
   moved AS (
     UPDATE issuance SET
       due_at = down_until + $2 * interval '1 millisecond',
       last_error = jsonb_set(last_error, '{message}', to_jsonb(regexp_replace(
-        last_error->>'message', '(The next probe of ' || name || ' is at )[-0-9:TZ]+',
-        '\\1' || to_char(down_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))))
+          last_error->>'message', '(The next probe of ' || name || ' is at )[-0-9:TZ]+', '\\1' || probe_at)))
+        || CASE WHEN jsonb_typeof(last_error->'outcome') = 'object'
+          THEN jsonb_build_object('outcome', ${probedAt(`last_error->'outcome'`)}) ELSE '{}' END
     FROM claimed
     WHERE state = 'open' AND waits_for IS NOT NULL AND waits_for @> ARRAY[name]
       AND due_at <= clock_timestamp() + $2 * interval '1 millisecond')

@@ -1,4 +1,3 @@
-import { quoteInput } from '@certwright/dns-names';
 import { lowerCaseAscii } from '../ascii-case';
 import { verifySignature } from '../signature';
 import { type Certificate, readCertificate } from './read-certificate';
@@ -22,22 +21,37 @@ export interface IssuedExpectation {
   readonly maxNotAfter?: Date;
 }
 
-export type IssuedMismatchCode =
-  | 'unreadable'
-  | 'other_key'
-  | 'other_names'
-  | 'not_yet_valid'
-  | 'expired'
-  | 'too_long'
-  | 'is_ca'
-  | 'no_server_auth'
-  | 'broken_chain';
+/** A number: the place in the chain, from 1. */
+export type CertificatePlace = 'leaf' | 'root' | number;
 
-export interface IssuedMismatch {
-  readonly code: IssuedMismatchCode;
-  /** For an operator. */
-  readonly message: string;
-}
+/** How a certificate differs from what was asked for. It survives JSON: times are RFC 3339. */
+export type IssuedMismatch =
+  /** `detail`: the message of the DER reader. */
+  | { readonly code: 'unreadable'; readonly place: CertificatePlace; readonly detail: string }
+  | { readonly code: 'other_key' | 'is_ca' | 'no_server_auth' }
+  /** At most ten of each, cut to the length of a DNS name. `commonName`: one that was not asked for; null: none. */
+  | {
+      readonly code: 'other_names';
+      readonly missing: readonly string[];
+      readonly extra: readonly string[];
+      /** Kinds of names that are no DNS names. */
+      readonly otherKinds: readonly string[];
+      readonly commonName: string | null;
+    }
+  | { readonly code: 'not_yet_valid'; readonly place: CertificatePlace; readonly notBefore: string }
+  | { readonly code: 'expired'; readonly place: CertificatePlace; readonly notAfter: string }
+  | { readonly code: 'too_long'; readonly notAfter: string; readonly maxNotAfter: string }
+  | { readonly code: 'broken_chain'; readonly fault: 'too_long'; readonly max: number }
+  /** The certificate at `place` is not certified by that at `issuer`. `algorithm`: one that is not accepted. */
+  | {
+      readonly code: 'broken_chain';
+      readonly fault: 'other_issuer' | 'algorithm' | 'signature' | 'not_ca';
+      readonly place: CertificatePlace;
+      readonly issuer: CertificatePlace;
+      readonly algorithm: string;
+    };
+
+export type IssuedMismatchCode = IssuedMismatch['code'];
 
 /** Certificates between leaf and root, at most; CAs use one or two. */
 const longestChain = 8;
@@ -54,18 +68,14 @@ export function checkIssued(
   expectation: IssuedExpectation,
 ): readonly IssuedMismatch[] {
   if (issued.chain.length > longestChain)
-    return [{ code: 'broken_chain', message: `The chain is longer than ${longestChain}.` }];
-  const places = ['leaf', ...issued.chain.map((_, index) => `chain certificate ${index + 1}`), 'root'];
+    return [{ code: 'broken_chain', fault: 'too_long', max: longestChain }];
+  const places: CertificatePlace[] = ['leaf', ...issued.chain.map((_, index) => index + 1), 'root'];
   const certificates: Certificate[] = [];
   const unreadable: IssuedMismatch[] = [];
   for (const [index, der] of [issued.leaf, ...issued.chain, issued.root].entries()) {
     const reading = readCertificate(der);
     if (reading.ok) certificates.push(reading.certificate);
-    else
-      unreadable.push({
-        code: 'unreadable',
-        message: `The ${places[index]} cannot be read. ${reading.message}`,
-      });
+    else unreadable.push({ code: 'unreadable', place: places[index] ?? 'leaf', detail: reading.detail });
   }
   const [leaf] = certificates;
   if (unreadable.length > 0 || leaf === undefined) return unreadable;
@@ -74,85 +84,85 @@ export function checkIssued(
 
 function checkLeaf(leaf: Certificate, expectation: IssuedExpectation): readonly IssuedMismatch[] {
   const mismatches: IssuedMismatch[] = [];
-  const found = (code: IssuedMismatchCode, message: string) => mismatches.push({ code, message });
-  if (leaf.spkiSha256 !== expectation.spkiSha256)
-    found('other_key', 'The certificate is for another key than the request.');
+  if (leaf.spkiSha256 !== expectation.spkiSha256) mismatches.push({ code: 'other_key' });
   const names = differenceOfNames(leaf, expectation.dnsNames);
-  if (names !== undefined) found('other_names', names);
+  if (names !== undefined) mismatches.push(names);
   mismatches.push(...checkValidity(leaf, 'leaf', expectation.now));
   if (expectation.maxNotAfter !== undefined && leaf.notAfter > expectation.maxNotAfter) {
-    const allowed = expectation.maxNotAfter.toISOString();
-    found('too_long', `The certificate is valid until ${leaf.notAfter.toISOString()}, beyond ${allowed}.`);
+    const maxNotAfter = expectation.maxNotAfter.toISOString();
+    mismatches.push({ code: 'too_long', notAfter: leaf.notAfter.toISOString(), maxNotAfter });
   }
-  if (leaf.isCa) found('is_ca', 'The certificate is a CA certificate.');
+  if (leaf.isCa) mismatches.push({ code: 'is_ca' });
   if (leaf.extendedKeyUsages?.includes(serverAuth) !== true) {
-    found(
-      'no_server_auth',
-      'The certificate is not for TLS servers: it has no extended key usage serverAuth.',
-    );
+    mismatches.push({ code: 'no_server_auth' });
   }
   return mismatches;
 }
 
 /** Undefined when the certificate has exactly the names. Its common name may repeat one of them. */
-function differenceOfNames(leaf: Certificate, expected: readonly string[]): string | undefined {
+function differenceOfNames(leaf: Certificate, expected: readonly string[]): IssuedMismatch | undefined {
   const actual = new Set(leaf.dnsNames.map(lowerCaseAscii));
   const missing = expected.filter((name) => !actual.has(name));
   const extra = [...actual].filter((name) => !expected.includes(name));
-  const commonName = leaf.subjectCommonName;
-  const parts = [
-    missing.length > 0 ? `lacks ${missing.map(quoteInput).join(', ')}` : '',
-    extra.length > 0 ? `has ${extra.map(quoteInput).join(', ')} that nobody asked for` : '',
-    leaf.otherNameKinds.length > 0
-      ? `has a name that is no DNS name (${leaf.otherNameKinds.join(', ')})`
-      : '',
-    commonName !== undefined && !expected.includes(lowerCaseAscii(commonName))
-      ? `has the common name ${quoteInput(commonName)} that nobody asked for`
-      : '',
-  ].filter((part) => part !== '');
-  return parts.length === 0 ? undefined : `The certificate ${parts.join(' and ')}.`;
+  const { subjectCommonName = null, otherNameKinds: otherKinds } = leaf;
+  const isExpected = subjectCommonName === null || expected.includes(lowerCaseAscii(subjectCommonName));
+  if (isExpected && missing.length + extra.length + otherKinds.length === 0) return undefined;
+  return {
+    code: 'other_names',
+    missing: missing.slice(0, maxNamed),
+    extra: extra.slice(0, maxNamed).map(cut),
+    otherKinds: [...new Set(otherKinds)],
+    commonName: isExpected ? null : cut(subjectCommonName),
+  };
 }
 
-function checkValidity(certificate: Certificate, place: string, now: Date): readonly IssuedMismatch[] {
+const maxNamed = 10;
+/** RFC 1035, section 2.3.4: a name has at most 255 bytes. What is longer, the CA chose. */
+const maxNameLength = 255;
+
+const cut = (name: string) => name.slice(0, maxNameLength);
+
+function checkValidity(
+  certificate: Certificate,
+  place: CertificatePlace,
+  now: Date,
+): readonly IssuedMismatch[] {
   const { notBefore, notAfter } = certificate;
   if (now < notBefore) {
-    return [
-      { code: 'not_yet_valid', message: `The ${place} is not valid before ${notBefore.toISOString()}.` },
-    ];
+    return [{ code: 'not_yet_valid', place, notBefore: notBefore.toISOString() }];
   }
   // RFC 5280, section 4.1.2.5: notAfter itself is still within the validity.
-  return now > notAfter
-    ? [{ code: 'expired', message: `The ${place} has expired at ${notAfter.toISOString()}.` }]
-    : [];
+  return now > notAfter ? [{ code: 'expired', place, notAfter: notAfter.toISOString() }] : [];
 }
 
 /** Every certificate but the root is named and signed by the next one, which is a CA. */
 function checkChain(
   certificates: readonly Certificate[],
-  places: readonly string[],
+  places: readonly CertificatePlace[],
   now: Date,
 ): readonly IssuedMismatch[] {
   return certificates.slice(0, -1).flatMap((certificate, index) => {
     const issuer = certificates[index + 1];
-    const place = places[index] ?? '';
+    const [place = 'leaf', issuerPlace = 'root'] = places.slice(index);
     const mismatches = index === 0 ? [] : [...checkValidity(certificate, place, now)];
     const fault = issuer === undefined ? undefined : linkFault(certificate, issuer);
     if (fault !== undefined) {
-      mismatches.push({
-        code: 'broken_chain',
-        message: `The ${place} is not certified by the ${places[index + 1]}: ${fault}.`,
-      });
+      const { name: algorithm } = certificate.signatureAlgorithm;
+      mismatches.push({ code: 'broken_chain', fault, place, issuer: issuerPlace, algorithm });
     }
     return mismatches;
   });
 }
 
-function linkFault(certificate: Certificate, issuer: Certificate): string | undefined {
-  if (Buffer.compare(certificate.issuer.der, issuer.subject.der) !== 0) return 'it names another issuer';
-  const { accepted, name } = certificate.signatureAlgorithm;
-  if (accepted === undefined) return `it is signed with ${name}`;
+function linkFault(
+  certificate: Certificate,
+  issuer: Certificate,
+): 'other_issuer' | 'algorithm' | 'signature' | 'not_ca' | undefined {
+  if (Buffer.compare(certificate.issuer.der, issuer.subject.der) !== 0) return 'other_issuer';
+  const { accepted } = certificate.signatureAlgorithm;
+  if (accepted === undefined) return 'algorithm';
   if (!verifySignature(issuer.spkiDer, accepted, certificate.tbsDer, certificate.signature)) {
-    return 'its signature was not made with that key';
+    return 'signature';
   }
-  return issuer.isCa ? undefined : 'that is not a CA certificate';
+  return issuer.isCa ? undefined : 'not_ca';
 }

@@ -55,8 +55,9 @@ export interface Certificate {
   readonly signature: Uint8Array;
 }
 
+/** `detail`: the message of the DER reader, which names structures and rules. */
 export type CertificateReading =
-  { readonly ok: true; readonly certificate: Certificate } | { readonly ok: false; readonly message: string };
+  { readonly ok: true; readonly certificate: Certificate } | { readonly ok: false; readonly detail: string };
 
 /** Reads a Certificate (RFC 5280, section 4.1) in strict DER. Nothing is verified. */
 export function readCertificate(der: Uint8Array): CertificateReading {
@@ -64,7 +65,7 @@ export function readCertificate(der: Uint8Array): CertificateReading {
     return { ok: true, certificate: readSignedCertificate(der) };
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
-    return { ok: false, message: `It is not an X.509 certificate in DER: ${error.message}.` };
+    return { ok: false, detail: error.message };
   }
 }
 

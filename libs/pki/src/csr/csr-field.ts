@@ -1,6 +1,7 @@
 import { containsPrivateKey } from '@certwright/errors';
 import { decodeBase64 } from '../base64';
-import { csrLimits, type CsrFault } from './read-csr';
+import type { CsrFault } from './csr-fault';
+import { csrLimits } from './read-csr';
 
 export type DecodedCsrField =
   | { readonly ok: true; readonly der: Uint8Array }
@@ -11,39 +12,25 @@ export type DecodedCsrField =
  * answer says what to do. A private key is looked for first, in a value of any length, and never repeated.
  */
 export function decodeCsrField(value: string): DecodedCsrField {
-  if (containsPrivateKey(value)) {
-    return malformed(
-      'A private key was submitted instead of a CSR. It was neither stored nor logged here, but consider it exposed: ' +
-        'discard it, generate a new key, and submit a CSR, which holds the public key only.',
-    );
+  if (containsPrivateKey(value)) return malformed('private_key');
+  if (/--\s{0,4}BEGIN/i.test(value)) {
+    return malformed(/BEGIN (?:NEW )?CERTIFICATE REQUEST/.test(value) ? 'pem' : 'pem_of_other');
   }
-  if (/--\s{0,4}BEGIN/i.test(value)) return malformed(pemMessage(value));
-  const decoded = decodeBase64(value, csrLimits.maxBytes);
+  const { maxBytes } = csrLimits;
+  const decoded = decodeBase64(value, maxBytes);
   if (decoded.ok) return { ok: true, der: decoded.bytes };
   switch (decoded.fault) {
     case 'empty':
-      return malformed('The CSR is empty.');
+      return malformed('empty');
     case 'too_long':
-      return malformed(`The CSR is longer than ${csrLimits.maxBytes / 1024} KiB.`);
+      return { ok: false, faults: [{ code: 'malformed_csr', fault: 'too_long', maxBytes }] };
     case 'not_canonical':
-      return malformed(
-        /\s/.test(value)
-          ? 'The CSR has white space or line breaks; it must be base64 on one line.'
-          : 'The CSR is not base64 (RFC 4648, section 4) with its padding.',
-      );
+      return malformed(/\s/.test(value) ? 'white_space' : 'not_base64');
   }
 }
 
-function pemMessage(value: string): string {
-  const what = /BEGIN (?:NEW )?CERTIFICATE REQUEST/.test(value)
-    ? 'in PEM'
-    : 'in PEM and not even a certificate request';
-  return (
-    `The CSR is ${what}; it must be DER in base64 on one line. ` +
-    'Convert it with: openssl req -in request.pem -outform DER | openssl base64 -A'
-  );
-}
-
-function malformed(message: string): DecodedCsrField {
-  return { ok: false, faults: [{ code: 'malformed_csr', message }] };
+function malformed(
+  fault: 'private_key' | 'pem' | 'pem_of_other' | 'empty' | 'white_space' | 'not_base64',
+): DecodedCsrField {
+  return { ok: false, faults: [{ code: 'malformed_csr', fault }] };
 }

@@ -199,7 +199,7 @@ describe('work is bounded', () => {
     });
     expect(readCsr(tooMany)).toMatchObject({
       ok: false,
-      faults: [{ message: expect.stringContaining('too many elements') as string }],
+      faults: [{ detail: expect.stringContaining('too many elements') as string }],
     });
   });
 });

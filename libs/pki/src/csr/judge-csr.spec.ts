@@ -12,7 +12,15 @@ import {
   subjectAltName,
 } from '../testing/csr-forge';
 import { bool, fromHex, int, nul, octets, oid, seq, set, tlv, utf8 } from '../testing/der-forge';
-import { decodeCsrField, encodePem, judgeCsr, type KeyType, parseDer, readCsr } from '../index';
+import {
+  type CsrFault,
+  decodeCsrField,
+  encodePem,
+  judgeCsr,
+  type KeyType,
+  parseDer,
+  readCsr,
+} from '../index';
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -73,21 +81,19 @@ describe('free_ca: the CSR must contain every DNS name', () => {
   });
 
   it.each([
-    ['one name is missing', ['example.com', 'www.example.com'], /lack "\*\.example\.com"/],
+    ['one name is missing', ['example.com', 'www.example.com'], ['*.example.com'], []],
+    ['one name is too many', [...dnsNames, 'x.example.com'], [], ['x.example.com']],
     [
-      'one name is too many',
-      [...dnsNames, 'x.example.com'],
-      /have "x\.example\.com" that the order does not have/,
+      'a name ends in a dot',
+      ['example.com.', '*.example.com', 'www.example.com'],
+      ['example.com'],
+      ['example.com.'],
     ],
-    ['a name ends in a dot', ['example.com.', '*.example.com', 'www.example.com'], /lack "example.com"/],
-    ['a name has a NUL', [...dnsNames, 'example.com\0.evil.net'], /\\u\{0\}/],
-    ['all names are others', ['a.net'], /lack .* and have "a.net"/],
-  ])('refuses when %s', (_what, names, message) => {
+    ['a name has a NUL', [...dnsNames, 'example.com\0.evil.net'], [], ['example.com\0.evil.net']],
+    ['all names are others', ['a.net'], dnsNames, ['a.net']],
+  ])('refuses when %s', (_what, names, missing, extra) => {
     const [fault, ...others] = faultsOf(forged({ sans: names.map(dns) }), { dnsNames });
-    expect(fault).toMatchObject({
-      code: 'csr_san_mismatch',
-      message: expect.stringMatching(message) as string,
-    });
+    expect(fault).toEqual({ code: 'csr_san_mismatch', fault: 'other_names', missing, extra, otherKinds: [] });
     expect(others).toEqual([]);
   });
 
@@ -106,15 +112,7 @@ describe('free_ca: the CSR must contain every DNS name', () => {
     ['directory name', tlv(0xa4, seq())],
   ])('refuses an entry that is an %s', (kind, entry) => {
     const [fault] = faultsOf(forged({ sans: [dns('example.com'), entry] }));
-    expect(fault).toMatchObject({
-      code: 'csr_san_mismatch',
-      message: expect.stringContaining(kind) as string,
-    });
-  });
-
-  it('keeps the message short however many names are wrong', () => {
-    const sans = Array.from({ length: 500 }, (_, i) => dns(`${'x'.repeat(60)}.${i}.example.com`));
-    expect(faultsOf(forged({ sans }))[0]?.message.length).toBeLessThan(700);
+    expect(fault).toMatchObject({ code: 'csr_san_mismatch', otherKinds: [kind] });
   });
 });
 
@@ -159,13 +157,14 @@ describe('every fault is told at once', () => {
 });
 
 describe('the key', () => {
-  it("must be of the order's key_type, and the message names both", () => {
+  it("must be of the order's key_type, and the fault names both", () => {
     expect(codesOf(forgeCsr(rsa), { keyType: 'rsa' })).toEqual([]);
     expect(codesOf(forgeCsr(ec), { keyType: 'ecdsa' })).toEqual([]);
     const [fault] = faultsOf(forgeCsr(ec), { keyType: 'rsa' });
     expect(fault).toEqual({
       code: 'unsupported_key_type',
-      message: "The CSR has an ECDSA key, but the order's key_type is rsa (RSA).",
+      actual: 'ecdsa',
+      wanted: 'rsa',
     });
   });
 
@@ -209,10 +208,7 @@ describe('the signature', () => {
     ['sha256', '1.2.840.113549.1.1.10', 'RSASSA-PSS'],
   ])('is refused with %s under %s', (hash, algorithm, name) => {
     const [fault] = faultsOf(forgeCsr(rsa, { hash, algorithm: seq(oid(algorithm), nul()) }));
-    expect(fault).toMatchObject({
-      code: 'bad_csr_signature',
-      message: expect.stringContaining(name) as string,
-    });
+    expect(fault).toEqual({ code: 'bad_csr_signature', fault: 'algorithm', algorithm: name });
   });
 
   it('has an algorithm identifier with exactly the right parameters', () => {
@@ -256,42 +252,30 @@ describe('deviations that common software makes', () => {
   });
 
   const extra = { sans: [dns('example.com')] };
-  it.each<[string, CsrParts, string, RegExp]>([
+  it.each<[string, CsrParts, CsrFault]>([
     [
       'an empty list of extensions',
       { attributes: [extensionRequest()] },
-      'csr_san_mismatch',
-      /has no subject alternative name extension/,
+      { code: 'csr_san_mismatch', fault: 'no_extension' },
     ],
     [
       'an empty common name',
       { subject: seq(commonName('')), ...extra },
-      'csr_cn_mismatch',
-      /common name .*is empty/,
+      { code: 'csr_cn_mismatch', count: 1, commonName: '' },
     ],
     [
       'two common names',
       { subject: seq(commonName('example.com'), commonName('www.example.com')), ...extra },
-      'csr_cn_mismatch',
-      /2 common names/,
+      { code: 'csr_cn_mismatch', count: 2, commonName: 'example.com' },
     ],
     [
       'two common names in one part of the subject',
       { subject: seq(set(seq(oid('2.5.4.3'), utf8('a')), seq(oid('2.5.4.3'), utf8('b')))), ...extra },
-      'csr_cn_mismatch',
-      /2 common names/,
+      { code: 'csr_cn_mismatch', count: 2, commonName: 'a' },
     ],
-  ])('accepts %s for paid_ca and names the cause for free_ca', (_what, parts, code, message) => {
+  ])('accepts %s for paid_ca and names the cause for free_ca', (_what, parts, fault) => {
     expect(codesOf(forged(parts), { product: 'paid_ca' })).toEqual([]);
-    const faults = faultsOf(forged(parts));
-    expect(faults).toEqual([{ code, message: expect.stringMatching(message) as string }]);
-  });
-
-  it('tells people with IIS or the MMC snap-in how to create a CSR with SHA-256', () => {
-    const [fault] = faultsOf(
-      forgeCsr(rsa, { hash: 'sha1', algorithm: seq(oid('1.2.840.113549.1.1.5'), nul()) }),
-    );
-    expect(fault?.message).toMatch(/certreq.*HashAlgorithm = sha256/s);
+    expect(faultsOf(forged(parts))).toEqual([fault]);
   });
 });
 
@@ -351,17 +335,17 @@ describe('a CSR that is malformed for either product', () => {
   });
 
   it('tells what is wrong and where', () => {
-    const [fault] = faultsOf(forged({ version: int(1) }));
-    expect(fault?.message).toBe(
-      'The CSR is not a PKCS #10 request in DER: a version other than 0 (at octet 6).',
-    );
+    const detail = 'a version other than 0 (at octet 6)';
+    expect(faultsOf(forged({ version: int(1) }))).toEqual([
+      { code: 'malformed_csr', fault: 'not_der', detail },
+    ]);
   });
 });
 
 describe('the csr member of a request', () => {
-  const messageOf = (value: string) => {
+  const faultsIn = (value: string) => {
     const decoded = decodeCsrField(value);
-    return decoded.ok ? undefined : decoded.faults.map(({ code, message }) => `${code}: ${message}`).join();
+    return decoded.ok ? [] : decoded.faults;
   };
 
   it('is DER in base64 without line breaks', () => {
@@ -370,26 +354,24 @@ describe('the csr member of a request', () => {
   });
 
   it.each([
-    ['', /malformed_csr: The CSR is empty/],
-    ['QQ', /base64 .* padding/],
-    ['QUJD\nQUJD', /line breaks/],
-    ['-_-_', /not base64/],
-    ['\ud800', /not base64/],
-    ['A'.repeat(200_000), /longer than 64 KiB/],
-    [encodePem('CERTIFICATE REQUEST', forged({})), /in PEM; .*openssl req -in request\.pem -outform DER/],
-    [encodePem('NEW CERTIFICATE REQUEST', forged({})), /in PEM; .*openssl req/],
-    [encodePem('CERTIFICATE', forged({})), /not even a certificate request/],
-  ])('says what to do with %#', (value, message) => expect(messageOf(value)).toMatch(message));
+    ['', { fault: 'empty' }],
+    ['QQ', { fault: 'not_base64' }],
+    ['QUJD\nQUJD', { fault: 'white_space' }],
+    ['-_-_', { fault: 'not_base64' }],
+    ['\ud800', { fault: 'not_base64' }],
+    ['A'.repeat(200_000), { fault: 'too_long', maxBytes: 65_536 }],
+    [encodePem('CERTIFICATE REQUEST', forged({})), { fault: 'pem' }],
+    [encodePem('NEW CERTIFICATE REQUEST', forged({})), { fault: 'pem' }],
+    [encodePem('CERTIFICATE', forged({})), { fault: 'pem_of_other' }],
+  ])('recognizes %#', (value, fault) => {
+    expect(faultsIn(value)).toEqual([{ code: 'malformed_csr', ...fault }]);
+  });
 
-  it('says that a private key must be considered exposed, and repeats nothing of it', () => {
+  it('recognizes a private key, and repeats nothing of it', () => {
     const pem = ec.privateKey.export({ type: 'sec1', format: 'pem' }).toString();
     const der = ec.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64');
     for (const value of [pem, der, `${'A'.repeat(200_000)}${pem}`]) {
-      const message = messageOf(value);
-      expect(message).toMatch(
-        /^malformed_csr: A private key was submitted.*neither stored nor logged.*consider it exposed/,
-      );
-      expect(message).not.toContain(value.slice(-40, -30));
+      expect(faultsIn(value)).toEqual([{ code: 'malformed_csr', fault: 'private_key' }]);
     }
   });
 });

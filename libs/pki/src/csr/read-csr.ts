@@ -1,4 +1,3 @@
-import type { FieldFaultCode } from '@certwright/errors';
 import type { DerElement, DerLimits } from '../der/der-element';
 import { parseDer } from '../der/der-element';
 import { DerError } from '../der/der-error';
@@ -8,6 +7,7 @@ import { tags } from '../der/der-primitives';
 import { readDistinguishedName } from '../distinguished-name';
 import { readExtensions, readSubjectAlternativeNames, type SubjectAlternativeNames } from '../extensions';
 import { type KeyType, keyTypeOf, type PublicKey, readSubjectPublicKey } from '../keys/subject-public-key';
+import type { CsrFault } from './csr-fault';
 import { readSignatureAlgorithm, type SignatureAlgorithm } from '../signature';
 
 /** A PKCS #10 request as it was read; nothing in it is judged yet, not even its signature. */
@@ -30,12 +30,6 @@ export interface Csr {
   readonly signature: Uint8Array;
 }
 
-export interface CsrFault {
-  readonly code: FieldFaultCode;
-  /** For the person who made the request; never repeats key material. */
-  readonly message: string;
-}
-
 export type CsrReading =
   { readonly ok: true; readonly csr: Csr } | { readonly ok: false; readonly faults: readonly CsrFault[] };
 
@@ -54,8 +48,7 @@ export function readCsr(der: Uint8Array): CsrReading {
     return { ok: true, csr: readRequest(der) };
   } catch (error) {
     if (!(error instanceof DerError)) throw error;
-    const message = `The CSR is not a PKCS #10 request in DER: ${error.message}.`;
-    return { ok: false, faults: [{ code: 'malformed_csr', message }] };
+    return { ok: false, faults: [{ code: 'malformed_csr', fault: 'not_der', detail: error.message }] };
   }
 }
 

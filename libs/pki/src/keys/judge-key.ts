@@ -1,13 +1,27 @@
-import type { FieldFaultCode } from '@certwright/errors';
 import { curveNames, pointFault } from './curves';
-import { rsaWeakness } from './rsa-weakness';
+import { rsaWeakness, type RsaWeakness } from './rsa-weakness';
 import { type KeyType, keyTypeOf, type PublicKey } from './subject-public-key';
 
-export interface KeyFault {
-  readonly code: FieldFaultCode &
-    ('unsupported_key_type' | 'unsupported_key_size' | 'unsupported_curve' | 'weak_key' | 'malformed_csr');
-  readonly message: string;
-}
+/** Why a key may not be certified. `code` is the API's error code. */
+export type KeyFault =
+  /** `keyType`: `RSA`, `ECDSA`, or the name of another algorithm. */
+  | {
+      readonly code: 'unsupported_key_type';
+      readonly keyType: string;
+      readonly allowed: readonly KeyType[];
+    }
+  /** The request states another key type than its key has. */
+  | { readonly code: 'unsupported_key_type'; readonly actual: KeyType; readonly wanted: KeyType }
+  | {
+      readonly code: 'unsupported_key_size';
+      readonly bits: number;
+      readonly allowed: readonly number[];
+    }
+  | { readonly code: 'unsupported_curve'; readonly curve: string; readonly allowed: readonly string[] }
+  /** Not an uncompressed point (RFC 5480, section 2.2). */
+  | { readonly code: 'malformed_csr'; readonly fault: 'point'; readonly curve: string }
+  | { readonly code: 'weak_key'; readonly weakness: RsaWeakness }
+  | { readonly code: 'weak_key'; readonly weakness: 'not_on_curve'; readonly curve: string };
 
 /** Bits of an RSA modulus; exactly these, since a modulus one bit short is a sign of a faulty generator. */
 export const rsaKeySizes: readonly number[] = [2048, 3072, 4096];
@@ -22,8 +36,6 @@ export interface KeyRules {
 
 const everyKey: KeyRules = { rsaSizes: rsaKeySizes, curves: curveNames };
 
-const inWords = { rsa: 'RSA', ecdsa: 'ECDSA' } as const satisfies Record<KeyType, string>;
-
 /**
  * Whether a key may be certified. A key of the wrong size or curve is not looked at further: cost is bounded by the sizes
  * that are allowed.
@@ -37,7 +49,7 @@ export function judgeKey(key: PublicKey, rules: KeyRules = everyKey): readonly K
     case 'ecdsa':
       return judgeEcKey(key, rules);
     case 'other':
-      return [unsupportedType(`The CSR has a key of type ${key.algorithm}`, rules)];
+      return [unsupportedType(key.algorithm, rules)];
   }
 }
 
@@ -45,34 +57,27 @@ type KeyOf<K extends PublicKey['kind']> = Extract<PublicKey, { kind: K }>;
 
 function judgeRsaKey({ modulus, exponent, bits }: KeyOf<'rsa'>, rules: KeyRules): readonly KeyFault[] {
   const sizes = rules.rsaSizes.filter((size) => rsaKeySizes.includes(size));
-  if (sizes.length === 0) return [unsupportedType('The CSR has an RSA key', rules)];
+  if (sizes.length === 0) return [unsupportedType('RSA', rules)];
   if (modulus > 0n && !sizes.includes(bits)) {
-    const message = `The RSA key has ${bits} bits; it must have ${either(sizes)}.`;
-    return [{ code: 'unsupported_key_size', message }];
+    return [{ code: 'unsupported_key_size', bits, allowed: sizes }];
   }
   const weakness = rsaWeakness(modulus, exponent);
-  return weakness === undefined ? [] : [weak(`The RSA key is not safe: ${weakness}. Generate a new key.`)];
+  return weakness === undefined ? [] : [{ code: 'weak_key', weakness }];
 }
 
 function judgeEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRules): readonly KeyFault[] {
   const taken = curveNames.filter((name) => rules.curves.includes(name));
-  if (taken.length === 0) return [unsupportedType('The CSR has an ECDSA key', rules)];
+  if (taken.length === 0) return [unsupportedType('ECDSA', rules)];
   if (curve === undefined || !taken.includes(curve)) {
-    const message = `The ECDSA key is on ${curveLabel}; it must be on ${either(taken)}, by name.`;
-    return [{ code: 'unsupported_curve', message }];
+    return [{ code: 'unsupported_curve', curve: curveLabel, allowed: taken }];
   }
   switch (pointFault(curve, point)) {
     case undefined:
       return [];
     case 'not_uncompressed':
-      return [
-        {
-          code: 'malformed_csr',
-          message: `The ECDSA key is not an uncompressed point of ${curve} (RFC 5480, section 2.2).`,
-        },
-      ];
+      return [{ code: 'malformed_csr', fault: 'point', curve }];
     case 'not_on_curve':
-      return [weak(`The ECDSA key is not a point on ${curve}. Generate a new key.`)];
+      return [{ code: 'weak_key', weakness: 'not_on_curve', curve }];
   }
 }
 
@@ -80,26 +85,12 @@ function judgeEcKey({ curve, curveLabel, point }: KeyOf<'ecdsa'>, rules: KeyRule
 export function judgeKeyType(key: PublicKey, wanted: KeyType | undefined): readonly KeyFault[] {
   const actual = keyTypeOf(key);
   if (wanted === undefined || actual === undefined || actual === wanted) return [];
-  return [
-    {
-      code: 'unsupported_key_type',
-      message: `The CSR has an ${inWords[actual]} key, but the order's key_type is ${wanted} (${inWords[wanted]}).`,
-    },
-  ];
+  return [{ code: 'unsupported_key_type', actual, wanted }];
 }
 
-function unsupportedType(what: string, { rsaSizes, curves }: KeyRules): KeyFault {
-  const types = [rsaSizes.length > 0 ? inWords.rsa : '', curves.length > 0 ? inWords.ecdsa : ''];
-  const message = `${what}; it must be ${either(types.filter((type) => type !== ''))}.`;
-  return { code: 'unsupported_key_type', message };
-}
-
-/** `2048, 3072 or 4096` */
-function either(choices: readonly (string | number)[]): string {
-  const last = choices.at(-1) ?? '';
-  return choices.length < 2 ? String(last) : `${choices.slice(0, -1).join(', ')} or ${last}`;
-}
-
-function weak(message: string): KeyFault {
-  return { code: 'weak_key', message };
+function unsupportedType(keyType: string, { rsaSizes, curves }: KeyRules): KeyFault {
+  const allowed: KeyType[] = [];
+  if (rsaSizes.length > 0) allowed.push('rsa');
+  if (curves.length > 0) allowed.push('ecdsa');
+  return { code: 'unsupported_key_type', keyType, allowed };
 }

@@ -15,22 +15,33 @@ export const requiredExponent = 65537n;
  */
 const fermatRounds = 100;
 
+export type RsaWeakness =
+  /** Another public exponent than 65537. */
+  | 'exponent'
+  | 'not_positive'
+  | 'even'
+  | 'small_factor'
+  /** Made by a flawed generator (CVE-2017-15361). */
+  | 'roca'
+  | 'close_primes'
+  | 'prime'
+  | 'square';
+
 /**
  * Why an RSA key of an allowed size must not be certified; undefined when nothing is known against it. The cheap checks
  * come first; together they cost a small part of the last one, which is one exponentiation as long as the modulus.
  */
-export function rsaWeakness(modulus: bigint, exponent: bigint): string | undefined {
-  if (exponent !== requiredExponent) return `its public exponent is not ${requiredExponent}`;
-  if (modulus <= 0n) return 'its modulus is not positive';
-  if ((modulus & 1n) === 0n) return 'its modulus is even';
-  if (smallPrimes.some((prime) => isSmallPrimeFactor(prime, modulus)))
-    return 'its modulus has a small prime factor';
+export function rsaWeakness(modulus: bigint, exponent: bigint): RsaWeakness | undefined {
+  if (exponent !== requiredExponent) return 'exponent';
+  if (modulus <= 0n) return 'not_positive';
+  if ((modulus & 1n) === 0n) return 'even';
+  if (smallPrimes.some((prime) => isSmallPrimeFactor(prime, modulus))) return 'small_factor';
   if (hasRocaFingerprint(modulus)) {
-    return 'it was made by a flawed generator that lets anybody compute the private key (ROCA, CVE-2017-15361)';
+    return 'roca';
   }
   const closeness = closePrimes(modulus);
   if (closeness !== undefined) return closeness;
-  if (isBaseTwoFermatProbablePrime(modulus)) return 'its modulus is a prime number';
+  if (isBaseTwoFermatProbablePrime(modulus)) return 'prime';
   return undefined;
 }
 
@@ -38,13 +49,13 @@ export function rsaWeakness(modulus: bigint, exponent: bigint): string | undefin
  * Fermat's factorization: N = a² − b² for the a next above the root of N when the primes are close (CVE-2022-26320).
  * The difference a² − N grows by 2a + 1 from one a to the next, so that a round is one addition and one test.
  */
-function closePrimes(modulus: bigint): string | undefined {
+function closePrimes(modulus: bigint): RsaWeakness | undefined {
   const root = integerSquareRoot(modulus);
-  if (root * root === modulus) return 'its modulus is a square number';
+  if (root * root === modulus) return 'square';
   let a = root + 1n;
   let difference = a * a - modulus;
   for (let round = 0; round < fermatRounds; round++) {
-    if (isSquare(difference)) return 'the two primes of its modulus are too close to each other';
+    if (isSquare(difference)) return 'close_primes';
     difference += 2n * a + 1n;
     a += 1n;
   }

@@ -58,19 +58,18 @@ describe('RSA keys', () => {
     ['an exponent of 1', p * q, 1n, 'exponent'],
     ['an even exponent', p * q, 65536n, 'exponent'],
     ['an exponent as long as the modulus', p * q, p * q - 2n, 'exponent'],
-    ['a modulus of zero', 0n, 65537n, 'not positive'],
+    ['a modulus of zero', 0n, 65537n, 'not_positive'],
     ['an even modulus', p * q + 1n, 65537n, 'even'],
-    ['a factor of 3', 3n * ((1n << 2048n) / 3n), 65537n, 'small prime factor'],
-    ['a factor of 751', 751n * nextPrime((1n << 2048n) / 752n), 65537n, 'small prime factor'],
+    ['a factor of 3', 3n * ((1n << 2048n) / 3n), 65537n, 'small_factor'],
+    ['a factor of 751', 751n * nextPrime((1n << 2048n) / 752n), 65537n, 'small_factor'],
     ['a square modulus', p * p, 65537n, 'square'],
-    ['primes next to each other', p * nextPrime(p + 2n), 65537n, 'too close'],
-    ['primes that differ below bit 514', p * nextPrime(p + (1n << 514n)), 65537n, 'too close'],
-    ['a prime modulus of 2048 bits', unsigned(getDiffieHellman('modp14').getPrime()), 65537n, 'prime number'],
-    ['a prime modulus of 4096 bits', unsigned(getDiffieHellman('modp16').getPrime()), 65537n, 'prime number'],
+    ['primes next to each other', p * nextPrime(p + 2n), 65537n, 'close_primes'],
+    ['primes that differ below bit 514', p * nextPrime(p + (1n << 514n)), 65537n, 'close_primes'],
+    ['a prime modulus of 2048 bits', unsigned(getDiffieHellman('modp14').getPrime()), 65537n, 'prime'],
+    ['a prime modulus of 4096 bits', unsigned(getDiffieHellman('modp16').getPrime()), 65537n, 'prime'],
   ])('are weak with %s', (_what, modulus, exponent, reason) => {
     const [fault, ...others] = judgeKey(keyOf(rsaSpki(modulus, exponent)));
-    expect(fault?.code).toBe('weak_key');
-    expect(fault?.message).toContain(reason);
+    expect(fault).toEqual({ code: 'weak_key', weakness: reason });
     expect(others).toEqual([]);
   });
 
@@ -105,7 +104,7 @@ describe('ROCA (CVE-2017-15361)', () => {
     const first = flawedPrime(1234n, 3n << 1022n);
     const second = flawedPrime(987n, 7n << 1021n);
     const [fault] = judgeKey(keyOf(rsaSpki(first * second)));
-    expect(fault).toMatchObject({ code: 'weak_key', message: expect.stringContaining('ROCA') as string });
+    expect(fault).toEqual({ code: 'weak_key', weakness: 'roca' });
   });
 
   it('does not see the fingerprint in other keys: less than once in 2^27', () => {
@@ -242,8 +241,6 @@ describe('keys of another algorithm are of an unsupported type', () => {
     ['RSASSA-PSS', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey],
   ])('%s', (name, key) => {
     const faults = judgeKey(keyOf(exported(key)));
-    expect(faults).toEqual([
-      { code: 'unsupported_key_type', message: expect.stringContaining(name) as string },
-    ]);
+    expect(faults).toEqual([{ code: 'unsupported_key_type', keyType: name, allowed: ['rsa', 'ecdsa'] }]);
   });
 });

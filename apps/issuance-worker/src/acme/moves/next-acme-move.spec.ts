@@ -1,7 +1,7 @@
-import type { AcmeProblem, AcmeProblemType } from '../acme-problem';
+import type { AcmeProblemType } from '@certwright/issuance';
+import type { AcmeProblem } from '../acme-problem';
 import type { AcmeAuthorization, AcmeChallenge } from '../resources/authorization';
 import type { AcmeOrder } from '../resources/order';
-import { adviceOn } from './advice';
 import { nextAcmeMove, type StoredProgress } from './next-acme-move';
 
 const now = new Date('2026-11-20T12:00:00Z');
@@ -152,15 +152,14 @@ describe('an order that failed', () => {
     expect(nextAcmeMove(order({ status: 'invalid' }), [], stored()).kind).toBe('read_authorizations');
   });
 
-  it('names the name, why, and what to do', () => {
+  it('names the name, and why', () => {
     expect(nextAcmeMove(order({ status: 'invalid' }), invalid, stored())).toMatchObject({
       kind: 'failed',
       names: [
         {
           dnsName: '*.b.example.com',
-          type: 'dns',
-          why: `${adviceOn('dns').why} The CA says: NXDOMAIN looking up TXT`,
-          whatToDo: adviceOn('dns').whatToDo,
+          reason: 'dns',
+          saying: 'NXDOMAIN looking up TXT',
         },
       ],
     });
@@ -176,8 +175,8 @@ describe('an order that failed', () => {
       subproblems: [problem('caa', 'CAA forbids it', 'a.example.com')],
     };
     expect(nextAcmeMove(order({ status: 'invalid', problem: whole }), valid, stored())).toMatchObject({
-      names: [{ dnsName: 'a.example.com', type: 'caa', why: expect.stringContaining('CAA forbids it') }],
-      problem: { type: 'compound' },
+      names: [{ dnsName: 'a.example.com', reason: 'caa', saying: 'CAA forbids it' }],
+      reason: 'compound',
     });
   });
 
@@ -185,7 +184,7 @@ describe('an order that failed', () => {
     const methods = new Map([['a.example.com', ['dns-01' as const]]]);
     expect(nextAcmeMove(order(), both, stored({ methods }))).toMatchObject({
       kind: 'failed',
-      names: [{ dnsName: '*.b.example.com', whatToDo: expect.stringContaining('wildcards need DNS') }],
+      names: [{ dnsName: '*.b.example.com', reason: 'no_challenge', saying: '' }],
     });
   });
 
@@ -193,7 +192,7 @@ describe('an order that failed', () => {
     const authorizations = [authorization('a', { status }), authorization('b')];
     expect(nextAcmeMove(order(), authorizations, stored())).toMatchObject({
       kind: 'failed',
-      names: [{ dnsName: 'a.example.com', why: expect.stringContaining(status) }],
+      names: [{ dnsName: 'a.example.com', reason: `approval_${status}`, saying: '' }],
     });
   });
 
@@ -202,7 +201,7 @@ describe('an order that failed', () => {
     expect(nextAcmeMove(lapsed, both, stored())).toMatchObject({
       kind: 'failed',
       names: [],
-      why: expect.stringContaining('lapsed'),
+      reason: 'lapsed',
     });
   });
 });

@@ -20,7 +20,7 @@ const longestChain = 10;
 /** RFC 8555, section 9.1: certificates and nothing else. @throws AcmeFault `not_acme` */
 export function readChain(pem: Buffer): CertificateChain {
   const decoded = decodePem(pem.toString('latin1'), longestChain);
-  if (!decoded.ok) throw malformed(decoded.message);
+  if (!decoded.ok) throw malformed(`It is not PEM (${decoded.fault}).`);
   const certificates = decoded.blocks.map(({ label, der }) => {
     if (label !== 'CERTIFICATE') throw malformed('A block is no certificate.');
     const reading = readCertificate(der);

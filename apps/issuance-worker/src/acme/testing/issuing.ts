@@ -130,6 +130,6 @@ export async function issue(
   const { csr, key } = makeCsr(wanted.dnsNames);
   const publish = async (name: string, token: string) => await challenges.publish(name, token);
   const end = await drive(order.url, { account, csr, publish, ...(onMove === undefined ? {} : { onMove }) });
-  if (end.kind === 'failed') throw new Error(`${end.why} ${JSON.stringify(end.names)}`);
+  if (end.kind === 'failed') throw new Error(JSON.stringify(end));
   return { ...end, order, key };
 }

@@ -64,7 +64,9 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     const opened = await order('mail.example.com', 'other.example.com');
     const { last_error: error, state } = await acme.advance(opened);
     expect({ state, code: error?.code }).toEqual({ state: 'open', code: 'authorization_failed' });
-    expect(error?.message).toMatch(/email does not show it: mail\.example\.com\. Set up the DNS record/);
+    expect(error?.message).toMatch(
+      /accepts no approval by email; .*: mail\.example\.com\. Set up the DNS record/,
+    );
     expect(await acme.orders(opened)).toEqual([]);
   });
 
@@ -119,7 +121,9 @@ describe('the newer pebble', () => {
     await acme.authoritiesAre('unbound');
     const { last_error: error } = await acme.advance(await order('unbound.example.com'));
     expect(error?.code).toBe('ca_unavailable');
-    expect(error?.message).toMatch(/wants its account bound to a customer's.* operator of this platform/);
+    expect(error?.message).toMatch(
+      /requires the platform's account to be bound to a customer.* operator of this platform/,
+    );
   });
 
   itWithNewer('issues by the profile that the product names', async () => {
@@ -185,7 +189,9 @@ describe('the newer pebble', () => {
     const state = await acme.advance(await order('fine.example.com', 'blocked.example.com'));
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'ca_rejected' } });
     expect(state.last_error?.message).toMatch(/blocked\.example\.com/);
-    expect(state.last_error?.message).toMatch(/Remove the name, or use another product/);
+    expect(state.last_error?.message).toMatch(
+      /Remove the name from the certificate, or choose another product/,
+    );
   });
 });
 
@@ -218,7 +224,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
     const opened = await order('silent.example.com');
     const state = await acme.advance(opened);
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
-    expect(state.last_error?.message).toMatch(/^The value that the CA looks for is not seen yet: /);
+    expect(state.last_error?.message).toMatch(/^The value that the CA looks for is not visible yet: /);
     acme.silent = false;
     await acme.timePasses();
     expect((await acme.advance(opened)).state).toBe('issued');

@@ -1,5 +1,4 @@
-import type { IssuanceErrorCode } from '@certwright/issuance';
-import { acmeReference } from './acme-orders';
+import { acmeReference, problemOf } from './acme-orders';
 import { type AcmeOrderEntity, type CertificateAuthorityEntity, type Lease } from '@certwright/core-schema';
 import { type CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { AcmeFault, isPassing, isProblem } from '../../acme';
@@ -18,8 +17,8 @@ import { trialAt } from '../health/trial';
 import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { exchangeMs } from './acme-servers';
 import { namesToProve } from './order-challenges';
-import { givenUp, mismatch, OrderFaults } from './order-faults';
-import { errorOfOrder, wordsOfFault } from './order-words';
+import { givenUp, OrderFaults, unusable } from './order-faults';
+import { errorOfOrder, outcomeOfFault } from './order-outcomes';
 import { OrderWalk, type WalkPorts } from './order-walk';
 
 export interface AcmePorts extends WalkPorts {
@@ -80,7 +79,7 @@ export class AcmeAuthority {
     const { accountId, lease, product } = request;
     await request.hold(preflightMs);
     const { names, unprovable } = await this.namesToProve(session, request);
-    if (unprovable.length > 0) return no('authorization_failed', notProvable(authority.name, unprovable));
+    if (unprovable.length > 0) return notProvable(authority.name, unprovable);
     const replaces = await this.replacedAt(session, lease);
     await request.hold(preflightMs);
     const verdict = await this.ports.preflight({
@@ -181,11 +180,11 @@ export class AcmeAuthority {
         return end;
       case 'rootless': {
         await walk.withdraw();
-        return mismatch(`its chain leads to ${end.topmost}, which is no root that is trusted here.`);
+        return unusable(authority.name, `its chain leads to ${end.topmost}, which is not a trusted root`);
       }
       case 'failed': {
         const { error, final } = errorOfOrder(authority.name, end.failed);
-        await this.ports.orders.failed(request.lease, stored.id, error.message);
+        await this.ports.orders.failed(request.lease, stored.id, error.outcome);
         await walk.withdraw();
         // What its limit takes is taken here as well, so that the CA need not say so.
         for (const need of authorizationNeeds(
@@ -208,14 +207,14 @@ export class AcmeAuthority {
     const now = request.clock();
     const trial = trialAt(request.trial, name);
     trial?.failed();
+    const outcome = outcomeOfFault(name, fault);
     const down = isPassing(fault)
-      ? await health.stalled(name, fault, now, trial !== null)
-      : await health.withoutAccount(name, wordsOfFault(name, fault));
+      ? await health.stalled(name, { problem: outcome, retryAt: fault.retryAt }, now, trial !== null)
+      : await health.withoutAccount(name, outcome);
     if (down !== null) return { kind: 'refused', ...health.refusal(down, now) };
-    const error = { code: 'ca_unavailable', message: wordsOfFault(name, fault) } as const;
     return {
       kind: 'refused',
-      error,
+      error: { code: 'ca_unavailable', outcome },
       until: health.notBefore(fault.retryAt, now),
       final: false,
       unavailable: 'stalled',
@@ -249,19 +248,13 @@ function behindSlow(now: Date): Collected {
   };
 }
 
-function no(code: IssuanceErrorCode, message: string): Answered {
-  return { kind: 'refused', error: { code, message }, until: null, final: false };
-}
-
-function notProvable(authority: string, names: readonly string[]): string {
-  return (
-    `The CA ${authority} has to see for itself that a name is yours, and an email does not show it: ${names.join(', ')}. ` +
-    'Set up the DNS record or, but for wildcards, the web server rule that is shown for the name.'
-  );
+function notProvable(authority: string, dnsNames: readonly string[]): Answered {
+  const outcome = { code: 'ca_needs_other_approval', authority, dnsNames } as const;
+  return { kind: 'refused', error: { code: 'authorization_failed', outcome }, until: null, final: false };
 }
 
 /** The order ended, and a crash kept that from the issuance. */
-function overBefore({ problem, authority }: AcmeOrderEntity): Collected {
-  const message = problem ?? `The order at the CA ${authority} came to nothing.`;
-  return { kind: 'rejected', error: { code: 'ca_rejected', message }, until: null, final: false };
+function overBefore(order: AcmeOrderEntity): Collected {
+  const outcome = problemOf(order) ?? { code: 'ca_attempt_ended' as const, authority: order.authority };
+  return { kind: 'rejected', error: { code: 'ca_rejected', outcome }, until: null, final: false };
 }

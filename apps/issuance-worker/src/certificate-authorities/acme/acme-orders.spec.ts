@@ -1,3 +1,4 @@
+import { neutralMessage } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
 import { type Lease } from '@certwright/core-schema';
 import { attachOpen, validity } from '@certwright/core-testing';
@@ -63,6 +64,8 @@ const losses: Readonly<Record<string, (leased: Leased) => Promise<void>>> = {
     )),
 };
 
+const ended = { code: 'ca_attempt_ended', authority } as const;
+
 const writes: Readonly<Record<string, (lease: Lease, id: string) => Promise<unknown>>> = {
   begin,
   opened: async (lease, id) => await orders.opened(lease, id, orderUrl),
@@ -70,7 +73,7 @@ const writes: Readonly<Record<string, (lease: Lease, id: string) => Promise<unkn
   withoutReplaces: async (lease, id) => await orders.withoutReplaces(lease, id),
   finalizing: async (lease, id) => await orders.finalizing(lease, id),
   issued: async (lease, id) => await orders.issued(lease, id, 'https://public-ca.example/cert/1'),
-  failed: async (lease, id) => await orders.failed(lease, id, 'It failed.'),
+  failed: async (lease, id) => await orders.failed(lease, id, ended),
 };
 
 describe.each(Object.keys(losses))('under a lease that %s', (loss) => {
@@ -106,13 +109,14 @@ it('is begun once, however often and at the same time', async () => {
 it('is another one after one has failed', async () => {
   const { lease } = await leased();
   const first = await begin(lease);
-  await orders.failed(lease, first, 'The CA was down.');
-  await orders.failed(lease, first, 'The CA was down, said again.');
+  const down = { code: 'ca_unreachable', authority, detail: 'no route' } as const;
+  await orders.failed(lease, first, down);
+  await orders.failed(lease, first, ended);
   const second = await begin(lease);
   expect(second).not.toBe(first);
-  expect(await orders.failuresOf(lease.issuanceId)).toEqual([
-    { authority, problem: 'The CA was down.', closedAt: expect.any(Date) },
-  ]);
+  const failed = await orders.byId(first);
+  expect(failed).toMatchObject({ state: 'failed', outcome: down, closedAt: expect.any(Date) });
+  expect(failed?.problem).toBe(neutralMessage(down));
   // What comes late for the first one brings it to life no more.
   await expect(orders.opened(lease, first, orderUrl)).rejects.toThrow('cannot become that');
 });
@@ -154,7 +158,7 @@ it('never forgets the URL that it has for another one', async () => {
 it('belongs to its issuance: the lease of another one changes nothing', async () => {
   const [{ lease }, { lease: other }] = [await leased(), await leased()];
   const id = await begin(lease);
-  await expect(orders.failed(other, id, 'Not mine.')).rejects.toThrow('cannot become that');
+  await expect(orders.failed(other, id, ended)).rejects.toThrow('cannot become that');
   expect((await orders.byId(id))?.state).toBe('wanted');
 });
 

@@ -1,9 +1,19 @@
+import type { Outcome } from '@certwright/issuance';
+import { neutralMessage, storedOutcome } from '@certwright/outcome-messages';
 import { LeaseLost } from '@certwright/postgres';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type Lease, underLease } from '@certwright/core-schema';
 import { isUniqueViolation } from '@certwright/core-schema';
 import { type AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
+
+/** Why it failed; null: it did not, or the reason is not known. */
+export function problemOf({
+  problem,
+  outcome,
+}: Pick<AcmeOrderEntity, 'problem' | 'outcome'>): Outcome | null {
+  return storedOutcome(problem, outcome);
+}
 
 type AcmeOrderState = AcmeOrderEntity['state'];
 
@@ -159,21 +169,14 @@ export class AcmeOrders {
     await this.write(lease, id, ['open', 'issued'], change, [certificateUrl]);
   }
 
-  /** Another one may be begun. Repeatable; what was said first stays. @param problem in words for the caller; @throws LeaseLost */
-  async failed(lease: Lease, id: string, problem: string): Promise<void> {
-    const change = `state = 'failed', problem = coalesce(problem, $5), closed_at = coalesce(closed_at, clock_timestamp())`;
-    await this.write(lease, id, ['wanted', 'open', 'issued', 'failed'], change, [problem]);
-  }
-
-  /** Which CAs this issuance has tried in vain, newest last. */
-  async failuresOf(
-    issuanceId: string,
-  ): Promise<readonly { readonly authority: string; readonly problem: string; readonly closedAt: Date }[]> {
-    return await this.database.query(
-      `SELECT authority, problem, closed_at AS "closedAt" FROM acme_order
-       WHERE issuance_id = $1 AND state = 'failed' ORDER BY id`,
-      [issuanceId],
-    );
+  /** Another one may be begun. Repeatable; the first problem stays. @throws LeaseLost */
+  async failed(lease: Lease, id: string, problem: Outcome): Promise<void> {
+    const change = `state = 'failed', problem = coalesce(problem, $5),
+      outcome = CASE WHEN problem IS NULL THEN $6::jsonb ELSE outcome END, closed_at = coalesce(closed_at, clock_timestamp())`;
+    await this.write(lease, id, ['wanted', 'open', 'issued', 'failed'], change, [
+      neutralMessage(problem),
+      JSON.stringify(problem),
+    ]);
   }
 
   /** Holds the issuance's row meanwhile, so that nobody takes the lease between the look at it and the write. */

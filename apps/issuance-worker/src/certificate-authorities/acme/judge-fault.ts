@@ -1,5 +1,5 @@
-import type { IssuanceErrorCode } from '@certwright/issuance';
-import type { AcmeFault, AcmeProblem } from '../../acme';
+import type { IssuanceErrorCode, RefusalReason } from '@certwright/issuance';
+import type { AcmeFault } from '../../acme';
 
 /**
  * How far an order has come: `wanted` the CA may have heard of it, and it has no URL; `open`; `finalized` the CA was told
@@ -51,15 +51,15 @@ const restMs = { limit: hourMs, least: 1_000 };
 const failuresUntilGone = 3;
 
 /** What a new CSR or other names would mend, and nothing else. */
-const finalTypes: ReadonlySet<AcmeProblem['type']> = new Set([
+const finalReasons: ReadonlySet<RefusalReason> = new Set([
   'badCSR',
   'badPublicKey',
   'rejectedIdentifier',
   'unsupportedIdentifier',
 ]);
 
-export function isFinalProblem(type: AcmeProblem['type']): boolean {
-  return finalTypes.has(type);
+export function isFinalProblem(reason: RefusalReason): boolean {
+  return finalReasons.has(reason);
 }
 
 /** What a fault in an exchange about an order means for it. Before the CA was told to issue, nothing is spent by going elsewhere. */

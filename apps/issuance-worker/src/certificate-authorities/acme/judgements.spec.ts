@@ -130,16 +130,16 @@ describe('a fault in an exchange about an order', () => {
 describe('refusals of all CAs of a product', () => {
   const no = (code: Refusal['error']['code'], also: Partial<Refusal> = {}): Refusal => ({
     authority: code,
-    error: { code, message: `${code}!` },
+    error: { code, outcome: { code: 'ca_attempt_ended', authority: code } },
     until: null,
     final: false,
     ...also,
   });
 
-  it('of one CA are its own words', () => {
+  it('of one CA are its own outcome', () => {
     expect(joinRefusals([no('caa_forbids')])).toEqual({
       kind: 'refused',
-      error: { code: 'caa_forbids', message: 'caa_forbids!' },
+      error: no('caa_forbids').error,
       until: null,
       final: false,
       waitsFor: [],
@@ -165,7 +165,16 @@ describe('refusals of all CAs of a product', () => {
     const soon = new Date(now.getTime() + 1);
     const down = no('ca_unavailable', { until: soon, unavailable: 'down' });
     expect(joinRefusals([no('rate_limited', { until: later }), down, no('caa_forbids')])).toMatchObject({
-      error: { code: 'ca_unavailable', message: expect.stringContaining('caa_forbids: caa_forbids!') },
+      error: {
+        code: 'ca_unavailable',
+        outcome: {
+          code: 'cas_refused',
+          refusals: [no('rate_limited'), down, no('caa_forbids')].map(({ authority, error }) => ({
+            authority,
+            outcome: error.outcome,
+          })),
+        },
+      },
       until: soon,
       waitsFor: ['ca_unavailable'],
     });

@@ -68,7 +68,9 @@ describe('a CA that says something else than it does', () => {
     });
     const state = await run(second);
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
-    expect(state.last_error?.message).toMatch(/^Another order for the same names is under way at the CA\./);
+    expect(state.last_error?.message).toMatch(
+      /^Another request for the same names is in progress at the CA\./,
+    );
     expect(state.waits_s).toBeGreaterThanOrEqual(4);
     expect(await acme.orders(second)).toMatchObject([{ state: 'wanted', order_url: null }]);
     expect(server.asked(finalize)).toBe(1);
@@ -114,7 +116,7 @@ describe('a CA that says something else than it does', () => {
     server.lie(next('certificate'), but({ body: pem.toString() }));
     const state = await run(await order());
     expect(state).toMatchObject({ state: 'failed', last_error: { code: 'certificate_mismatch' } });
-    expect(state.last_error?.message).toMatch(/leads to evil x+, which is no root/);
+    expect(state.last_error?.message).toMatch(/leads to evil x+, which is not a trusted root/);
   });
 });
 

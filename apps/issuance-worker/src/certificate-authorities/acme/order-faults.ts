@@ -11,7 +11,7 @@ import type { AcmeAccounts, AcmeSession } from './acme-accounts';
 import { type FaultVerdict, judgeFault } from './judge-fault';
 import { limitReachedBy } from './limit-reached';
 import { stageOf } from './order-progress';
-import { wordsOfFault } from './order-words';
+import { outcomeOfFault } from './order-outcomes';
 import type { OrderWalk } from './order-walk';
 
 export interface FaultPorts {
@@ -46,7 +46,7 @@ export class OrderFaults {
       return { kind: 'pending', until: new Date(now.getTime() + keyChangeRestMs), error: null };
     if (ours === 'lost') {
       const error = errorOf('ca_unavailable', session, fault);
-      await this.ports.orders.failed(request.lease, stored.id, error.message);
+      await this.ports.orders.failed(request.lease, stored.id, error.outcome);
       return { kind: 'rejected', error, until: null, final: false };
     }
     const hasOthers = request.product.authorities.length > 1;
@@ -70,7 +70,7 @@ export class OrderFaults {
     const stage = stageOf(stored);
     const leaves = stage === 'wanted' || (stage === 'open' && request.product.authorities.length > 1);
     if (!leaves) return { kind: 'down', ...refusal };
-    await this.ports.orders.failed(request.lease, stored.id, refusal.error.message);
+    await this.ports.orders.failed(request.lease, stored.id, refusal.error.outcome);
     return { kind: 'given_up', refusal };
   }
 
@@ -85,7 +85,12 @@ export class OrderFaults {
     const trial = trialAt(request.trial, name);
     trial?.failed();
     const now = request.clock();
-    const down = await health.stalled(name, fault, now, trial !== null);
+    const down = await health.stalled(
+      name,
+      { problem: outcomeOfFault(name, fault), retryAt: fault.retryAt },
+      now,
+      trial !== null,
+    );
     const refusal =
       down === null
         ? stalledRefusal(session, fault, health.notBefore(fault.retryAt, now))
@@ -95,7 +100,7 @@ export class OrderFaults {
       return down === null || until === null
         ? { kind: 'stalled', error, until }
         : { kind: 'down', authority: name, error, until };
-    await orders.failed(request.lease, stored.id, error.message);
+    await orders.failed(request.lease, stored.id, error.outcome);
     await this.settleLimits(null, fault, walk, { session, stored, request });
     await walk.withdraw();
     return { kind: 'given_up', refusal };
@@ -116,16 +121,16 @@ export class OrderFaults {
       case 'resume':
         return { kind: 'unavailable', error: errorOf('ca_unavailable', session, fault) };
       case 'unusable':
-        return mismatch(fault.message);
+        return unusable(authority.name, fault.message);
       case 'over': {
         const error = errorOf(verdict.code, session, fault);
-        await this.ports.orders.failed(request.lease, stored.id, error.message);
+        await this.ports.orders.failed(request.lease, stored.id, error.outcome);
         await walk.withdraw();
         return { kind: 'rejected', error, until: null, final: verdict.final };
       }
       case 'elsewhere': {
         const error = errorOf(verdict.code, session, fault);
-        await this.ports.orders.failed(request.lease, stored.id, error.message);
+        await this.ports.orders.failed(request.lease, stored.id, error.outcome);
         await this.settleLimits(verdict.until, fault, walk, { session, stored, request });
         await walk.withdraw();
         return givenUp(authority.name, error, verdict.until, verdict.final);
@@ -176,7 +181,7 @@ function stalledRefusal(session: AcmeSession, fault: AcmeFault, until: Date | nu
 }
 
 function errorOf(code: IssuanceErrorCode, { authority }: AcmeSession, fault: AcmeFault): IssuanceError {
-  return { code, message: wordsOfFault(authority.name, fault) };
+  return { code, outcome: outcomeOfFault(authority.name, fault) };
 }
 
 export function givenUp(
@@ -189,7 +194,7 @@ export function givenUp(
 }
 
 /** What the CA has issued is attached to nothing: somebody has to look at it. */
-export function mismatch(why: string): Collected {
-  const message = `The CA returned something that does not match what was asked for: ${why}`;
-  return { kind: 'rejected', error: { code: 'certificate_mismatch', message }, until: null, final: true };
+export function unusable(authority: string, detail: string): Collected {
+  const outcome = { code: 'certificate_unusable', authority, detail } as const;
+  return { kind: 'rejected', error: { code: 'certificate_mismatch', outcome }, until: null, final: true };
 }

@@ -47,19 +47,17 @@ export function waitFor(
   now: Date,
 ): Pending {
   const usualMs = 1_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
-  const error = problem === null ? null : ({ code: 'ca_unavailable', message: problem } as const);
+  const error = problem === null ? null : ({ code: 'ca_unavailable', outcome: problem } as const);
   return { kind: 'pending', until: new Date(now.getTime() + (pauseMs ?? usualMs)), error };
 }
 
 /** Until another issuance for the same names is done with the order: the CA is asked for one again, ever more rarely. */
 export function waitForOther({ createdAt }: Pick<AcmeOrderEntity, 'createdAt'>, now: Date): Pending {
   const pauseMs = 5_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
-  const message =
-    'Another order for the same names is under way at the CA. This one goes on by itself once that is done.';
   return {
     kind: 'pending',
     until: new Date(now.getTime() + pauseMs),
-    error: { code: 'ca_unavailable', message },
+    error: { code: 'ca_unavailable', outcome: { code: 'ca_busy_with_names' } },
   };
 }
 

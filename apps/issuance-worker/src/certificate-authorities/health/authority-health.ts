@@ -1,6 +1,8 @@
 import type { CaOutage, CertificateAuthorityEntity } from '@certwright/core-schema';
+import { type Outcome, outcomeTime } from '@certwright/issuance';
+import { storedOutcome } from '@certwright/outcome-messages';
 import type { CertificateAuthorities } from '../certificate-authorities';
-import type { AcmeExchange, AcmeFault } from '../../acme';
+import type { AcmeExchange } from '../../acme';
 import type { Refusal } from '../certificate-authority';
 import { healthPace, type HealthPace } from './pace';
 import { Trial } from './trial';
@@ -48,6 +50,12 @@ export class AuthorityDown extends Error {
   }
 }
 
+/** A fault of a CA that may be over a moment later. */
+export interface PassingFault {
+  readonly problem: Outcome;
+  readonly retryAt: Date | null;
+}
+
 export interface HealthEvents {
   down(authority: string, outage: Pick<CaOutage, 'problem'>): void;
   up(authority: string): void;
@@ -83,13 +91,13 @@ export class AuthorityHealth {
   /**
    * An attempt at an order came to nothing by passing faults.
    *
-   * @param fault the last of them
+   * @param fault the last of them; `retryAt`: when the CA may be asked again, where it said so
    * @param isTrial the CA is down already
    * @returns the CA's row when it is down, from now on or already; null: it serves others
    */
   async stalled(
     authority: string,
-    fault: Pick<AcmeFault, 'message' | 'retryAt'>,
+    fault: PassingFault,
     now: Date,
     isTrial = false,
   ): Promise<DownAuthority | null> {
@@ -100,18 +108,14 @@ export class AuthorityHealth {
   }
 
   /** A probe failed. */
-  async stillDown(
-    authority: string,
-    fault: Pick<AcmeFault, 'message' | 'retryAt'>,
-    now: Date,
-  ): Promise<void> {
+  async stillDown(authority: string, fault: PassingFault, now: Date): Promise<void> {
     await this.down(authority, null, fault, now);
   }
 
   private async down(
     authority: string,
     scope: CaOutage['scope'] | null,
-    { message: problem, retryAt }: Pick<AcmeFault, 'message' | 'retryAt'>,
+    { problem, retryAt }: PassingFault,
     now: Date,
   ): Promise<void> {
     const { firstProbeMs: probeInMs } = this.pace;
@@ -121,7 +125,7 @@ export class AuthorityHealth {
   }
 
   /** The CA makes no account for us. */
-  async withoutAccount(authority: string, problem: string): Promise<DownAuthority | null> {
+  async withoutAccount(authority: string, problem: Outcome): Promise<DownAuthority | null> {
     const outage: CaOutage = { scope: 'new_orders', problem };
     const { withoutAccountMs: notBeforeMs, firstProbeMs: probeInMs } = this.pace;
     if (await this.stored.markDown(authority, outage, { probeInMs, notBeforeMs }))
@@ -155,13 +159,14 @@ export class AuthorityHealth {
 
   /** Until the next probe is over, what waits for the CA is not looked at. */
   refusal(authority: DownAuthority, now: Date): Refusal & { readonly until: Date } {
-    const { name, downSince, downUntil, problem } = authority;
+    const { name, downSince, downUntil, problem, outcome: stored } = authority;
     const probeAt = downUntil > now ? downUntil : now;
-    const message =
-      `The CA ${name} has been down since ${secondOf(downSince)}. ${problem ?? ''} The next probe of ${name} is at ` +
-      `${secondOf(probeAt)}; issuance continues by itself once the CA is up.`;
     const until = new Date(probeAt.getTime() + this.pace.graceMs);
-    const error = { code: 'ca_unavailable', message } as const;
+    const outcome = {
+      ...({ code: 'ca_down', authority: name, since: outcomeTime(downSince) } as const),
+      ...{ nextProbeAt: outcomeTime(probeAt), problem: storedOutcome(problem, stored) },
+    };
+    const error = { code: 'ca_unavailable', outcome } as const;
     return { authority: name, error, until, final: false, unavailable: 'down' };
   }
 
@@ -205,9 +210,4 @@ export class AuthorityHealth {
       return faults >= bound.faults && nowMs - sinceMs >= bound.lastingMs;
     });
   }
-}
-
-/** RFC 3339, to the second. */
-function secondOf(date: Date): string {
-  return `${date.toISOString().slice(0, 19)}Z`;
 }

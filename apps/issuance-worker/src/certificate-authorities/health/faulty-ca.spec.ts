@@ -220,7 +220,7 @@ describeWithPebble('a CA that is down', () => {
       const waiting = await acme.state(late.at(-1)?.issuanceId ?? '');
       expect(waiting).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'ca_unavailable' } });
       expect(waiting.last_error?.message).toMatch(
-        /^The CA faulty has been down since \d{4}-\d\d-\d\dT[\d:]+Z\. .+ The next probe of faulty is at [-\dT:]+Z; issuance continues by itself once the CA is up\.$/,
+        /^The CA faulty has been down since \d{4}-\d\d-\d\dT[\d:]+Z\. .+ The next probe of faulty is at [-\dT:]+Z; issuance continues automatically once the CA is up\.$/,
       );
       proxy.fate = passed;
       const atOnce = 4;

@@ -2,6 +2,7 @@ import type { CertificateAuthorities } from '../certificate-authorities';
 import type { CertificateAuthorityEntity } from '@certwright/core-schema';
 import type { WaitingIssuances } from '@certwright/ordering';
 import { AcmeFault } from '../../acme';
+import { outcomeOfFault } from '../acme/order-outcomes';
 import type { AuthorityHealth } from './authority-health';
 import type { Trial } from './trial';
 
@@ -60,7 +61,8 @@ export class WatchAuthorities {
       await ask(authority);
     } catch (error) {
       if (!(error instanceof AcmeFault)) throw error;
-      return await health.stillDown(name, error, new Date());
+      const problem = outcomeOfFault(name, error);
+      return await health.stillDown(name, { problem, retryAt: error.retryAt }, new Date());
     }
     const trial = health.trialOf(name);
     const tried: string[] = [];

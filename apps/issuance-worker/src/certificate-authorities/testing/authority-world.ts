@@ -49,12 +49,12 @@ export async function obtain(
   for (let turn = 0; turn < maxTurns; turn += 1) {
     if (reference === null) {
       const submitted = await process().submit(request);
-      if (submitted.kind === 'refused') throw new Error(`refused: ${submitted.error.message}`);
+      if (submitted.kind === 'refused') throw new Error(`refused: ${JSON.stringify(submitted.error)}`);
       ({ reference } = submitted);
     }
     const collected = await process().collect(reference, request);
     if (collected.kind === 'issued') return { reference, issued: collected.issued };
-    if (collected.kind === 'rejected') throw new Error(`rejected: ${collected.error.message}`);
+    if (collected.kind === 'rejected') throw new Error(`rejected: ${JSON.stringify(collected.error)}`);
     if (collected.kind === 'given_up') reference = null;
     await delay(pauseMs);
   }

@@ -158,7 +158,7 @@ export function describeCertificateAuthority({ name, setUp, cannot = {} }: Autho
         const { request: owner } = await leased();
         const { request: stranger } = await leased();
         const submitted = await first.submit(owner);
-        if (submitted.kind !== 'submitted') throw new Error(submitted.error.message);
+        if (submitted.kind !== 'submitted') throw new Error(submitted.error.outcome.code);
         const count = await issuedDuring(async () => {
           await expect(first.collect(submitted.reference, stranger)).rejects.toThrow(
             stranger.lease.issuanceId,

@@ -1,8 +1,9 @@
 import type { ExpirationSubject } from '../mail-subjects';
 import type { PlanOwner } from '@certwright/core-schema';
+import { messageOf } from '@certwright/outcome-messages';
 import { type Block, type Letter, list, paragraph, quote } from '../letter';
 import { instantOf } from './dates';
-import { objectOf } from './words-of-owners';
+import { objectOf, outcomeMessagesOf } from './words-of-owners';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -57,7 +58,12 @@ function whatToDo({
       paragraph(`${renewed} Please look at the ${object}: it may be waiting for an approval or for a CSR.`),
     ];
   }
-  return [paragraph(`${renewed} The last attempt ran into this: `, quote(problem))];
+  return [
+    paragraph(
+      `${renewed} The last attempt ran into this: `,
+      quote(messageOf(problem, outcomeMessagesOf[owner])),
+    ),
+  ];
 }
 
 const howToRenew = {

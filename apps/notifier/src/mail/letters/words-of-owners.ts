@@ -1,7 +1,34 @@
 import type { PlanOwner } from '@certwright/core-schema';
+import { outcomeMessages, type OutcomeMessages } from '@certwright/outcome-messages';
 
 /** What each API calls the thing that a mail is about. */
 export const objectOf = {
   'orders-v3': 'order',
   'certs-v2': 'certificate',
 } as const satisfies Record<PlanOwner, string>;
+
+/** Mails go to people, who need not know the calls of an API. */
+const inMails = {
+  checkAgain: 'request the approval again',
+  buyAgain: 'renew it',
+  approveOtherwise: 'choose another way',
+} as const;
+
+export const outcomeMessagesOf = {
+  'orders-v3': outcomeMessages({
+    ...inMails,
+    object: objectOf['orders-v3'],
+    product: 'product',
+    startAgain: 'pause and resume the order',
+    sendCsr: 'set a CSR for it in the order',
+    webServerRule: 'the URL that the order shows',
+  }),
+  'certs-v2': outcomeMessages({
+    ...inMails,
+    object: objectOf['certs-v2'],
+    product: 'certificate type',
+    startAgain: 'request the certificate again',
+    sendCsr: 'set a CSR for it in the certificate',
+    webServerRule: 'the URL that is shown for the certificate',
+  }),
+} as const satisfies Record<PlanOwner, OutcomeMessages>;

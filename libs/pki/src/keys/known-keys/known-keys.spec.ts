@@ -68,7 +68,7 @@ describe('a CSR whose private key is published', () => {
     expect(faultsOf(ecPair(curve, secret))).toEqual([
       {
         code: 'key_compromised',
-        message: `The private key of the CSR is publicly known (${source}). Generate a new key; do not use this one anywhere.`,
+        source,
       },
     ]);
   });
@@ -96,7 +96,7 @@ describe('a CSR whose private key is published', () => {
     const [fault, ...others] = faultsOf(rsaPair(pkcs8));
     expect(fault).toMatchObject({
       code: 'key_compromised',
-      message: expect.stringContaining('RFC 9500') as string,
+      source: expect.stringContaining('RFC 9500') as string,
     });
     expect(others).toEqual([]);
   });
@@ -126,9 +126,7 @@ describe('a key that OpenSSL made on Debian without randomness (CVE-2008-0166)',
       '5ad644dda325ea017ca0cef36ca8f0562d4d52f7e20e2e15f5eae396b6c269ac122c38eb2790923a70591cec1ad44c7f',
     ],
   ] as const)('is refused: %s', (_name, curve, secret) => {
-    expect(faultsOf(ecPair(curve, secret))).toMatchObject([
-      { code: 'key_compromised', message: expect.stringContaining(source) as string },
-    ]);
+    expect(faultsOf(ecPair(curve, secret))).toMatchObject([{ code: 'key_compromised', source }]);
   });
 });
 

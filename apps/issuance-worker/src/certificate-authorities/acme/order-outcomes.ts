@@ -1,0 +1,48 @@
+import {
+  type IssuanceError,
+  type IssuanceErrorCode,
+  listed,
+  type NameRefusal,
+  type OutcomeOf,
+  type RefusalReason,
+} from '@certwright/issuance';
+import type { AcmeFault, FailedOrder } from '../../acme';
+import { isFinalProblem } from './judge-fault';
+
+/** Why an exchange with the CA brought no certificate. */
+export function outcomeOfFault(
+  authority: string,
+  { problem, message }: AcmeFault,
+): OutcomeOf<'ca_unreachable' | 'ca_refused'> {
+  if (problem === null) return { code: 'ca_unreachable', authority, detail: message.replace(/\.$/, '') };
+  const names = problem.subproblems.flatMap(({ dnsName, type: reason, detail: saying }): NameRefusal[] => {
+    return dnsName === null ? [] : [{ dnsName, reason, saying }];
+  });
+  return {
+    code: 'ca_refused',
+    authority,
+    stage: 'request',
+    reason: problem.type,
+    saying: problem.detail,
+    names: listed(names),
+  };
+}
+
+/** What came of an order that the CA ended. */
+export function errorOfOrder(
+  authority: string,
+  { names, reason, saying }: FailedOrder,
+): { readonly error: IssuanceError; readonly final: boolean } {
+  const reasons = names.length > 0 ? names.map((name) => name.reason) : [reason];
+  const final = reasons.some(isFinalProblem);
+  const outcome = {
+    ...({ code: 'ca_refused', authority, stage: 'attempt' } as const),
+    ...{ reason, saying, names: listed(names) },
+  };
+  return { error: { code: codeOf(names.length, reasons, final), outcome }, final };
+}
+
+function codeOf(names: number, reasons: readonly RefusalReason[], final: boolean): IssuanceErrorCode {
+  if (reasons.every((reason) => reason === 'caa')) return 'caa_forbids';
+  return names > 0 && !final ? 'authorization_failed' : 'ca_rejected';
+}
