@@ -18,7 +18,7 @@ import {
 } from './faults/fault-windows';
 import type { Strike } from './faults/struck-database';
 import { openAuthority, Platform } from './platform/platform';
-import { openProcesses } from './platform/processes';
+import { openProcesses, type Surroundings } from './platform/processes';
 import type { Report } from './report';
 import { type Sabotage, Saboteur } from './sabotage';
 import { type SimulatedAccount, makeAccounts } from './users/accounts';
@@ -72,10 +72,11 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
     poolSize: 2,
     statementTimeoutMs: 60_000,
   }).initialize();
-  const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl));
+  const outside: Surroundings = {};
+  const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl), outside);
   try {
     await sell(auditor);
-    return await run(options, { clock, auditor, operator, keyFolder, processes });
+    return await run(options, { clock, auditor, operator, keyFolder, processes, outside });
   } finally {
     await processes.close();
     await Promise.all([auditor.end(), operator.destroy()]);
@@ -101,11 +102,12 @@ interface Opened {
   readonly operator: DataSource;
   readonly keyFolder: string;
   readonly processes: Awaited<ReturnType<typeof openProcesses>>;
+  readonly outside: Surroundings;
 }
 
 async function run(
   options: SimulationOptions,
-  { clock, auditor, operator, keyFolder, processes }: Opened,
+  { clock, auditor, operator, keyFolder, processes, outside }: Opened,
 ): Promise<Report> {
   const began = performance.now();
   const stepMs = options.stepHours * hourMs;
@@ -138,9 +140,10 @@ async function run(
   );
   const platform = new Platform(
     processes,
-    { authority, records, mailServer, receivers },
+    { authority, records },
     { chance, strike, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
   );
+  Object.assign(outside, { queues: platform.jobs, mailServer, receivers } satisfies Surroundings);
   const client = new Client(strike);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
   const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);

@@ -71,9 +71,10 @@ export {
   repeatDuringOutage,
 } from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
-export { type ProcessDefinition, runProcess, type RunningProcess } from './lifecycle/run-process';
+export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/run-process';
 export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
 export { ReadBy, type ReadMembers, readMembers } from './validation/read-members';
 export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
-export { ProcessModule } from './lifecycle/process.module';
+export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
+export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';

@@ -1,14 +1,13 @@
-import { randomBytes, randomInt } from 'node:crypto';
-import { deliverWebhook, type DueRow, sendMail } from '@certwright/jobs';
-import { AnnouncementRound, Mails, WebhookDeliveries } from '@certwright/delivery';
-import { ApprovalRecords, EmailApprovals } from '@certwright/approvals';
+import { randomInt } from 'node:crypto';
+import { deliverWebhook, type DueRow, nudgeRevision } from '@certwright/jobs';
+import { AnnouncementRound } from '@certwright/delivery';
+import { ApprovalRecords } from '@certwright/approvals';
 import { Attachments, LeasedIssuances } from '@certwright/ordering';
 import { CaIssuers } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-issuers';
 import { CaSignings } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-signings';
 import { ExpirationNotices } from '../../../apps/issuance-worker/src/notices/expiration-notices';
 import { LeasedDeliveries } from '../../../apps/notifier/src/webhooks/leased-deliveries';
-import { LeasedMails } from '../../../apps/notifier/src/mail/leased-mails';
-import { MailSubjects } from '../../../apps/notifier/src/mail/mail-subjects';
+import { Rounds } from '@certwright/service';
 import { Outbox } from '@certwright/core-schema';
 import { PendingRevocations } from '../../../apps/issuance-worker/src/revocations/pending-revocations';
 import { Renewals } from '../../../apps/issuance-worker/src/renewals/renewals.repository';
@@ -29,10 +28,7 @@ import { sweepOnce } from '../../../apps/issuance-worker/src/nudges/sweep';
 import { renewOnce } from '../../../apps/issuance-worker/src/renewals/renewals';
 import { revokeCertificate } from '../../../apps/issuance-worker/src/revocations/revoke-certificate';
 import { sweepRevocations } from '../../../apps/issuance-worker/src/revocations/sweep-revocations';
-import { housekeeping as notifierHousekeeping } from '../../../apps/notifier/src/housekeeping/housekeeping';
-import { senderOf } from '../../../apps/notifier/src/mail/mail-address';
-import { SendMail } from '../../../apps/notifier/src/mail/send-mail';
-import { sweepOnce as sweepNotifier } from '../../../apps/notifier/src/nudges/sweep';
+import { MailProcessor } from '../../../apps/notifier/src/mail/mail.processor';
 import { deliveryBounds } from '../../../apps/notifier/src/webhooks/bounds';
 import {
   DeliverWebhook,
@@ -42,17 +38,13 @@ import { AnnounceCurrentInstance } from '../../../apps/certs-v2/src/announcement
 import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announcements/announce-current-certificate.use-case';
 import { withStrike } from '../faults/struck-database';
 import type { FaultyAuthority } from '../world/faulty-authority';
-import type { MailServer } from '../world/mail-server';
 import type { StandingRecords } from '../world/standing-records';
-import type { WebhookReceivers } from '../world/webhook-receivers';
 import { type JobHandlers, JobRunner, type RunnerFaults } from './job-runner';
 import { type Processes, publicationUrl } from './processes';
 
 export interface Outside {
   readonly authority: FaultyAuthority;
   readonly records: StandingRecords;
-  readonly mailServer: MailServer;
-  readonly receivers: WebhookReceivers;
 }
 
 const dayMs = 86_400_000;
@@ -81,10 +73,7 @@ export class Platform {
     outside: Outside,
     private readonly faults: RunnerFaults,
   ) {
-    this.jobs = new JobRunner(
-      { ...workerJobs(processes, outside), ...otherJobs(processes, outside) },
-      faults,
-    );
+    this.jobs = new JobRunner({ ...workerJobs(processes, outside), ...otherJobs(processes) }, faults);
     this.rounds = { ...workerRounds(processes, outside, this.jobs), ...otherRounds(processes, this.jobs) };
   }
 
@@ -164,31 +153,12 @@ function workerJobs({ worker }: Processes, { authority, records }: Outside): Job
   };
 }
 
-function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outside: Outside): JobHandlers {
+function otherJobs({ orders, certs, notifier }: Processes): JobHandlers {
   const announceOrder = orders.get(AnnounceCurrentCertificate);
   const announceInstance = certs.get(AnnounceCurrentInstance);
   const deliveries = notifier.get(LeasedDeliveries);
-  const deliver = new DeliverWebhook({
-    deliveries,
-    sealing: notifierConfig.SEALING_KEYS,
-    post: async (request) => await outside.receivers.post(request),
-    events: { tried: () => undefined, leaseLost: () => undefined, stumbled: () => undefined },
-    stopping: new AbortController().signal,
-    random: () => 0.5,
-  });
-  const from = senderOf(notifierConfig.SMTP_FROM);
-  if (from === null) throw new TypeError('the sender of mails is no address');
-  const mail = new SendMail({
-    mails: notifier.get(LeasedMails),
-    smtp: outside.mailServer,
-    subjects: notifier.get(MailSubjects),
-    approvals: notifier.get(EmailApprovals),
-    approvalUrl: notifierConfig.APPROVAL_URL,
-    tokenBytes: () => randomBytes(20),
-    from,
-    events: { ended: () => undefined, leaseLost: () => undefined },
-    random: () => 0.5,
-  });
+  const deliver = notifier.get(DeliverWebhook);
+  const mail = notifier.get(MailProcessor);
   return {
     'current-certificate-changed': async ({ planId }: { planId: string }) => {
       await announceOrder.run(planId);
@@ -198,7 +168,7 @@ function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outsi
     },
     'deliver-webhook': async ({ deliveryId }: { deliveryId: string }) =>
       await deliverAll(deliveryId, deliveries, deliver),
-    'send-mail': async ({ mailId }: { mailId: string }) => await mail.run(mailId),
+    'send-mail': async (payload: { mailId: string }) => await mail['send-mail'](payload),
   };
 }
 
@@ -249,7 +219,7 @@ const dueStatement = `
     AND (leased_until IS NULL OR leased_until <= clock_timestamp())
   ORDER BY endpoint_id, due_at LIMIT $1`;
 
-/** Deliveries and mails that one round nudges. */
+/** Deliveries of one round. */
 const batch = 200;
 
 function otherRounds(
@@ -257,16 +227,16 @@ function otherRounds(
   jobs: JobRunner,
 ): Readonly<Record<string, Round>> {
   const database = notifier.get(DataSource);
-  const mails = notifier.get(LeasedMails);
-  const dueDeliveries = async () =>
-    await database.query<(DueRow & { readonly id: string })[]>(dueStatement, [batch]);
-  const dueMails = async () => await mails.due(batch);
   const announce = (round: AnnouncementRound) => async () => await round.run(() => undefined);
   return {
+    ...Object.fromEntries(notifier.get(Rounds).all),
     announceOrders: announce(orders.get(AnnouncementRound)),
     announceInstances: announce(certs.get(AnnouncementRound)),
-    sweepDeliveries: async () => await sweepNotifier(dueDeliveries, deliverWebhook, jobs),
-    sweepMails: async () => await sweepNotifier(dueMails, sendMail, jobs),
-    ...notifierHousekeeping(notifier.get(WebhookDeliveries), notifier.get(Mails)),
+    // In place of its own, which wakes the dispatcher.
+    sweepDeliveries: async () => {
+      const due = await database.query<(DueRow & { readonly id: string })[]>(dueStatement, [batch]);
+      await jobs.addAll(due.map((delivery) => deliverWebhook(delivery.id, nudgeRevision(delivery))));
+      return 1_000;
+    },
   };
 }

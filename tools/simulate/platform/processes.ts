@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { JobProcessors, JobQueues } from '@certwright/bullmq';
 import { databaseOutage } from '@certwright/errors';
-import { noProbeAnswer } from '@certwright/jobs';
+import { type Job, noProbeAnswer } from '@certwright/jobs';
 import { ApiKeys } from '@certwright/accounts';
 import { claimDeployment } from '@certwright/core-schema';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
@@ -12,14 +13,18 @@ import {
   MemoryTokenBuckets,
   Metrics,
   nestLogger,
+  type ProcessConfig,
+  ProcessModule,
   Readiness,
   renderErrorObject,
   requestLimits,
+  type RunningProcess,
   type TokenBuckets,
 } from '@certwright/service';
-import type { INestApplicationContext } from '@nestjs/common';
+import type { INestApplicationContext, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
 import { AppModule as CertsModule } from '../../../apps/certs-v2/src/app.module';
 import { LookLimit } from '../../../apps/certs-v2/src/cert-objects/look-limit';
@@ -31,11 +36,23 @@ import { renderProblem } from '../../../apps/certs-v2/src/wire/problem';
 import { AppModule as WorkerModule } from '../../../apps/issuance-worker/src/app.module';
 import { settings as workerSettings } from '../../../apps/issuance-worker/src/config';
 import { AppModule as NotifierModule } from '../../../apps/notifier/src/app.module';
-import { settings as notifierSettings } from '../../../apps/notifier/src/config';
+import { Config as NotifierConfig, settings as notifierSettings } from '../../../apps/notifier/src/config';
+import type { Message } from '../../../apps/notifier/src/mail/message';
+import { SmtpClient } from '../../../apps/notifier/src/mail/smtp.client';
+import { PostClient, type PostRequest } from '../../../apps/notifier/src/webhooks/post.client';
 import { AppModule as OrdersModule } from '../../../apps/orders-v3/src/app.module';
 import { ordersSettings } from '../../../apps/orders-v3/src/config';
 import { DnsGateway } from '../../../apps/orders-v3/src/dns-integrations/dns-gateway';
 import { strikeable } from '../faults/struck-database';
+import type { MailServer } from '../world/mail-server';
+import type { WebhookReceivers } from '../world/webhook-receivers';
+
+/** What the processes use and do not hold themselves; each is set before anything is driven. */
+export interface Surroundings {
+  queues?: { addAll(jobs: readonly Job[]): Promise<void> };
+  mailServer?: MailServer;
+  receivers?: WebhookReceivers;
+}
 
 /** The platform's processes as far as they take part, in one process and without their timers. */
 export interface Processes {
@@ -43,14 +60,18 @@ export interface Processes {
   readonly certs: NestFastifyApplication;
   readonly worker: INestApplicationContext;
   readonly notifier: INestApplicationContext;
-  readonly notifierConfig: ReturnType<typeof notifierSettings.read>;
   close(): Promise<void>;
 }
 
 export const publicationUrl = 'http://ca.example.net/ca';
 
 /** @param urlOf a migrated database as the role of a process; every connection of the platform can be made to fail */
-export async function openProcesses(urlOf: (process: string) => string): Promise<Processes> {
+export async function openProcesses(
+  urlOf: (process: string) => string,
+  outside: Surroundings,
+): Promise<Processes> {
+  // Jitter would make two runs of one seed differ.
+  Math.random = () => 0.5;
   const sealingKeys = randomBytes(32).toString('base64');
   const common = (process: string) => ({
     DATABASE_URL: urlOf(process),
@@ -82,7 +103,11 @@ export async function openProcesses(urlOf: (process: string) => string): Promise
     SMTP_FROM: 'Certwright <certwright@example.net>',
     APPROVAL_URL: 'http://approve.example.net',
   });
-  const notifier = await context(NotifierModule.of(notifierConfig));
+  const notifier = await modules(NotifierModule, NotifierConfig, notifierConfig, [
+    [JobQueues, { addAll: async (jobs: readonly Job[]) => await outside.queues?.addAll(jobs) }],
+    [SmtpClient, { send: async (message: Message) => await outside.mailServer?.send(message) }],
+    [PostClient, { post: async (request: PostRequest) => await outside.receivers?.post(request) }],
+  ]);
   const orders = await openOrders(ordersSettings.read(common('orders-v3')));
   const certs = await openCerts(certsSettings.read(common('certs-v2')));
   const all = [worker, notifier, orders, certs];
@@ -90,7 +115,7 @@ export async function openProcesses(urlOf: (process: string) => string): Promise
   const close = async () => {
     for (const process of all) await process.close();
   };
-  return { orders, certs, worker, notifier, notifierConfig, close };
+  return { orders, certs, worker, notifier, close };
 }
 
 /** Lines that tell of what the platform did not foresee; the newest of them. */
@@ -110,6 +135,26 @@ async function context(
     logger: nestLogger(errorLog),
     abortOnError: false,
   });
+}
+
+/** The modules of a process, initialized, with some providers replaced; it runs no job and no round by itself. */
+async function modules(
+  app: Type,
+  token: symbol,
+  config: ProcessConfig,
+  replaced: readonly (readonly [Type, object])[],
+): Promise<INestApplicationContext> {
+  const running: RunningProcess = {
+    name: app.name,
+    log: errorLog,
+    metrics: new Metrics(app.name),
+    readiness: new Readiness(),
+    opened: () => undefined,
+  };
+  const builder = Test.createTestingModule({ imports: [ProcessModule.forRoot(token, config, running), app] });
+  for (const [provider, value] of [...replaced, [JobProcessors, {}] as const])
+    builder.overrideProvider(provider).useValue(value);
+  return await (await builder.setLogger(nestLogger(errorLog)).compile()).init();
 }
 
 async function openOrders(config: ReturnType<typeof ordersSettings.read>): Promise<NestFastifyApplication> {

@@ -1,3 +1,5 @@
+import type { PlanOwner } from '@certwright/core-schema';
+
 /** A text that somebody else chose: shown as data, never as part of our sentence. */
 export interface Quoted {
   readonly quoted: string;
@@ -44,3 +46,15 @@ export function list(texts: readonly string[]): Block {
 }
 
 export const link = (label: string, url: string): Block => ({ kind: 'link', label, url });
+
+/** The day in UTC, as ISO 8601 writes it. */
+export const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** To the minute, with the time zone. */
+export const instantOf = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/** What each API calls the thing that a mail is about. */
+export const objectOf = {
+  'orders-v3': 'order',
+  'certs-v2': 'certificate',
+} as const satisfies Record<PlanOwner, string>;

@@ -1,8 +1,6 @@
 import type { ExpirationSubject } from '../mail-subjects';
 import type { PlanOwner } from '@certwright/core-schema';
-import { type Block, type Letter, list, paragraph, quote } from '../letter';
-import { instantOf } from './dates';
-import { objectOf } from './words-of-owners';
+import { type Block, instantOf, type Letter, list, objectOf, paragraph, quote } from '../letter';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 

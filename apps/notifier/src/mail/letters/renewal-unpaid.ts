@@ -1,7 +1,5 @@
 import type { UnpaidSubject } from '../mail-subjects';
-import { type Letter, paragraph, quote } from '../letter';
-import { instantOf } from './dates';
-import { objectOf } from './words-of-owners';
+import { instantOf, type Letter, objectOf, paragraph, quote } from '../letter';
 
 export function renewalUnpaidLetter({ owner, accountName, objectName, notAfter }: UnpaidSubject): Letter {
   const object = objectOf[owner];
