@@ -70,8 +70,6 @@ export async function openProcesses(
   urlOf: (process: string) => string,
   outside: Surroundings,
 ): Promise<Processes> {
-  // Jitter would make two runs of one seed differ.
-  Math.random = () => 0.5;
   const sealingKeys = randomBytes(32).toString('base64');
   const common = (process: string) => ({
     DATABASE_URL: urlOf(process),
@@ -112,7 +110,11 @@ export async function openProcesses(
   const certs = await openCerts(certsSettings.read(common('certs-v2')));
   const all = [worker, notifier, orders, certs];
   for (const process of all) strikeable(process.get(DataSource));
+  // Jitter would make two runs of one seed differ. Nest draws the ids of modules, so only now.
+  const { random } = Math;
+  Math.random = () => 0.5;
   const close = async () => {
+    Math.random = random;
     for (const process of all) await process.close();
   };
   return { orders, certs, worker, notifier, close };
