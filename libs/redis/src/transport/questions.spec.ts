@@ -3,10 +3,11 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { eventually, freePort, testRedis, type TestRedis } from '@certwright/testing';
 import { Redis } from 'ioredis';
 import type { RedisLog } from '../redis-connection';
-import { AskedQuestions } from './asked-questions';
-import { listKey, mostQueued } from './envelope';
-import { ProbeQuestions } from './probe-questions';
-import { type AnswerQuestion, TakenQuestions } from './taken-questions';
+import { lastValueFrom, timeout } from 'rxjs';
+import { ProbeQuestions } from '../probe-questions';
+import { QuestionClient } from './question-client';
+import { listKey, maxQueued } from './question-keys';
+import { QuestionServer } from './question-server';
 
 const log: RedisLog = { warn: () => undefined, info: () => undefined };
 let redis: TestRedis;
@@ -28,16 +29,28 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-function asker(url = redis.url): AskedQuestions {
-  const questions = new AskedQuestions(url, queue, { name: queue, log });
-  undo.push(() => questions.close());
-  return questions;
+/** @returns what is undefined without a response in time */
+function asker(url = redis.url) {
+  const client = new QuestionClient(url, queue, { name: queue, log });
+  undo.push(() => client.close());
+  const ask = async (pattern: string, data: unknown, withinMs: number): Promise<unknown> => {
+    const answered = client.send<unknown>(pattern, data).pipe(timeout(withinMs));
+    return await lastValueFrom(answered, { defaultValue: undefined }).catch(() => undefined);
+  };
+  return { ask };
 }
-function taker(answer: AnswerQuestion, concurrency = 10): TakenQuestions {
-  const questions = new TakenQuestions(redis.url, queue, { name: queue, log, concurrency });
-  questions.start(answer);
-  undo.push(() => questions.close(0));
-  return questions;
+
+type AnswerQuestion = (pattern: string, data: unknown) => Promise<unknown>;
+
+const patterns = ['echo', 'good', 'bad', 'probe-web-rule', 'test-installation'];
+
+function taker(answer: AnswerQuestion, concurrency = 10, drainMs = 0): QuestionServer {
+  const server = new QuestionServer(redis.url, { name: queue, log, concurrency, drainMs }, queue);
+  for (const pattern of patterns)
+    server.addHandler(pattern, async (data: unknown) => await answer(pattern, data));
+  server.listen(() => undefined);
+  undo.push(() => server.close());
+  return server;
 }
 async function cutConnections(name: string): Promise<number> {
   const clients = String(await admin.client('LIST')).split('\n');
@@ -91,7 +104,7 @@ describe('a question', () => {
       return 'done';
     }, 3);
     const asking = asker();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => asking.ask('echo', null, 5_000)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => asking.ask('echo', 'any', 5_000)));
     expect(answers.every((each) => each === 'done')).toBe(true);
     expect(most).toBe(3);
   });
@@ -111,9 +124,9 @@ describe('a question', () => {
   });
 
   it('leaves no more than a bounded list behind while nobody answers', async () => {
-    await admin.rpush(listKey(queue), ...Array.from({ length: mostQueued }, (_, at) => `old-${at}`));
-    expect(await asker().ask('echo', null, 100)).toBeUndefined();
-    expect(await admin.llen(listKey(queue))).toBe(mostQueued);
+    await admin.rpush(listKey(queue), ...Array.from({ length: maxQueued }, (_, at) => `old-${at}`));
+    expect(await asker().ask('echo', 'any', 100)).toBeUndefined();
+    expect(await admin.llen(listKey(queue))).toBe(maxQueued);
   });
 
   it('whose answer fails, or is none, ends with its time; others are not disturbed', async () => {
@@ -123,8 +136,8 @@ describe('a question', () => {
     });
     const asking = asker();
     await admin.rpush(listKey(queue), 'no-such-id');
-    const unanswered = ['bad', 'unknown'].map((pattern) => asking.ask(pattern, null, 300));
-    expect(await asking.ask('good', null, 5_000)).toBe('fine');
+    const unanswered = ['bad', 'unknown'].map((pattern) => asking.ask(pattern, 'any', 300));
+    expect(await asking.ask('good', 'any', 5_000)).toBe('fine');
     expect(await Promise.all(unanswered)).toEqual([undefined, undefined]);
   });
 });
@@ -170,15 +183,15 @@ describe('connections', () => {
 
   it('to a Redis that is not there cost the asker its time and nothing else', async () => {
     const asking = asker(`redis://127.0.0.1:${await freePort()}`);
-    expect(await asking.ask('echo', null, 150)).toBeUndefined();
+    expect(await asking.ask('echo', 'any', 150)).toBeUndefined();
   });
 
   it('are closed after the questions under way, which are still answered', async () => {
     let answer: ((value: string) => void) | undefined;
-    const taking = taker(() => new Promise((resolve) => (answer = resolve)));
-    const asked = asker().ask('echo', null, 5_000);
+    const taking = taker(() => new Promise((resolve) => (answer = resolve)), 10, 5_000);
+    const asked = asker().ask('echo', 'any', 5_000);
     await eventually(() => expect(answer).toBeDefined());
-    const closed = taking.close(5_000);
+    const closed = taking.close();
     answer?.('late');
     expect(await asked).toBe('late');
     await closed;

@@ -1,17 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import {
+  BaseRpcContext,
+  type CustomTransportStrategy,
+  type IncomingRequest,
+  Server,
+  type OutgoingResponse,
+} from '@nestjs/microservices';
 import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
-import { type AnswerEnvelope, listKey, type QuestionEnvelope, questionKey, readQuestion } from './envelope';
+import { listKey, probeQueue, questionKey } from './question-keys';
 import { whenReady } from './when-ready';
 
-/** `undefined`: no answer is sent. */
-export type AnswerQuestion = (pattern: string, data: unknown) => Promise<unknown>;
-
-export interface TakingOptions {
+export interface QuestionServerOptions {
   /** Shown by `CLIENT LIST`. */
   readonly name: string;
   readonly log: RedisLog;
   /** Questions answered side by side; further ones wait in Redis, where another copy may take them. */
   readonly concurrency: number;
+  /** How long questions under way may take to be answered when the server is closed, ms. */
+  readonly drainMs: number;
 }
 
 /** How long one wait for a question lasts, seconds; stopping takes as long, since a wait that is cut may lose a question. */
@@ -25,30 +31,35 @@ const afterErrorMs = 250;
 const readyWithinMs = 5_000;
 
 /**
- * The answering side of a queue of questions. Any number of copies may take from one list, and each question goes to
- * exactly one of them. A question whose taker dies is lost, as its asker finds out by waiting.
+ * Nest's server for questions from a list (docs/decisions/0004): any number of copies may take from it, and each question
+ * goes to exactly one of them. A question whose server dies is lost, as its client finds out by waiting.
  */
-export class TakenQuestions {
+export class QuestionServer extends Server implements CustomTransportStrategy {
   readonly #taking: RedisConnection;
   readonly #answering: RedisConnection;
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
+  /** @param queue another name keeps specs apart */
   constructor(
     redisUrl: string,
-    private readonly queue: string,
-    private readonly options: TakingOptions,
+    private readonly options: QuestionServerOptions,
+    private readonly queue = probeQueue,
   ) {
+    super();
+    this.initializeSerializer({});
+    this.initializeDeserializer({});
     const { name, log } = options;
     const commandTimeoutMs = waitS * 1_000 + overdueMs;
     this.#taking = connectRedis(redisUrl, { name: `${name}-taking`, log, commandTimeoutMs });
     this.#answering = connectRedis(redisUrl, { name: `${name}-answering`, log });
   }
 
-  /** Returns at once and takes questions from when Redis is there, for ever. */
-  start(answer: AnswerQuestion): void {
-    this.#loop = this.#take(answer);
+  /** Takes questions from when Redis is available, for ever. */
+  override listen(listening: () => void): void {
+    this.#loop = this.#take();
+    listening();
   }
 
   /** Rejects while no questions could be taken or answered: a readiness check. */
@@ -58,18 +69,26 @@ export class TakenQuestions {
     await this.#answering.checkWrites();
   }
 
-  /** Takes no more questions, and waits for those under way no longer than this. */
-  async close(graceMs: number): Promise<void> {
+  /** Takes no more questions, and waits for those under way. */
+  override async close(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
     const late = new AbortController();
-    const grace = delay(graceMs, undefined, { signal: late.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(this.#running), grace]);
+    const drained = delay(this.options.drainMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#running), drained]);
     late.abort();
     await Promise.all([this.#taking.close(), this.#answering.close()]);
   }
 
-  async #take(answer: AnswerQuestion): Promise<void> {
+  override on(): never {
+    throw new TypeError('questions have no events to listen to');
+  }
+
+  override unwrap<T>(): T {
+    return this.#answering.client as T;
+  }
+
+  async #take(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       if (this.#running.size >= this.options.concurrency) {
@@ -78,7 +97,7 @@ export class TakenQuestions {
       }
       try {
         const id = await this.#nextId();
-        if (id !== null) this.#run(id, answer);
+        if (id !== null) this.#run(id);
       } catch {
         // Redis is away, which the connection has logged.
         await delay(afterErrorMs, undefined, { signal }).catch(() => undefined);
@@ -98,29 +117,50 @@ export class TakenQuestions {
     }
   }
 
-  #run(id: string, answer: AnswerQuestion): void {
-    const running = this.#answer(id, answer)
+  #run(id: string): void {
+    const running = this.#answer(id)
       .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not answered'))
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  async #answer(id: string, answer: AnswerQuestion): Promise<void> {
-    const { client } = this.#answering;
+  async #answer(id: string): Promise<void> {
     // It was taken over the other connection.
-    await whenReady(client, readyWithinMs);
-    const text = await client.getdel(questionKey(this.queue, id));
-    // Nobody waits any more.
+    await whenReady(this.#answering.client, readyWithinMs);
+    const text = await this.#answering.client.getdel(questionKey(this.queue, id));
+    // The client has given up.
     if (text === null) return;
-    const question: QuestionEnvelope | null = readQuestion(text);
-    if (question === null) throw new Error('a question could not be read');
-    const found = await answer(question.pattern, question.data);
-    if (found === undefined) return;
-    const envelope: AnswerEnvelope = { id, answer: found };
-    await whenReady(client, readyWithinMs);
-    await client.publish(question.answerTo, JSON.stringify(envelope));
+    const question = (await this.deserializer.deserialize(JSON.parse(text), {
+      channel: this.queue,
+    })) as Question;
+    const handler = this.getHandlerByPattern(question.pattern);
+    // A question of a newer client has no response, as if there were no prober.
+    if (handler === null)
+      return this.options.log.warn({ pattern: question.pattern }, 'question without handler');
+    const answers = this.transformToObservable(
+      handler(question.data, new BaseRpcContext([question.pattern])),
+    );
+    await new Promise<void>((resolve) => {
+      this.send(answers, async (packet) => {
+        try {
+          await this.#publish(question.answerTo, Object.assign(packet, { id }));
+        } finally {
+          if (packet.isDisposed === true) resolve();
+        }
+      });
+    });
+  }
+
+  async #publish(channel: string, packet: OutgoingResponse): Promise<void> {
+    await whenReady(this.#answering.client, readyWithinMs);
+    await this.#answering.client.publish(channel, JSON.stringify(this.serializer.serialize(packet)));
   }
 }
+
+type Question = IncomingRequest & {
+  /** Channel of the client. */
+  readonly answerTo: string;
+};
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
 import { issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
+import type { RedisLog } from './redis-connection';
+import { EventServer } from './transport/event-server';
 
 export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {
   /** How often the connection is asked whether anything comes through it still, in milliseconds. Default: 5,000. */
@@ -12,29 +12,24 @@ export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {
  * looks into the database after `on`, after `onReconnected`, and once in a while.
  */
 export class IssuanceNewsListener {
-  readonly #connection: RedisConnection;
+  readonly #server: EventServer;
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #reconnected = new Set<() => void>();
   readonly #log: RedisLog;
-  readonly #asking: NodeJS.Timeout;
-  /** The connection was asked, and has not answered. */
-  #isAsked = false;
 
   /** @param channel another name keeps specs apart */
   constructor(
     redisUrl: string,
-    { name, log, askEveryMs = 5_000 }: IssuanceNewsListenerOptions,
-    private readonly channel: string = issuanceNewsChannel,
+    { name, log, askEveryMs }: IssuanceNewsListenerOptions,
+    channel: string = issuanceNewsChannel,
   ) {
     this.#log = log;
-    this.#connection = connectRedis(redisUrl, { name, log });
-    const { client } = this.#connection;
-    client.on('ready', () => {
-      this.#isAsked = false;
-      void this.#subscribe(client);
+    this.#server = new EventServer(redisUrl, { name, log, ...(askEveryMs && { pingEveryMs: askEveryMs }) });
+    this.#server.addHandler(channel, async (ids: unknown) => await Promise.resolve(this.#wake(ids)), true);
+    this.#server.status.subscribe((status) => {
+      if (status === 'subscribed') this.#callAll(this.#reconnected);
     });
-    client.on('message', (_channel: string, message: string) => this.#tell(message));
-    this.#asking = setInterval(() => void this.#askWhetherItLives(client), askEveryMs).unref();
+    this.#server.listen(() => undefined);
   }
 
   /** @returns what ends it; may be called twice */
@@ -62,23 +57,13 @@ export class IssuanceNewsListener {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#asking);
-    await this.#connection.close();
+    await this.#server.close();
   }
 
-  async #subscribe(client: Redis): Promise<void> {
-    try {
-      await client.subscribe(this.channel);
-    } catch (error) {
-      this.#log.warn({ err: error }, 'cannot subscribe to news of issuances');
-      if (client.status === 'ready') client.disconnect(true);
-      return;
-    }
-    this.#callAll(this.#reconnected);
-  }
-
-  #tell(message: string): void {
-    for (const id of idsIn(message)) this.#callAll(this.#waiting.get(id) ?? []);
+  /** Ignores what it cannot read: another release may send something else. */
+  #wake(ids: unknown): void {
+    const known = Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+    for (const id of known) this.#callAll(this.#waiting.get(id) ?? []);
   }
 
   /** Each, whatever another one does; one that is added or ended meanwhile does not disturb. */
@@ -90,27 +75,5 @@ export class IssuanceNewsListener {
         this.#log.warn({ err: error }, 'a listener to news of issuances failed');
       }
     }
-  }
-
-  async #askWhetherItLives(client: Redis): Promise<void> {
-    if (client.status !== 'ready' || this.#isAsked) return;
-    this.#isAsked = true;
-    try {
-      await client.ping();
-      this.#isAsked = false;
-    } catch {
-      // It says nothing of itself: a half-open connection would stay so for as long as TCP is patient.
-      if (client.status === 'ready') client.disconnect(true);
-    }
-  }
-}
-
-/** Nothing of what cannot be read: another version may speak otherwise. */
-function idsIn(message: string): readonly string[] {
-  try {
-    const ids: unknown = JSON.parse(message);
-    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
-  } catch {
-    return [];
   }
 }

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { eventually, severableLink, testRedis, type TestRedis } from '@certwright/testing';
 import { Redis } from 'ioredis';
-import type { RedisLog } from '../redis-connection';
+import type { RedisLog } from './redis-connection';
 import { IssuanceNews } from './issuance-news';
 import { IssuanceNewsListener } from './issuance-news-listener';
 

@@ -1,6 +1,9 @@
-import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { lastValueFrom } from 'rxjs';
+import type { RedisLog } from './redis-connection';
+import { EventClient } from './transport/event-client';
 
-/** On it go the ids of issuances of which callers see something new, each message a JSON array of decimal strings. */
+/** Channel of the event that issuances have changed for callers; its data are their ids, as decimal strings. */
 export const issuanceNewsChannel = 'issuance-changed';
 
 export interface IssuanceNewsOptions {
@@ -18,8 +21,8 @@ const mostTogether = 500;
  * Tells every copy of every API that an issuance has changed. Publishing never throws and never waits: what Redis does not
  * take at once is lost, and whoever listens looks into the database once in a while anyway. Built once per process.
  */
-export class IssuanceNews {
-  readonly #connection: RedisConnection;
+export class IssuanceNews implements OnApplicationShutdown {
+  readonly #client: EventClient;
   readonly #waiting = new Set<string>();
   #sending = false;
 
@@ -29,7 +32,7 @@ export class IssuanceNews {
     { name, log }: IssuanceNewsOptions,
     private readonly channel: string = issuanceNewsChannel,
   ) {
-    this.#connection = connectRedis(redisUrl, { name, log });
+    this.#client = new EventClient(redisUrl, { name, log });
   }
 
   /** To be called once what has changed is committed. */
@@ -38,8 +41,12 @@ export class IssuanceNews {
     if (!this.#sending) void this.#send();
   }
 
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
   async close(): Promise<void> {
-    await this.#connection.close();
+    await this.#client.close();
   }
 
   /** One message at a time: what comes meanwhile goes together with the next. Never rejects. */
@@ -49,7 +56,7 @@ export class IssuanceNews {
       const ids = [...this.#waiting].slice(0, mostTogether);
       for (const id of ids) this.#waiting.delete(id);
       try {
-        await this.#connection.client.publish(this.channel, JSON.stringify(ids));
+        await lastValueFrom(this.#client.emit(this.channel, ids), { defaultValue: undefined });
       } catch {
         // Redis is away, which its connection has logged; what waits would come too late.
         this.#waiting.clear();

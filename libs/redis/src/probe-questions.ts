@@ -6,22 +6,23 @@ import {
   type InstallationQuestion,
   installationTestPatienceMs,
   noProbeAnswer,
+  type ProbeMessages,
   probePatienceMs,
   type WebRuleAnswer,
   type WebRuleQuestion,
 } from '@certwright/jobs';
-import { AskedQuestions, type AskingOptions } from './asked-questions';
-
-/** The list that all copies of the prober take from. */
-export const probeQueue = 'probes';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { lastValueFrom, timeout } from 'rxjs';
+import { QuestionClient, type QuestionClientOptions } from './transport/question-client';
+import { probeQueue } from './transport/question-keys';
 
 /** Asks the prober. Built once per process; connections are made in the background. */
-export class ProbeQuestions {
-  readonly #questions: AskedQuestions;
+export class ProbeQuestions implements OnApplicationShutdown {
+  readonly #questions: QuestionClient;
 
   /** @param queue another name keeps specs apart */
-  constructor(redisUrl: string, options: AskingOptions, queue = probeQueue) {
-    this.#questions = new AskedQuestions(redisUrl, queue, options);
+  constructor(redisUrl: string, options: QuestionClientOptions, queue = probeQueue) {
+    this.#questions = new QuestionClient(redisUrl, queue, options);
   }
 
   /**
@@ -30,7 +31,7 @@ export class ProbeQuestions {
    * @param withinMs how long to wait, Redis and a free prober included
    */
   async ask(question: WebRuleQuestion, withinMs: number = probePatienceMs): Promise<WebRuleAnswer> {
-    const answer = await this.#questions.ask('probe-web-rule', question, withinMs);
+    const answer = await this.#ask('probe-web-rule', question, withinMs);
     return isWebRuleAnswer(answer) ? answer : noProbeAnswer;
   }
 
@@ -43,12 +44,22 @@ export class ProbeQuestions {
     question: InstallationQuestion,
     withinMs: number = installationTestPatienceMs,
   ): Promise<InstallationAnswer | null> {
-    const answer = await this.#questions.ask('test-installation', question, withinMs);
+    const answer = await this.#ask('test-installation', question, withinMs);
     return isInstallationAnswer(answer) ? answer : null;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
   }
 
   async close(): Promise<void> {
     await this.#questions.close();
+  }
+
+  /** @returns undefined without a response in time, whatever the reason: no prober, no Redis, a lost response */
+  async #ask(pattern: keyof ProbeMessages, question: object, withinMs: number): Promise<unknown> {
+    const answered = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
+    return await lastValueFrom(answered, { defaultValue: undefined }).catch(() => undefined);
   }
 }
 
