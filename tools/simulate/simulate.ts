@@ -138,12 +138,20 @@ async function run(
     },
     nowMs,
   );
-  const platform = new Platform(
-    processes,
-    { authority, records },
-    { chance, strike, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
-  );
-  Object.assign(outside, { queues: platform.jobs, mailServer, receivers } satisfies Surroundings);
+  const platform = new Platform(processes, {
+    chance,
+    strike,
+    nowMs,
+    lost: () => likely().lost,
+    doubled: () => likely().doubled,
+  });
+  Object.assign(outside, {
+    queues: platform.jobs,
+    authority,
+    approver: records.approver(),
+    mailServer,
+    receivers,
+  } satisfies Surroundings);
   const client = new Client(strike);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
   const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);

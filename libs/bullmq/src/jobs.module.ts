@@ -77,9 +77,10 @@ export class JobProcessors implements OnApplicationBootstrap, OnModuleDestroy, B
   ) {}
 
   onApplicationBootstrap(): void {
-    for (const { instance, metatype } of this.discovery.getProviders()) {
-      const queue: unknown =
-        typeof metatype === 'function' ? Reflect.getMetadata(processorKey, metatype) : undefined;
+    for (const { instance } of this.discovery.getProviders()) {
+      // What a factory made is found by its class, too.
+      const { constructor } = (instance ?? {}) as object;
+      const queue: unknown = Reflect.getMetadata(processorKey, constructor);
       if (queue !== undefined) this.#run(queue as QueueName, instance as Handlers<QueueName>);
     }
   }

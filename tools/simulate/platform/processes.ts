@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { JobProcessors, JobQueues } from '@certwright/bullmq';
 import { databaseOutage } from '@certwright/errors';
-import { type Job, noProbeAnswer } from '@certwright/jobs';
+import { noProbeAnswer } from '@certwright/jobs';
 import { ApiKeys } from '@certwright/accounts';
-import { claimDeployment } from '@certwright/core-schema';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -21,8 +20,7 @@ import {
   type RunningProcess,
   type TokenBuckets,
 } from '@certwright/service';
-import type { INestApplicationContext, Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext, InjectionToken, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
@@ -34,22 +32,28 @@ import { PendingInstances } from '../../../apps/certs-v2/src/instances/pending-i
 import { jsonContentType } from '../../../apps/certs-v2/src/wire/answer';
 import { renderProblem } from '../../../apps/certs-v2/src/wire/problem';
 import { AppModule as WorkerModule } from '../../../apps/issuance-worker/src/app.module';
-import { settings as workerSettings } from '../../../apps/issuance-worker/src/config';
+import { Approvers } from '../../../apps/issuance-worker/src/approvals/approvals.module';
+import type { Approver } from '../../../apps/issuance-worker/src/approvals/approver';
+import { AuthoritiesInOrder } from '../../../apps/issuance-worker/src/certificate-authorities/authorities-in-order';
+import { BuiltInCa } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/built-in-ca';
+import { Config as WorkerConfig, settings as workerSettings } from '../../../apps/issuance-worker/src/config';
 import { AppModule as NotifierModule } from '../../../apps/notifier/src/app.module';
 import { Config as NotifierConfig, settings as notifierSettings } from '../../../apps/notifier/src/config';
-import type { Message } from '../../../apps/notifier/src/mail/message';
 import { SmtpClient } from '../../../apps/notifier/src/mail/smtp.client';
-import { PostClient, type PostRequest } from '../../../apps/notifier/src/webhooks/post.client';
+import { PostClient } from '../../../apps/notifier/src/webhooks/post.client';
 import { AppModule as OrdersModule } from '../../../apps/orders-v3/src/app.module';
 import { ordersSettings } from '../../../apps/orders-v3/src/config';
 import { DnsGateway } from '../../../apps/orders-v3/src/dns-integrations/dns-gateway';
 import { strikeable } from '../faults/struck-database';
+import type { FaultyAuthority } from '../world/faulty-authority';
 import type { MailServer } from '../world/mail-server';
 import type { WebhookReceivers } from '../world/webhook-receivers';
 
 /** What the processes use and do not hold themselves; each is set before anything is driven. */
 export interface Surroundings {
-  queues?: { addAll(jobs: readonly Job[]): Promise<void> };
+  queues?: Pick<JobQueues, 'addAll' | 'waiting'>;
+  authority?: FaultyAuthority;
+  approver?: Approver;
   mailServer?: MailServer;
   receivers?: WebhookReceivers;
 }
@@ -81,19 +85,24 @@ export async function openProcesses(
     WRITES_PER_S: '100000',
     SETTLING_MS: '0',
   });
-  const worker = await context(
-    WorkerModule.of(
-      workerSettings.read({
-        ...common('issuance-worker'),
-        BUILT_IN_CA: 'true',
-        DNS_RESOLVER: '127.0.0.1:53',
-        APPROVAL_ZONE: 'approve.example.net',
-        CA_PUBLICATION_URL: publicationUrl,
-      }),
-    ),
-  );
-  const database = worker.get(DataSource);
-  await claimDeployment(database, 'production');
+  const workerConfig = workerSettings.read({
+    ...common('issuance-worker'),
+    BUILT_IN_CA: 'true',
+    DNS_RESOLVER: '127.0.0.1:53',
+    APPROVAL_ZONE: 'approve.example.net',
+    CA_PUBLICATION_URL: publicationUrl,
+  });
+  const queues = late(() => outside.queues);
+  const authority = late(() => outside.authority);
+  const worker = await modules(WorkerModule, WorkerConfig, workerConfig, [
+    [JobQueues, queues],
+    [ProbeQuestions, {}],
+    [IssuanceNews, { publish: () => undefined }],
+    [Approvers, [late(() => outside.approver)]],
+    [AuthoritiesInOrder, authority],
+    // Its lists are published by whatever renews them.
+    [BuiltInCa, authority],
+  ]);
   const notifierConfig = notifierSettings.read({
     ...common('notifier'),
     SMTP_URL: 'smtp://127.0.0.1:1',
@@ -102,9 +111,9 @@ export async function openProcesses(
     APPROVAL_URL: 'http://approve.example.net',
   });
   const notifier = await modules(NotifierModule, NotifierConfig, notifierConfig, [
-    [JobQueues, { addAll: async (jobs: readonly Job[]) => await outside.queues?.addAll(jobs) }],
-    [SmtpClient, { send: async (message: Message) => await outside.mailServer?.send(message) }],
-    [PostClient, { post: async (request: PostRequest) => await outside.receivers?.post(request) }],
+    [JobQueues, queues],
+    [SmtpClient, late(() => outside.mailServer)],
+    [PostClient, late(() => outside.receivers)],
   ]);
   const orders = await openOrders(ordersSettings.read(common('orders-v3')));
   const certs = await openCerts(certsSettings.read(common('certs-v2')));
@@ -130,12 +139,14 @@ const errorLog = createLogger('simulate', 'error', {
 /** What the platform logged as errors last: to be read when the simulation itself fails. */
 export const lastErrors = (): readonly string[] => unforeseen;
 
-async function context(
-  module: Parameters<typeof NestFactory.createApplicationContext>[0],
-): Promise<INestApplicationContext> {
-  return await NestFactory.createApplicationContext(module, {
-    logger: nestLogger(errorLog),
-    abortOnError: false,
+/** Stands for what is there before it is used. */
+function late<T extends object>(find: () => T | undefined): T {
+  return new Proxy({} as T, {
+    get: (_, member) => {
+      const found = find();
+      const value: unknown = found === undefined ? undefined : Reflect.get(found, member, found);
+      return typeof value === 'function' ? (value.bind(found) as unknown) : value;
+    },
   });
 }
 
@@ -144,7 +155,7 @@ async function modules(
   app: Type,
   token: symbol,
   config: ProcessConfig,
-  replaced: readonly (readonly [Type, object])[],
+  replaced: readonly (readonly [InjectionToken, object])[],
 ): Promise<INestApplicationContext> {
   const running: RunningProcess = {
     name: app.name,

@@ -1,6 +1,6 @@
 import { GatewayClient } from '@certwright/gateway-client';
 import { settings } from '../config';
-import { gatewayOf } from './gateway';
+import { gatewayOf } from './gateway.module';
 
 const table = settings.read({
   CERTWRIGHT_MODE: 'sandbox',
