@@ -69,9 +69,10 @@ export class Drain implements OnModuleDestroy, OnApplicationShutdown {
  *
  * @param app imports the feature modules of the process
  * @param token under which the settings are injected
+ * @param afterErrorMs wait after a round that failed; default: 1,000
  */
 export const startModules =
-  <C extends ProcessConfig>(app: Type, token: symbol) =>
+  <C extends ProcessConfig>(app: Type, token: symbol, afterErrorMs?: number) =>
   async (config: C, running: RunningProcess): Promise<void> => {
     const root = { module: app, imports: [ProcessModule.forRoot(token, config, running)] };
     const context = await NestFactory.createApplicationContext(root, {
@@ -79,12 +80,16 @@ export const startModules =
       abortOnError: false,
     });
     running.opened('application', async () => await context.close());
-    startRounds(context, running);
+    startRounds(context, running, afterErrorMs);
   };
 
 /** Once the application is initialized and its closing is registered with `running`. */
-export function startRounds(context: INestApplicationContext, running: RunningProcess): void {
+export function startRounds(
+  context: INestApplicationContext,
+  running: RunningProcess,
+  afterErrorMs?: number,
+): void {
   const rounds = context.get(Rounds);
-  rounds.start();
+  rounds.start(afterErrorMs);
   running.opened('rounds', async () => await rounds.stop());
 }

@@ -16,13 +16,14 @@ export const Round = (name: string) =>
     descriptor: TypedPropertyDescriptor<RoundOfWork>,
   ) => void;
 
-/** After a round that failed, ms: the database or Redis is unavailable, and a little later is soon enough. */
-const afterErrorMs = 1_000;
+/** Wait after a round that failed, ms: the database or Redis is unavailable, and a little later is soon enough. */
+const defaultAfterErrorMs = 1_000;
 
 /** What the process does again and again: the methods of providers with `@Round`, and what providers add. */
 @Injectable()
 export class Rounds implements OnModuleInit {
   readonly #all = new Map<string, RoundOfWork>();
+  readonly #stopping = new AbortController();
   #repeating: readonly Repeating[] = [];
 
   constructor(
@@ -53,7 +54,12 @@ export class Rounds implements OnModuleInit {
     return this.#all;
   }
 
-  start(): void {
+  /** Aborts when the process stops: for rounds that would keep it waiting. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  start(afterErrorMs = defaultAfterErrorMs): void {
     this.#repeating = [...this.#all].map(([name, round]) => {
       const onError = (error: unknown) =>
         this.running.log.warn({ round: name, err: error }, 'round failed; it is repeated');
@@ -63,6 +69,7 @@ export class Rounds implements OnModuleInit {
 
   /** Waits for the rounds that run. */
   async stop(): Promise<void> {
+    this.#stopping.abort();
     await Promise.all(this.#repeating.map(async (repeating) => await repeating.stop()));
   }
 }
