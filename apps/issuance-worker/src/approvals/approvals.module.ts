@@ -5,7 +5,7 @@ import { Round, RunningProcess } from '@certwright/service';
 import { Injectable, Module } from '@nestjs/common';
 import { Config } from '../config';
 import { DnsClient } from '../dns-lookup/dns-client';
-import { GatewayModule } from '../integrations/gateway.module';
+import { GatewayModule } from '../gateway/gateway.module';
 import { NameServers } from '../name-servers/name-servers';
 import { NameServersModule } from '../name-servers/name-servers.module';
 import type { Approver } from './approver';

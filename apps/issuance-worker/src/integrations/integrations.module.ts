@@ -6,7 +6,7 @@ import { RunningProcess } from '@certwright/service';
 import { Module, type OnModuleDestroy } from '@nestjs/common';
 import { NameServers } from '../name-servers/name-servers';
 import { NameServersModule } from '../name-servers/name-servers.module';
-import { GatewayModule } from './gateway.module';
+import { GatewayModule } from '../gateway/gateway.module';
 import { IntegrationsProcessor } from './integrations.processor';
 import { KeepIntegration } from './keep-integration';
 import { LeasedRecords } from './leased-records';

@@ -9,7 +9,7 @@ import { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
 import { type OpenChallenges, openChallenges } from '../../challenges/open-challenges';
 import { Config } from '../../config';
 import { DnsClient } from '../../dns-lookup/dns-client';
-import { GatewayModule } from '../../integrations/gateway.module';
+import { GatewayModule } from '../../gateway/gateway.module';
 import { HostedChallengeRecords } from '../../integrations/hosted-challenge-records';
 import { NameServers } from '../../name-servers/name-servers';
 import { addressOf, NameServersModule } from '../../name-servers/name-servers.module';
