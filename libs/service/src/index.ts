@@ -75,6 +75,14 @@ export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/
 export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
 export { ReadBy, type ReadMembers, readMembers } from './validation/read-members';
+export {
+  BodyOf,
+  documentedParameter,
+  NoBody,
+  unknownMemberFaults,
+  validMembers,
+  ValidQuery,
+} from './validation/request-parts';
 export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
 export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';

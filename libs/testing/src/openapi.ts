@@ -121,7 +121,7 @@ function bodiesOf(document: object) {
 const documentId = 'https://example.com/openapi.json';
 
 /** References within the document are those of the schemas that are registered under its address. */
-function schemasOf(document: object): Ajv2020 {
+export function schemasOf(document: object): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
     strictTypes: false,
@@ -139,7 +139,7 @@ function schemasOf(document: object): Ajv2020 {
 }
 
 /** With `#/components/schemas/Name` as the address under which that schema is registered. */
-function absolute<T>(schema: T): T {
+export function absolute<T>(schema: T): T {
   const text = JSON.stringify(schema).replaceAll('"#/components/schemas/', `"${documentId}/`);
   return JSON.parse(text) as T;
 }

@@ -1,5 +1,5 @@
 import type { ValidationError } from 'class-validator';
-import { type FieldFault, type FieldFaultCode, fieldFaultCodes } from '@certwright/errors';
+import { type FieldFault, type FieldFaultCode, fieldFaultCodes, Problem } from '@certwright/errors';
 
 /** A body of 256 KiB can have tens of thousands of faults. */
 const maxFaults = 100;
@@ -10,9 +10,12 @@ const maxNameLength = 64;
 /** A fault of one member. @template C the API's codes */
 export type MemberFault<C extends string = FieldFaultCode> = Omit<FieldFault, 'code'> & { readonly code: C };
 
+/** A fault that a reader found. Its field is the member, unless a member covers several fields. */
+type ReaderFault<C extends string> = Omit<MemberFault<C>, 'field'> & Partial<Pick<MemberFault<C>, 'field'>>;
+
 /** What the reader of a member returns in place of a value (see `ReadBy`). */
 export class Unreadable<C extends string = FieldFaultCode> {
-  constructor(readonly faults: readonly Omit<MemberFault<C>, 'field'>[]) {}
+  constructor(readonly faults: readonly ReaderFault<C>[]) {}
 
   static because(message: string): Unreadable {
     return new Unreadable([{ code: 'invalid_value', message }]);
@@ -69,4 +72,10 @@ export function namedInPart(name: string): string {
   if (name.length <= maxNameLength) return name.toWellFormed();
   // By characters, so that none is cut in half.
   return `${[...name.slice(0, 2 * maxNameLength)].slice(0, maxNameLength).join('').toWellFormed()}…`;
+}
+
+/** A query with invalid parameters: `bad_query` with one sub-error per fault. */
+export function badQuery(faults: readonly FieldFault[]): Problem {
+  const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
+  return new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, { faults });
 }

@@ -42,36 +42,51 @@ export interface ReadMembers<T, C extends string = FieldFaultCode> {
   readonly unknownMembers: readonly string[];
 }
 
+export interface ReadingOptions {
+  /** For APIs that answer with one fault: a member after one that cannot be read costs nothing. Default: false. */
+  readonly untilFirstFault?: boolean;
+}
+
 /**
- * Reads an object by its class: every declared member by its `@ReadBy` function and the decorators of class-validator.
+ * Reads an object by its class, in the order in which it declares its members: every declared member by its `@ReadBy` function and the decorators of class-validator.
  * Throws nothing, since some APIs answer with these faults and those of their rules together.
  */
 export function readMembers<T extends object, C extends string = FieldFaultCode>(
   type: new () => T,
   sent: Readonly<Record<string, unknown>>,
+  { untilFirstFault = false }: ReadingOptions = {},
 ): ReadMembers<T, C> {
   const instance = new type();
   const members = instance as Record<string, unknown>;
   const known = declaredMembers(type);
   const unknownMembers: string[] = [];
   for (const member of Object.keys(sent)) {
-    if (!known.has(member)) {
-      if (unknownMembers.length < maxUnknownMembers) unknownMembers.push(namedInPart(member));
-      continue;
-    }
+    if (known.has(member)) continue;
+    if (unknownMembers.push(namedInPart(member)) === maxUnknownMembers) break;
+  }
+  for (const member of known) {
+    if (!Object.hasOwn(sent, member)) continue;
     const read = readerOf(type.prototype as object, member);
-    members[member] = read === undefined ? sent[member] : read(sent[member]);
+    const value = read === undefined ? sent[member] : read(sent[member]);
+    if (value !== undefined) members[member] = value;
+    if (untilFirstFault && value instanceof Unreadable) break;
   }
   const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
+  const order = [...known];
+  errors.sort((one, other) => order.indexOf(one.property) - order.indexOf(other.property));
   for (const { property } of errors) delete members[property];
   return { value: instance, faults: faultsFrom<C>(errors), unknownMembers };
 }
 
+/** Those of a parent come before those of its subclass. */
 function declaredMembers(type: new () => object): ReadonlySet<string> {
   const known = declared.get(type);
   if (known !== undefined) return known;
   const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  const names = new Set(rules.map(({ propertyName }) => propertyName));
+  const classes: unknown[] = [];
+  for (let at: unknown = type; typeof at === 'function'; at = Object.getPrototypeOf(at)) classes.unshift(at);
+  const ordered = classes.flatMap((each) => rules.filter(({ target }) => target === each));
+  const names = new Set(ordered.map(({ propertyName }) => propertyName));
   declared.set(type, names);
   return names;
 }

@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, type PipeTransform, ValidationPipe } from '@nestjs/common';
 import { Problem } from '@certwright/errors';
-import { faultsFrom } from './field-faults';
+import { badQuery, faultsFrom } from './field-faults';
 
 export interface RequestValidationOptions {
   /** What happens to members that a body's class does not declare. Default: `refuse`. */
@@ -24,13 +24,7 @@ export function requestValidation({
   });
   const queries = new ValidationPipe({
     ...common,
-    exceptionFactory: (errors) => {
-      const faults = faultsFrom(errors);
-      const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
-      return new Problem('bad_query', `The query cannot be answered as it stands: see ${fields}.`, {
-        faults,
-      });
-    },
+    exceptionFactory: (errors) => badQuery(faultsFrom(errors)),
   });
   return {
     transform(value: unknown, metadata: ArgumentMetadata): unknown {

@@ -189,4 +189,35 @@ describe('an object that is read by its class', () => {
     expect(value).toBeInstanceOf(Plan);
     expect(({} as { muted?: unknown }).muted).toBeUndefined();
   });
+
+  it('reads no member after the first one with a fault, where one is enough', () => {
+    const read = jest.fn((value: unknown) => value);
+    class Certificate {
+      @ReadBy(() => new Unreadable([{ code: 'invalid_value', message: 'A fault.', field: 'tags.x' }]))
+      tags?: unknown;
+
+      @ReadBy(read)
+      csr?: unknown;
+    }
+    const sent = { csr: 'PEM', tags: 'x' };
+    const { faults } = readMembers(Certificate, sent, { untilFirstFault: true });
+    expect(faults).toEqual([{ code: 'invalid_value', message: 'A fault.', field: 'tags.x' }]);
+    expect(read).not.toHaveBeenCalled();
+    expect(readMembers(Certificate, sent).value).toEqual({ csr: 'PEM' });
+    expect(read).toHaveBeenCalledTimes(1);
+  });
+
+  it('has the members of a parent before its own', () => {
+    const fault = () => Unreadable.because('A fault.');
+    class Parent {
+      @ReadBy(fault)
+      crt?: unknown;
+    }
+    class Child extends Parent {
+      @ReadBy(fault)
+      chain?: unknown;
+    }
+    const { faults } = readMembers(Child, { chain: 1, crt: 1 });
+    expect(faults.map(({ field }) => field)).toEqual(['crt', 'chain']);
+  });
 });
