@@ -1,5 +1,5 @@
 import { AddressGuard } from '@certwright/outbound';
-import { RunningProcess } from '@certwright/service';
+import { Round, RunningProcess } from '@certwright/service';
 import { Module } from '@nestjs/common';
 import { Config } from '../config';
 import { LogsModule, UserAgent } from '../logs/logs.module';
@@ -8,10 +8,36 @@ import { crlMemory } from './crl-memory';
 import { CrlTurn } from './crl-turn';
 import { FetchCrls } from './fetch-crls';
 import { observeCrls, watchedCrls } from './observe-crls';
-import { RevocationRounds } from './revocation-rounds';
 import { CrlHosts } from './store/crl-hosts';
 import { CtCrls } from './store/ct-crls';
 import { WatchCrls } from './watch-crls';
+
+/** How often new lists and hosts are looked for, and those that nobody needs any more, ms. */
+const planRestMs = 30_000;
+const forgetRestMs = 3_600_000;
+
+/** Decides which revocation lists are needed. */
+class RevocationRounds {
+  constructor(
+    private readonly crls: CtCrls,
+    private readonly hosts: CrlHosts,
+    private readonly running: RunningProcess,
+  ) {}
+
+  @Round('planCrls')
+  async plan(): Promise<number> {
+    await this.crls.disclose();
+    await this.hosts.discover();
+    return planRestMs;
+  }
+
+  @Round('forgetCrls')
+  async forget(): Promise<number> {
+    const forgotten = await this.crls.forget();
+    if (forgotten > 0) this.running.log.info({ lists: forgotten }, 'revocation lists forgotten');
+    return forgetRestMs;
+  }
+}
 
 const isOff = ({ REVOCATION }: Config): boolean => REVOCATION === 'off';
 

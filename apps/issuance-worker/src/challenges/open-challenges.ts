@@ -1,22 +1,49 @@
 import type { Challenges } from '@certwright/approvals';
 import type { LeasedIntegrations } from '@certwright/dns-integrations';
-import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { GatewayClient } from '@certwright/gateway-client';
 import { ChallengeValues, connectRedis } from '@certwright/redis';
 import { type RunningProcess, SettingsError } from '@certwright/service';
+import { Counter } from 'prom-client';
 import type { Config } from '../config';
 import type { LookUp } from '../dns-lookup/answer';
 import { DnsClient } from '../dns-lookup/dns-client';
+import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { NameServers } from '../name-servers/name-servers';
 import type { ChallengePublisher } from './challenge-publisher';
 import { ChallengesByType } from './challenges-by-type';
 import { clearHosted } from './clear-hosted';
 import { HostedChallenges } from './hosted-challenges';
-import { HostedRecords } from './hosted-records';
+import { HostedRecords, type HostingEvents } from './hosted-records';
 import { HostedValuesSeen } from './hosted-values-seen';
-import { observeHosting } from './observe-hosting';
 import { StoredChallenges } from './stored-challenges';
 import { ValuesSeen } from './values-seen';
+
+/** Log lines and metrics of values in zones that integrations reach. A value is no secret: it stands in public DNS. */
+function observeHosting({ log, metrics: { registry } }: RunningProcess): HostingEvents {
+  const failures = new Counter({
+    name: 'certwright_hosted_challenge_failures_total',
+    help: 'Values in the approval zone that an integration did not add or remove, by error; tried again',
+    labelNames: ['change', 'code'],
+    registers: [registry],
+  });
+  return {
+    gone: (integration) => {
+      failures.inc({ change: 'add', code: 'gone' });
+      log.error({ integration }, 'ALARM: APPROVAL_ZONE_INTEGRATION names no integration that is in use');
+    },
+    addFailed: (integration, { label }, { code, message }) => {
+      failures.inc({ change: 'add', code });
+      const members = { integration, label, code, reason: message };
+      log.warn(members, 'no value was added in the approval zone; it is tried again');
+    },
+    removeFailed: (integration, { label }, { code, message }) => {
+      failures.inc({ change: 'remove', code });
+      const members = { integration, label, code, reason: message };
+      log.warn(members, 'a value stays in the approval zone; removing it is tried again');
+    },
+    leaseLost: (integration, error) => log.warn({ integration, err: error }, 'integration lease lost'),
+  };
+}
 
 export interface ChallengeSurroundings {
   readonly stored: Challenges;
