@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ApiKeyEntity } from '@certwright/core-schema';
+import { announceDisabledKey as announceKey } from '@certwright/redis';
 import { apiKeySha256, mintApiKey, permissions } from '@certwright/service';
-import { Logger } from '@nestjs/common';
-import { ClientProxyFactory, Transport } from '@nestjs/microservices';
 import { Command } from 'commander';
-import { lastValueFrom, timeout } from 'rxjs';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
 import { startedPlatform } from './started-platform';
@@ -85,32 +83,18 @@ export async function createApiKey(
   return secret;
 }
 
-/** Without a timeout, a ClientProxy waits forever for an unreachable Redis. */
 const announcementTimeoutMs = 3_000;
+
+/** Messages about the connection do not belong in the output. */
+const silentLog = { warn: () => undefined, info: () => undefined };
 
 /** Removes the key from the caches of running processes. The message may be lost: caches keep a key for at most 10 s. */
 async function announceDisabledKey(secretSha256: Buffer): Promise<void> {
   const url = process.env['REDIS_URL'] ?? (await startedPlatform())?.redis_url;
   if (url === undefined) return;
-  // Messages about the connection do not belong in the output.
-  Logger.overrideLogger(false);
-  const { hostname, port, username, password } = new URL(url);
-  const client = ClientProxyFactory.create({
-    transport: Transport.REDIS,
-    options: {
-      host: hostname,
-      port: Number(port || 6379),
-      ...(username === '' ? {} : { username }),
-      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-      retryAttempts: 0,
-    },
-  });
   try {
-    const sent = client.emit('api-key-disabled', { secretSha256: secretSha256.toString('hex') });
-    await lastValueFrom(sent.pipe(timeout(announcementTimeoutMs)), { defaultValue: undefined });
+    await announceKey(url, secretSha256, { log: silentLog, withinMs: announcementTimeoutMs });
   } catch {
     console.error('Redis is unreachable: running processes stop accepting the key within 10 seconds.');
-  } finally {
-    await client.close();
   }
 }

@@ -18,7 +18,7 @@ import {
 } from './faults/fault-windows';
 import type { ConnectionBreak } from './faults/broken-connections';
 import { openAuthority, Platform } from './platform/platform';
-import { openProcesses } from './platform/processes';
+import { openProcesses, type Outside } from './platform/processes';
 import type { Report } from './report';
 import { type Sabotage, Saboteur } from './sabotage';
 import { type SimulatedAccount, makeAccounts } from './users/accounts';
@@ -72,10 +72,11 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
     poolSize: 2,
     statementTimeoutMs: 60_000,
   }).initialize();
-  const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl));
+  const outside: Outside = {};
+  const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl), outside);
   try {
     await setUpProducts(auditor);
-    return await run(options, { clock, auditor, operator, keyFolder, processes });
+    return await run(options, { clock, auditor, operator, keyFolder, processes, outside });
   } finally {
     await processes.close();
     await Promise.all([auditor.end(), operator.destroy()]);
@@ -101,11 +102,12 @@ interface Opened {
   readonly operator: DataSource;
   readonly keyFolder: string;
   readonly processes: Awaited<ReturnType<typeof openProcesses>>;
+  readonly outside: Outside;
 }
 
 async function run(
   options: SimulationOptions,
-  { clock, auditor, operator, keyFolder, processes }: Opened,
+  { clock, auditor, operator, keyFolder, processes, outside }: Opened,
 ): Promise<Report> {
   const began = performance.now();
   const stepMs = options.stepHours * hourMs;
@@ -137,11 +139,20 @@ async function run(
     },
     nowMs,
   );
-  const platform = new Platform(
-    processes,
-    { authority, records, mailServer, receivers },
-    { chance, connectionBreak, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
-  );
+  const platform = new Platform(processes, {
+    chance,
+    connectionBreak,
+    nowMs,
+    lost: () => likely().lost,
+    doubled: () => likely().doubled,
+  });
+  Object.assign(outside, {
+    queues: platform.jobs,
+    authority,
+    approver: records.approver(),
+    mailServer,
+    receivers,
+  } satisfies Outside);
   const client = new Client(connectionBreak);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
   const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);

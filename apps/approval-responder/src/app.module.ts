@@ -1,26 +1,30 @@
-import { CoreSchemaModule } from '@certwright/core-schema';
-import { ApprovalsModule } from '@certwright/approvals';
-import { type DynamicModule, Module } from '@nestjs/common';
+import { CoreSchemaModule, type CoreProcess } from '@certwright/core-schema';
+import { RunningProcess } from '@certwright/service';
+import { Module } from '@nestjs/common';
 import { ResponderConfig } from './config';
-import { ApprovalController } from './email-approvals/approval.controller';
-import { ChallengesController } from './web-rules/challenges.controller';
+import { DnsModule } from './dns/dns.module';
+import { EmailApprovalsModule } from './email-approvals/email-approvals.module';
+import { LimitsModule } from './limits/limits.module';
+import { WebRulesModule } from './web-rules/web-rules.module';
 
-@Module({})
-export class AppModule {
-  static forRoot(config: ResponderConfig): DynamicModule {
-    return {
-      module: AppModule,
-      imports: [
-        CoreSchemaModule.forRoot({
-          url: config.DATABASE_URL,
-          applicationName: 'approval-responder',
-          poolSize: config.DATABASE_POOL_SIZE,
-          statementTimeoutMs: config.STATEMENT_TIMEOUT,
-        }),
-        ApprovalsModule,
-      ],
-      controllers: [ChallengesController, ApprovalController],
-      providers: [{ provide: ResponderConfig, useValue: config }],
-    };
-  }
-}
+@Module({
+  imports: [
+    CoreSchemaModule.forRootAsync({
+      inject: [ResponderConfig, RunningProcess],
+      useFactory: (config: ResponderConfig, { name, log, readiness }: RunningProcess): CoreProcess => ({
+        name,
+        url: config.DATABASE_URL,
+        poolSize: config.DATABASE_POOL_SIZE,
+        statementTimeoutMs: config.STATEMENT_TIMEOUT,
+        deployment: { mode: config.CERTWRIGHT_MODE, access: 'await' },
+        log,
+        readiness,
+      }),
+    }),
+    DnsModule,
+    EmailApprovalsModule,
+    LimitsModule,
+    WebRulesModule,
+  ],
+})
+export class AppModule {}

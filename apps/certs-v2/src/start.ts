@@ -19,14 +19,16 @@ import {
   MemoryTokenBuckets,
   Passwords,
   requestLimits,
+  ProcessModule,
   type RunningProcess,
+  startRounds,
 } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
-import { runAnnouncements } from './announcements/run-announcements';
+import { AnnouncementsProcessorModule } from './announcements/announcements.processor';
 import { AppModule } from './app.module';
 import { LookLimit } from './cert-objects/look-limit';
-import type { CertsConfig } from './config';
+import { CertsConfig } from './config';
 import { openApiDocument } from './docs/openapi-document';
 import { TestLimit } from './installation-test/test-limit';
 import { openWaiting } from './instances/open-waiting';
@@ -60,7 +62,10 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
   const writes = new WriteConnections(
     Math.max(1, Math.min(config.WRITE_CONNECTIONS, config.DATABASE_POOL_SIZE - 1)),
   );
-  const app: NestFastifyApplication = await createHttpApp(AppModule.forRoot(config, surroundings), {
+  const api = AppModule.forRoot(config, surroundings);
+  const own = [ProcessModule.forRoot(CertsConfig, config, running), AnnouncementsProcessorModule];
+  const root = { ...api, imports: [...(api.imports ?? []), ...own] };
+  const app: NestFastifyApplication = await createHttpApp(root, {
     log,
     metrics,
     readiness,
@@ -90,8 +95,8 @@ export async function start(config: CertsConfig, running: RunningProcess): Promi
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'certs-v2', keys, log });
   running.opened('disabled keys', () => news.close());
-  runAnnouncements(app, config, running);
   await app.listen(config.PORT, config.HOST);
+  startRounds(app, running);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;
 }

@@ -219,6 +219,9 @@ export type Config = Omit<Read, 'START' | 'REQUESTS_PER_SECOND' | 'PARALLEL_FETC
   readonly PARALLEL_FETCHES: PerLog<number>;
 };
 
+/** Under which the configuration is injected. */
+export const Config = Symbol('CtIngestConfig');
+
 /** @throws SettingsError */
 export function config(): Config {
   const read = settings.read(process.env);

@@ -1,6 +1,9 @@
 import 'reflect-metadata';
-import { runProcess } from '@certwright/service';
-import { config } from './config';
-import { start } from './start';
+import { runProcess, startModules } from '@certwright/service';
+import { AppModule } from './app.module';
+import { Config, config } from './config';
 
-void runProcess({ name: 'ct-ingest', config, start });
+/** After a round that failed, ms. */
+const afterErrorMs = 5_000;
+
+void runProcess({ name: 'ct-ingest', config, start: startModules(AppModule, Config, afterErrorMs) });

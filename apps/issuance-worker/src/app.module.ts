@@ -1,32 +1,51 @@
-import { CoreSchemaModule } from '@certwright/core-schema';
-import { OrderingModule } from '@certwright/ordering';
-import { type DynamicModule, Module } from '@nestjs/common';
+import { JobProcessorsModule, JobQueuesModule, type JobsOptions } from '@certwright/bullmq';
+import { type CoreProcess, CoreSchemaModule } from '@certwright/core-schema';
+import { RunningProcess } from '@certwright/service';
+import { Module } from '@nestjs/common';
 import { CertificateAuthoritiesModule } from './certificate-authorities/certificate-authorities.module';
-import type { Config } from './config';
+import { Config } from './config';
 import { HousekeepingModule } from './housekeeping/housekeeping.module';
 import { IntegrationsModule } from './integrations/integrations.module';
+import { IssuanceModule } from './issuance/issuance.module';
+import { LogSubmissionsModule } from './log-submissions/log-submissions.module';
+import { NoticesModule } from './notices/notices.module';
 import { RenewalsModule } from './renewals/renewals.module';
+import { RevocationsModule } from './revocations/revocations.module';
 
-/** The worker has no front: what it needs of the framework is the database. Everything else is put together in start.ts. */
-@Module({})
-export class AppModule {
-  static of(config: Config): DynamicModule {
-    const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
-    return {
-      module: AppModule,
-      imports: [
-        CoreSchemaModule.forRoot({
-          url,
-          poolSize,
-          applicationName: 'issuance-worker',
-          statementTimeoutMs: 10_000,
-        }),
-        OrderingModule,
-        CertificateAuthoritiesModule,
-        IntegrationsModule,
-        RenewalsModule,
-        HousekeepingModule,
-      ],
-    };
-  }
-}
+const inject = [Config, RunningProcess];
+
+const jobs = {
+  inject,
+  useFactory: (
+    { REDIS_URL: redisUrl, JOB_CONCURRENCY: issuance }: Config,
+    { log, readiness }: RunningProcess,
+  ): JobsOptions => ({ redisUrl, log, readiness, concurrency: { issuance } }),
+};
+
+@Module({
+  imports: [
+    CoreSchemaModule.forRootAsync({
+      inject,
+      useFactory: (config: Config, { name, log, readiness }: RunningProcess): CoreProcess => ({
+        name,
+        url: config.DATABASE_URL,
+        poolSize: config.DATABASE_POOL_SIZE,
+        statementTimeoutMs: 10_000,
+        deployment: { mode: config.CERTWRIGHT_MODE, access: 'claim' },
+        log,
+        readiness,
+      }),
+    }),
+    JobQueuesModule.forRootAsync(jobs),
+    JobProcessorsModule.forRootAsync(jobs),
+    CertificateAuthoritiesModule,
+    HousekeepingModule,
+    IntegrationsModule,
+    IssuanceModule,
+    LogSubmissionsModule,
+    NoticesModule,
+    RenewalsModule,
+    RevocationsModule,
+  ],
+})
+export class AppModule {}

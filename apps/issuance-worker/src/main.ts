@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { runProcess } from '@certwright/service';
-import { config } from './config';
-import { start } from './start';
+import { runProcess, startModules } from '@certwright/service';
+import { AppModule } from './app.module';
+import { Config, config } from './config';
 
-void runProcess({ name: 'issuance-worker', config, start });
+void runProcess({ name: 'issuance-worker', config, start: startModules(AppModule, Config) });

@@ -5,7 +5,6 @@ import { LogSubmissions } from './log-submissions/log-submissions';
 import { Mails } from '@certwright/delivery';
 import { Outbox, Transactions } from '@certwright/core-schema';
 import { opensslCsr } from './testing/opened-issuance';
-import { noticeOnce } from './notices/notices';
 import { Issuing } from './testing/issuing';
 
 let issuing: Issuing;
@@ -33,7 +32,7 @@ describe('the role of the worker', () => {
       `UPDATE certificate SET not_before = now() - interval '89 days', not_after = now() + interval '12 hours' WHERE id = $1`,
       [certificateId],
     );
-    await noticeOnce(new ExpirationNotices(new Transactions(asWorker), new Mails(asWorker)));
+    await new ExpirationNotices(new Transactions(asWorker), new Mails(asWorker)).write();
     expect(await database.query(`SELECT FROM expiration_notice`)).not.toEqual([]);
 
     await database.query(

@@ -1,25 +1,35 @@
+import { JobProcessorsModule, JobQueuesModule, type JobsOptions } from '@certwright/bullmq';
 import { CoreSchemaModule } from '@certwright/core-schema';
-import { type DynamicModule, Module } from '@nestjs/common';
-import type { Config } from './config';
+import { RunningProcess } from '@certwright/service';
+import { Module } from '@nestjs/common';
+import { Config } from './config';
 import { MailModule } from './mail/mail.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
 
-/** The notifier has no front: what it needs of the framework is the database. Everything else is put together in start.ts. */
-@Module({})
-export class AppModule {
-  static of({ DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config): DynamicModule {
-    return {
-      module: AppModule,
-      imports: [
-        CoreSchemaModule.forRoot({
-          url,
-          poolSize,
-          applicationName: 'notifier',
-          statementTimeoutMs: 10_000,
-        }),
-        MailModule,
-        WebhooksModule,
-      ],
-    };
-  }
-}
+const inject = [Config, RunningProcess];
+
+const jobs = {
+  inject,
+  useFactory: ({ REDIS_URL: redisUrl }: Config, { log, readiness }: RunningProcess): JobsOptions => ({
+    redisUrl,
+    log,
+    readiness,
+  }),
+};
+
+@Module({
+  imports: [
+    CoreSchemaModule.forRootAsync({
+      inject,
+      useFactory: (
+        { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize }: Config,
+        { name, log, readiness }: RunningProcess,
+      ) => ({ name, url, poolSize, statementTimeoutMs: 10_000, deployment: null, log, readiness }),
+    }),
+    JobQueuesModule.forRootAsync(jobs),
+    JobProcessorsModule.forRootAsync(jobs),
+    MailModule,
+    WebhooksModule,
+  ],
+})
+export class AppModule {}

@@ -74,6 +74,9 @@ export const settings = defineSettings({
 
 export type Config = SettingValues<typeof settings.table>;
 
+/** Under which the configuration is injected. */
+export const Config = Symbol('NotifierConfig');
+
 /** @throws SettingsError */
 export function config(): Config {
   const read = settings.read(process.env);

@@ -13,13 +13,15 @@ import {
   MemoryTokenBuckets,
   renderErrorObject,
   requestLimits,
+  ProcessModule,
   type RunningProcess,
+  startRounds,
 } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
-import { runAnnouncements } from './announcements/run-announcements';
+import { AnnouncementsProcessorModule } from './announcements/announcements.processor';
 import { AppModule } from './app.module';
-import type { OrdersConfig } from './config';
+import { OrdersConfig } from './config';
 import { DnsGateway, gatewayClient } from './dns-integrations/dns-gateway';
 import { openApiDocument } from './docs/openapi-document';
 import { apiPath } from './wire/addresses';
@@ -41,8 +43,10 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   const writes = new WriteConnections(
     Math.max(1, Math.min(config.WRITE_CONNECTIONS, config.DATABASE_POOL_SIZE - 1)),
   );
+  const api = AppModule.forRoot(config, new DnsGateway(gateway));
+  const own = [ProcessModule.forRoot(OrdersConfig, config, running), AnnouncementsProcessorModule];
   const app: NestFastifyApplication = await createHttpApp(
-    AppModule.forRoot(config, new DnsGateway(gateway)),
+    { ...api, imports: [...(api.imports ?? []), ...own] },
     {
       log,
       metrics,
@@ -71,8 +75,8 @@ export async function start(config: OrdersConfig, running: RunningProcess): Prom
   readiness.add('database', () => database.query('SELECT 1'));
   const news = followDisabledKeys(config.REDIS_URL, { name: 'orders-v3', keys, log });
   running.opened('disabled keys', () => news.close());
-  runAnnouncements(app, config, running);
   await app.listen(config.PORT, config.HOST);
+  startRounds(app, running);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;
 }

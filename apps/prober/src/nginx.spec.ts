@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AddressGuard } from '@certwright/outbound';
+import { Metrics, type RunningProcess } from '@certwright/service';
 import { eventually, freePort, startChild, type Child } from '@certwright/testing';
 import { serveLoopbackNames } from './testing/loopback-names';
 import { says, serveSite, type WebSite } from './testing/web-site';
@@ -88,8 +89,8 @@ withNginx('a rule in a real nginx', () => {
   const look = (dnsName: string, file = 'token') =>
     new WebRuleProbe(
       new AddressGuard({ allowedNetworks: ['127.0.0.0/8'], resolvers: [names.address] }),
-      { httpPort: ports.http, allowedPorts: [ports.http, ports.https] },
-      () => undefined,
+      { HTTP_PORT: ports.http, REDIRECT_PORTS: [ports.https] },
+      { metrics: new Metrics('spec') } as RunningProcess,
     ).answer({ dnsName, path: `/.well-known/approval/${file}` });
 
   it.each([

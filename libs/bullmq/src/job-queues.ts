@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Job, type QueueName, queueNames, queueOf, queues } from '@certwright/jobs';
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 
@@ -13,7 +14,7 @@ const commandTimeoutMs = 5_000;
 const readinessKeyMs = 10_000;
 
 /** Puts jobs on Redis. */
-export class JobQueues {
+export class JobQueues implements OnApplicationShutdown {
   private readonly connection: Redis;
   private readonly readinessKey = `${queuePrefix}:ready:${randomUUID()}`;
   private readonly byName: ReadonlyMap<QueueName, Queue>;
@@ -80,6 +81,10 @@ export class JobQueues {
   /** Rejects when Redis does not answer, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
   async checkWrites(): Promise<void> {
     await this.connection.set(this.readinessKey, '1', 'PX', readinessKeyMs);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
   }
 
   async close(): Promise<void> {

@@ -31,8 +31,7 @@ export function runJobs<Q extends QueueName>(
   events: RunnerEvents,
   concurrency: number = queues[queue].concurrency,
 ): RunningJobs {
-  const byName = new Map<string, (payload: never) => Promise<void>>(Object.entries(handlers));
-  assertComplete(queue, [...byName.keys()]);
+  const byName = handlersByName(queue, handlers);
   // While Redis is away, a worker that closes would go on trying to connect.
   let closing = false;
   const worker = new Worker(
@@ -81,15 +80,21 @@ async function closeWorker(worker: Worker): Promise<void> {
   if (outcome === 'late') void worker.disconnect().catch(() => undefined);
 }
 
-/** What the compiler holds for typed callers is held again at start: each declared job has exactly one handler. */
-function assertComplete(queue: QueueName, handled: readonly string[]): void {
-  const declared = Object.entries(queueOf)
-    .filter(([, name]) => name === queue)
-    .map(([job]) => job);
-  const missing = declared.filter((job) => !handled.includes(job));
-  const unknown = handled.filter((job) => !declared.includes(job));
-  if (missing.length + unknown.length === 0) return;
-  throw new Error(
-    `Queue "${queue}": without handler: ${missing.join(', ') || 'none'}; handler without declared job: ${unknown.join(', ') || 'none'}.`,
-  );
+/** What the compiler checks for typed callers is checked again at start: each declared job has exactly one handler. */
+function handlersByName<Q extends QueueName>(
+  queue: Q,
+  handlers: Handlers<Q>,
+): ReadonlyMap<string, (payload: never) => Promise<void>> {
+  const byJob = handlers as Readonly<Record<string, (payload: never) => Promise<void>>>;
+  // Methods of a class, too. Job names have a hyphen; other methods have none.
+  const methods = [handlers, Object.getPrototypeOf(handlers) as object].flatMap(Object.getOwnPropertyNames);
+  const declared = Object.entries(queueOf).flatMap(([job, name]) => (name === queue ? [job] : []));
+  const missing = declared.filter((job) => typeof byJob[job] !== 'function');
+  const unknown = methods.filter((method) => method.includes('-') && !declared.includes(method));
+  if (missing.length + unknown.length > 0) {
+    throw new Error(
+      `Queue "${queue}": without handler: ${missing.join(', ') || 'none'}; handler without declared job: ${unknown.join(', ') || 'none'}.`,
+    );
+  }
+  return new Map(declared.map((job) => [job, async (payload) => await byJob[job]?.(payload)]));
 }

@@ -1,8 +1,11 @@
 import { Redis } from 'ioredis';
-import { advanceIssuance } from '@certwright/jobs';
+import { advanceIssuance, type JobPayloads } from '@certwright/jobs';
 import { eventually, testRedis, type TestRedis } from '@certwright/testing';
+import { Injectable, type Provider } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 import { JobQueues } from './job-queues';
 import { type Handlers, type RunnerEvents, runJobs } from './job-runner';
+import { JobProcessorsModule, JobQueuesModule, Processor } from './jobs.module';
 
 let redis: TestRedis;
 let queues: JobQueues;
@@ -97,6 +100,56 @@ describe('a runner', () => {
     await runner.close();
     expect(performance.now() - start).toBeLessThan(8_000);
   }, 20_000);
+});
+
+@Injectable()
+@Processor('issuance')
+class SampleProcessor {
+  readonly seen: string[] = [];
+
+  async 'advance-issuance'({ issuanceId }: JobPayloads['advance-issuance']): Promise<void> {
+    await Promise.resolve(this.seen.push(issuanceId));
+  }
+}
+
+@Injectable()
+@Processor('issuance')
+class SecondProcessor {
+  async 'advance-issuance'(): Promise<void> {
+    await Promise.resolve();
+  }
+}
+
+describe('processors', () => {
+  const checks: string[] = [];
+  const compiled = async (providers: Provider[]) => {
+    const log = { warn: () => undefined, error: () => undefined };
+    const readiness = { add: (name: string) => void checks.push(name) };
+    const options = { useFactory: () => ({ redisUrl: redis.url, log, readiness }) };
+    const module = Test.createTestingModule({
+      imports: [JobQueuesModule.forRootAsync(options), JobProcessorsModule.forRootAsync(options)],
+      providers,
+    });
+    return await module.compile();
+  };
+
+  it('get the jobs of their queue until the application closes', async () => {
+    const app = await (await compiled([SampleProcessor])).init();
+    const { seen } = app.get(SampleProcessor);
+    expect(checks).toEqual(['redis']);
+    await eventually(async () => await app.get(JobQueues).addAll([advanceIssuance('1', 0)]));
+    await eventually(() => expect(seen).toEqual(['1']));
+    await app.close();
+    await queues.addAll([advanceIssuance('2', 0)]);
+    expect(await queues.waiting('issuance')).toBe(1);
+    expect(seen).toEqual(['1']);
+  });
+
+  it('of one queue are not two', async () => {
+    const app = await compiled([SampleProcessor, SecondProcessor]);
+    await expect(app.init()).rejects.toThrow('Queue "issuance" has two processors.');
+    await app.close();
+  });
 });
 
 describe('the readiness check', () => {

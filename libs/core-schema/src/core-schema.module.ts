@@ -1,11 +1,41 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { warnOfExcessPrivileges } from '@certwright/postgres';
+import { type DynamicModule, type FactoryProvider, Module, type Provider } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { type CoreDatabase, coreDataSourceOptions } from './core-data-source';
+import { awaitDeployment, claimDeployment, type DeploymentMode } from './deployment/deployment';
 import { Outbox } from './outbox/outbox';
+import { coreSchema } from './roles/core-schema';
 import { Transactions } from './transactions/transactions';
 
 /** When the database is unavailable at start, a process retries for half a minute before it gives up. */
 const connecting = { retryAttempts: 15, retryDelay: 2_000 };
+
+export interface CoreProcess extends Omit<CoreDatabase, 'applicationName'> {
+  /** Of the process; its database role has the same name. */
+  readonly name: string;
+  /** Null: the process works in either deployment. `access: 'await'` is for a role that may not claim the database. */
+  readonly deployment: { readonly mode: DeploymentMode; readonly access: 'claim' | 'await' } | null;
+  readonly log: { warn(members: object, message: string): void };
+  readonly readiness: { add(name: string, check: () => Promise<unknown>): void };
+}
+
+/** Provided once the database is known to belong to this deployment. */
+export abstract class OwnDeployment {}
+
+const coreProcess = Symbol('CoreProcess');
+
+const deployment: Provider = {
+  provide: OwnDeployment,
+  inject: [DataSource, coreProcess],
+  useFactory: async (database: DataSource, { name, deployment, log, readiness }: CoreProcess) => {
+    readiness.add('database', async () => await database.query('SELECT 1'));
+    if (deployment?.access === 'claim') await claimDeployment(database, deployment.mode);
+    if (deployment?.access === 'await') await awaitDeployment(database, deployment.mode);
+    await warnOfExcessPrivileges(database, coreSchema, name, log);
+    return {};
+  },
+};
 
 /** The connection to the `core` database, its transactions and its outbox, for all modules of a process. */
 @Module({})
@@ -17,6 +47,29 @@ export class CoreSchemaModule {
       imports: [TypeOrmModule.forRoot({ ...coreDataSourceOptions(database), ...connecting })],
       providers: [Outbox, Transactions],
       exports: [Outbox, Transactions],
+    };
+  }
+
+  /** The same, with a readiness check, and after it was checked that the database belongs to this deployment. */
+  static forRootAsync({
+    inject = [],
+    useFactory,
+  }: Pick<FactoryProvider<CoreProcess>, 'inject' | 'useFactory'>): DynamicModule {
+    const options = { provide: coreProcess, inject, useFactory };
+    return {
+      module: CoreSchemaModule,
+      global: true,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject,
+          useFactory: async (...injected: unknown[]) => {
+            const { name: applicationName, ...database } = await useFactory(...injected);
+            return { ...coreDataSourceOptions({ applicationName, ...database }), ...connecting };
+          },
+        }),
+      ],
+      providers: [options, deployment, Outbox, Transactions],
+      exports: [OwnDeployment, Outbox, Transactions],
     };
   }
 }

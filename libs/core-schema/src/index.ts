@@ -1,4 +1,4 @@
-export { CoreSchemaModule } from './core-schema.module';
+export { type CoreProcess, CoreSchemaModule, OwnDeployment } from './core-schema.module';
 export { AccountUserEntity } from './accounts/account-user.entity';
 export { AccountEntity } from './accounts/account.entity';
 export { ApiKeyEntity } from './accounts/api-key.entity';

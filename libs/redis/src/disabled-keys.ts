@@ -1,7 +1,15 @@
-import { connectRedis, type RedisLog } from './redis-connection';
+import { lastValueFrom } from 'rxjs';
+import type { RedisLog } from './redis-connection';
+import { EventClient } from './transport/event-client';
+import { EventServer } from './transport/event-server';
 
-/** Published when an operator disables a key: `{"pattern": "api-key-disabled", "data": {"secretSha256": "<hex>"}}`. */
+/** Channel of the event that an operator has disabled a key; its data is `DisabledKey`. */
 export const disabledKeysChannel = 'api-key-disabled';
+
+interface DisabledKey {
+  /** SHA-256 over the whole key as sent, hex. */
+  readonly secretSha256: string;
+}
 
 /** What remembers keys, and how it is made to look again. */
 export interface RememberedKeys {
@@ -21,40 +29,48 @@ export interface DisabledKeysOptions {
 }
 
 /**
- * Forgets a key as soon as it is disabled. A plain subscription in place of Nest's Redis transport: that one does not
- * start while Redis is away, and never hears again what it missed. The news may be lost all the same; then the time
- * that `keys` keeps its answers is the bound.
+ * Forgets a key as soon as it is disabled. The event may be lost; then the time that `keys` keeps its answers is the
+ * bound.
  */
 export function followDisabledKeys(
   redisUrl: string,
   { name, keys, log, channel = disabledKeysChannel }: DisabledKeysOptions,
 ): { close(): Promise<void> } {
-  const connection = connectRedis(redisUrl, { name: `${name}-disabled-keys`, log });
-  const { client } = connection;
-  client.on('ready', () => {
-    // What was published while nobody listened is gone.
-    keys.clear();
-    client.subscribe(channel).catch((error: unknown) => {
-      log.warn({ err: error }, 'cannot subscribe to disabled keys');
-      client.disconnect(true);
-    });
+  const server = new EventServer(redisUrl, { name: `${name}-disabled-keys`, log });
+  const forget = async (data: unknown) => {
+    const secretSha256 = digestIn(data);
+    // An event that cannot be read is about some key all the same.
+    await Promise.resolve(secretSha256 === null ? keys.clear() : keys.forget(secretSha256));
+  };
+  server.addHandler(channel, forget, true);
+  server.status.subscribe((status) => {
+    // What was published while the connection was down is lost.
+    if (status === 'subscribed') keys.clear();
   });
-  client.on('message', (_channel: string, message: string) => {
-    const secretSha256 = secretSha256In(message);
-    // News that cannot be read is news all the same.
-    if (secretSha256 === null) keys.clear();
-    else keys.forget(secretSha256);
-  });
-  return connection;
+  server.listen(() => undefined);
+  return server;
 }
 
-/** In the envelope of Nest's Redis client. */
-function secretSha256In(message: string): Buffer | null {
+/**
+ * Tells running processes to forget a key.
+ *
+ * @throws Error when Redis does not take the event in time
+ */
+export async function announceDisabledKey(
+  redisUrl: string,
+  secretSha256: Buffer,
+  { log, withinMs }: { readonly log: RedisLog; readonly withinMs: number },
+): Promise<void> {
+  const client = new EventClient(redisUrl, { name: 'announcement', log, readyWithinMs: withinMs });
+  const disabled: DisabledKey = { secretSha256: secretSha256.toString('hex') };
   try {
-    const { data } = JSON.parse(message) as { readonly data?: { readonly secretSha256?: unknown } };
-    const hex = data?.secretSha256;
-    return typeof hex === 'string' && /^[0-9a-f]{64}$/i.test(hex) ? Buffer.from(hex, 'hex') : null;
-  } catch {
-    return null;
+    await lastValueFrom(client.emit(disabledKeysChannel, disabled), { defaultValue: undefined });
+  } finally {
+    await client.close();
   }
+}
+
+function digestIn(data: unknown): Buffer | null {
+  const hex = (data as Partial<DisabledKey> | null | undefined)?.secretSha256;
+  return typeof hex === 'string' && /^[0-9a-f]{64}$/i.test(hex) ? Buffer.from(hex, 'hex') : null;
 }

@@ -5,9 +5,9 @@ export {
   type RedisLog,
 } from './redis-connection';
 export { RedisTokenBuckets } from './redis-token-buckets';
-export { type AskingOptions } from './questions/asked-questions';
-export { ProbeQuestions, probeQueue } from './questions/probe-questions';
-export { type AnswerQuestion, TakenQuestions, type TakingOptions } from './questions/taken-questions';
+export { ProbeQuestions } from './probe-questions';
+export { QuestionServer, type QuestionServerOptions } from './transport/question-server';
+export { probeQueue } from './transport/question-keys';
 export {
   type ChallengePlace,
   ChallengeValues,
@@ -15,13 +15,11 @@ export {
   type ValuesAt,
 } from './challenge-values/challenge-values';
 export {
+  announceDisabledKey,
   disabledKeysChannel,
   type DisabledKeysOptions,
   followDisabledKeys,
   type RememberedKeys,
 } from './disabled-keys';
-export { IssuanceNews, issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news/issuance-news';
-export {
-  IssuanceNewsListener,
-  type IssuanceNewsListenerOptions,
-} from './issuance-news/issuance-news-listener';
+export { IssuanceNews, issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
+export { IssuanceNewsListener, type IssuanceNewsListenerOptions } from './issuance-news-listener';

@@ -91,4 +91,5 @@ export {
   validMembers,
   ValidQuery,
 } from './validation/request-parts';
-export { ProcessModule } from './lifecycle/process.module';
+export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
+export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';

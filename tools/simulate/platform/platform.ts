@@ -1,38 +1,16 @@
-import { randomBytes, randomInt } from 'node:crypto';
-import { deliverWebhook, type DueRow, sendMail } from '@certwright/jobs';
-import { AnnouncementRound, Mails, WebhookDeliveries } from '@certwright/delivery';
-import { ApprovalRecords, EmailApprovals } from '@certwright/approvals';
-import { Attachments, LeasedIssuances } from '@certwright/ordering';
+import { deliverWebhook, type DueRow, nudgeRevision } from '@certwright/jobs';
+import { AnnouncementRound } from '@certwright/delivery';
 import { CaIssuers } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-issuers';
 import { CaSignings } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-signings';
-import { ExpirationNotices } from '../../../apps/issuance-worker/src/notices/expiration-notices';
 import { LeasedDeliveries } from '../../../apps/notifier/src/webhooks/leased-deliveries';
-import { LeasedMails } from '../../../apps/notifier/src/mail/leased-mails';
-import { MailSubjects } from '../../../apps/notifier/src/mail/mail-subjects';
-import { Outbox } from '@certwright/core-schema';
-import { PendingRevocations } from '../../../apps/issuance-worker/src/revocations/pending-revocations';
-import { Renewals } from '../../../apps/issuance-worker/src/renewals/renewals.repository';
+import { Rounds } from '@certwright/service';
 import { RevocationLists } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/revocation-lists';
 import { DataSource } from 'typeorm';
-import {
-  approvalReuseMs,
-  forgetExpiredApprovals,
-} from '../../../apps/issuance-worker/src/approvals/approvers';
-import { PublishApprovals } from '../../../apps/issuance-worker/src/approvals/publish-approvals';
 import { BuiltInCa } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/built-in-ca';
 import { KeyFiles } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/key-files';
-import { housekeeping } from '../../../apps/issuance-worker/src/housekeeping/housekeeping';
-import { AdvanceIssuance } from '../../../apps/issuance-worker/src/issuance/advance-issuance';
-import { noticeOnce } from '../../../apps/issuance-worker/src/notices/notices';
-import { relayOnce } from '../../../apps/issuance-worker/src/nudges/relay';
-import { sweepOnce } from '../../../apps/issuance-worker/src/nudges/sweep';
-import { renewOnce } from '../../../apps/issuance-worker/src/renewals/renewals';
-import { revokeCertificate } from '../../../apps/issuance-worker/src/revocations/revoke-certificate';
-import { sweepRevocations } from '../../../apps/issuance-worker/src/revocations/sweep-revocations';
-import { housekeeping as notifierHousekeeping } from '../../../apps/notifier/src/housekeeping/housekeeping';
-import { senderOf } from '../../../apps/notifier/src/mail/mail-address';
-import { SendMail } from '../../../apps/notifier/src/mail/send-mail';
-import { sweepOnce as sweepNotifier } from '../../../apps/notifier/src/nudges/sweep';
+import { IssuanceProcessor } from '../../../apps/issuance-worker/src/issuance/issuance.processor';
+import { RevocationsProcessor } from '../../../apps/issuance-worker/src/revocations/revocations.processor';
+import { MailProcessor } from '../../../apps/notifier/src/mail/mail.processor';
 import { deliveryBounds } from '../../../apps/notifier/src/webhooks/bounds';
 import {
   DeliverWebhook,
@@ -41,19 +19,8 @@ import {
 import { AnnounceCurrentInstance } from '../../../apps/certs-v2/src/announcements/announce-current-instance.use-case';
 import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announcements/announce-current-certificate.use-case';
 import { withConnectionBreak } from '../faults/broken-connections';
-import type { FaultyAuthority } from '../world/faulty-authority';
-import type { MailServer } from '../world/mail-server';
-import type { StandingRecords } from '../world/standing-records';
-import type { WebhookReceivers } from '../world/webhook-receivers';
 import { type JobHandlers, JobRunner, type RunnerFaults } from './job-runner';
 import { type Processes, publicationUrl } from './processes';
-
-export interface Outside {
-  readonly authority: FaultyAuthority;
-  readonly records: StandingRecords;
-  readonly mailServer: MailServer;
-  readonly receivers: WebhookReceivers;
-}
 
 const dayMs = 86_400_000;
 const daily: ReadonlySet<string> = new Set([
@@ -78,14 +45,10 @@ export class Platform {
 
   constructor(
     processes: Processes,
-    outside: Outside,
     private readonly faults: RunnerFaults,
   ) {
-    this.jobs = new JobRunner(
-      { ...workerJobs(processes, outside), ...otherJobs(processes, outside) },
-      faults,
-    );
-    this.rounds = { ...workerRounds(processes, outside, this.jobs), ...otherRounds(processes, this.jobs) };
+    this.jobs = new JobRunner({ ...workerJobs(processes), ...otherJobs(processes) }, faults);
+    this.rounds = { ...workerRounds(processes), ...otherRounds(processes, this.jobs) };
   }
 
   get roundsFailed(): number {
@@ -137,58 +100,23 @@ export async function openAuthority({ worker }: Processes, keyFolder: string): P
   );
 }
 
-function workerJobs({ worker }: Processes, { authority, records }: Outside): JobHandlers {
-  const advance = new AdvanceIssuance({
-    leasedIssuances: worker.get(LeasedIssuances),
-    attachments: worker.get(Attachments),
-    approvers: [records.approver()],
-    publishing: new PublishApprovals(worker.get(ApprovalRecords), 'approve.example.net', false),
-    approvalReuseMs: approvalReuseMs({ APPROVAL_REUSE_DAYS: 200 }),
-    issuers: authority,
-    events: {
-      changed: () => undefined,
-      attached: () => undefined,
-      failed: () => undefined,
-      resting: () => undefined,
-      leaseLost: () => undefined,
-      stumbled: () => undefined,
-    },
-    certificateId: () => String(randomInt(1, 2 ** 48 - 1)),
-  });
-  const pending = worker.get(PendingRevocations);
-  const ports = { pending, issuers: authority, revoked: () => undefined };
+function workerJobs({ worker }: Processes): JobHandlers {
+  const issuances = worker.get(IssuanceProcessor);
+  const revocations = worker.get(RevocationsProcessor);
   return {
-    'advance-issuance': async ({ issuanceId }: { issuanceId: string }) => await advance.run(issuanceId),
-    'revoke-certificate': async ({ certificateId }: { certificateId: string }) =>
-      await revokeCertificate(ports, certificateId),
+    'advance-issuance': async (payload: { issuanceId: string }) =>
+      await issuances['advance-issuance'](payload),
+    'revoke-certificate': async (payload: { certificateId: string }) =>
+      await revocations['revoke-certificate'](payload),
   };
 }
 
-function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outside: Outside): JobHandlers {
+function otherJobs({ orders, certs, notifier }: Processes): JobHandlers {
   const announceOrder = orders.get(AnnounceCurrentCertificate);
   const announceInstance = certs.get(AnnounceCurrentInstance);
   const deliveries = notifier.get(LeasedDeliveries);
-  const deliver = new DeliverWebhook({
-    deliveries,
-    sealing: notifierConfig.SEALING_KEYS,
-    post: async (request) => await outside.receivers.post(request),
-    events: { tried: () => undefined, leaseLost: () => undefined, stumbled: () => undefined },
-    stopping: new AbortController().signal,
-    random: () => 0.5,
-  });
-  const from = senderOf(notifierConfig.SMTP_FROM);
-  if (from === null) throw new TypeError('the sender of mails is no address');
-  const mail = new SendMail({
-    mails: notifier.get(LeasedMails),
-    smtp: outside.mailServer,
-    subjects: notifier.get(MailSubjects),
-    approvals: notifier.get(EmailApprovals),
-    approvalUrl: notifierConfig.APPROVAL_URL,
-    tokenBytes: () => randomBytes(20),
-    from,
-    events: { ended: () => undefined, leaseLost: () => undefined },
-    random: () => 0.5,
-  });
+  const deliver = notifier.get(DeliverWebhook);
+  const mail = notifier.get(MailProcessor);
   return {
     'current-certificate-changed': async ({ planId }: { planId: string }) => {
       await announceOrder.run(planId);
@@ -198,7 +126,7 @@ function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outsi
     },
     'deliver-webhook': async ({ deliveryId }: { deliveryId: string }) =>
       await deliverAll(deliveryId, deliveries, deliver),
-    'send-mail': async ({ mailId }: { mailId: string }) => await mail.run(mailId),
+    'send-mail': async (payload: { mailId: string }) => await mail['send-mail'](payload),
   };
 }
 
@@ -220,25 +148,11 @@ async function deliverAll(
   }
 }
 
-function workerRounds(
-  { worker }: Processes,
-  { authority }: Outside,
-  jobs: JobRunner,
-): Readonly<Record<string, Round>> {
-  const outbox = worker.get(Outbox);
-  const issuances = worker.get(LeasedIssuances);
-  const renewals = worker.get(Renewals);
-  const notices = worker.get(ExpirationNotices);
-  return {
-    renewals: async () => await renewOnce(renewals),
-    relay: async () => await relayOnce(outbox, jobs),
-    sweep: async () => (await sweepOnce(issuances, jobs), 1),
-    revocations: sweepRevocations(worker.get(PendingRevocations), jobs),
-    // The task that renews its lists publishes them.
-    ...housekeeping(worker, authority as unknown as BuiltInCa),
-    approvals: forgetExpiredApprovals(worker),
-    notices: async () => await noticeOnce(notices),
-  };
+function workerRounds({ worker }: Processes): Readonly<Record<string, Round>> {
+  const { all } = worker.get(Rounds);
+  const sweep = all.get('sweep');
+  // It may have more to do than jobs can wait: those run between two of its rounds.
+  return { ...Object.fromEntries(all), sweep: async () => (await sweep?.(), 1) };
 }
 
 /** One delivery per endpoint and account is enough: other due ones are sent with it. */
@@ -257,16 +171,16 @@ function otherRounds(
   jobs: JobRunner,
 ): Readonly<Record<string, Round>> {
   const database = notifier.get(DataSource);
-  const mails = notifier.get(LeasedMails);
-  const dueDeliveries = async () =>
-    await database.query<(DueRow & { readonly id: string })[]>(dueStatement, [batch]);
-  const dueMails = async () => await mails.due(batch);
   const announce = (round: AnnouncementRound) => async () => await round.run(() => undefined);
   return {
+    ...Object.fromEntries(notifier.get(Rounds).all),
     announceOrders: announce(orders.get(AnnouncementRound)),
     announceInstances: announce(certs.get(AnnouncementRound)),
-    sweepDeliveries: async () => await sweepNotifier(dueDeliveries, deliverWebhook, jobs),
-    sweepMails: async () => await sweepNotifier(dueMails, sendMail, jobs),
-    ...notifierHousekeeping(notifier.get(WebhookDeliveries), notifier.get(Mails)),
+    // In place of its own, which wakes the dispatcher.
+    sweepDeliveries: async () => {
+      const due = await database.query<(DueRow & { readonly id: string })[]>(dueStatement, [batch]);
+      await jobs.addAll(due.map((delivery) => deliverWebhook(delivery.id, nudgeRevision(delivery))));
+      return 1_000;
+    },
   };
 }

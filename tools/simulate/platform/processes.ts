@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { JobProcessors, JobQueues } from '@certwright/bullmq';
 import { databaseOutage } from '@certwright/errors';
 import { noProbeAnswer } from '@certwright/jobs';
 import { ApiKeys } from '@certwright/accounts';
-import { claimDeployment } from '@certwright/core-schema';
 import { IssuanceNews, ProbeQuestions } from '@certwright/redis';
 import {
   ApiKeyCache,
@@ -12,14 +12,17 @@ import {
   MemoryTokenBuckets,
   Metrics,
   nestLogger,
+  type ProcessConfig,
+  ProcessModule,
   Readiness,
   renderErrorObject,
   requestLimits,
+  type RunningProcess,
   type TokenBuckets,
 } from '@certwright/service';
-import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext, InjectionToken, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
 import { AppModule as CertsModule } from '../../../apps/certs-v2/src/app.module';
 import { LookLimit } from '../../../apps/certs-v2/src/cert-objects/look-limit';
@@ -29,13 +32,31 @@ import { PendingInstances } from '../../../apps/certs-v2/src/instances/pending-i
 import { jsonContentType } from '../../../apps/certs-v2/src/wire/answer';
 import { renderProblem } from '../../../apps/certs-v2/src/wire/problem';
 import { AppModule as WorkerModule } from '../../../apps/issuance-worker/src/app.module';
-import { settings as workerSettings } from '../../../apps/issuance-worker/src/config';
+import { Approvers } from '../../../apps/issuance-worker/src/approvals/approvals.module';
+import type { Approver } from '../../../apps/issuance-worker/src/approvals/approver';
+import { AuthoritiesInOrder } from '../../../apps/issuance-worker/src/certificate-authorities/authorities-in-order';
+import { BuiltInCa } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/built-in-ca';
+import { Config as WorkerConfig, settings as workerSettings } from '../../../apps/issuance-worker/src/config';
 import { AppModule as NotifierModule } from '../../../apps/notifier/src/app.module';
-import { settings as notifierSettings } from '../../../apps/notifier/src/config';
+import { Config as NotifierConfig, settings as notifierSettings } from '../../../apps/notifier/src/config';
+import { SmtpClient } from '../../../apps/notifier/src/mail/smtp.client';
+import { PostClient } from '../../../apps/notifier/src/webhooks/post.client';
 import { AppModule as OrdersModule } from '../../../apps/orders-v3/src/app.module';
 import { ordersSettings } from '../../../apps/orders-v3/src/config';
 import { DnsGateway } from '../../../apps/orders-v3/src/dns-integrations/dns-gateway';
 import { makeBreakable } from '../faults/broken-connections';
+import type { FaultyAuthority } from '../world/faulty-authority';
+import type { MailServer } from '../world/mail-server';
+import type { WebhookReceivers } from '../world/webhook-receivers';
+
+/** What replaces the outside world of the processes; every member is set before the clock runs. */
+export interface Outside {
+  queues?: Pick<JobQueues, 'addAll' | 'waiting'>;
+  authority?: FaultyAuthority;
+  approver?: Approver;
+  mailServer?: MailServer;
+  receivers?: WebhookReceivers;
+}
 
 /** The simulated processes of the platform, in one process and without their timers. */
 export interface Processes {
@@ -43,14 +64,16 @@ export interface Processes {
   readonly certs: NestFastifyApplication;
   readonly worker: INestApplicationContext;
   readonly notifier: INestApplicationContext;
-  readonly notifierConfig: ReturnType<typeof notifierSettings.read>;
   close(): Promise<void>;
 }
 
 export const publicationUrl = 'http://ca.example.net/ca';
 
 /** @param urlOf a migrated database as the role of a process; faults can be injected into every connection of the platform */
-export async function openProcesses(urlOf: (process: string) => string): Promise<Processes> {
+export async function openProcesses(
+  urlOf: (process: string) => string,
+  outside: Outside,
+): Promise<Processes> {
   const sealingKeys = randomBytes(32).toString('base64');
   const common = (process: string) => ({
     DATABASE_URL: urlOf(process),
@@ -62,19 +85,24 @@ export async function openProcesses(urlOf: (process: string) => string): Promise
     WRITES_PER_S: '100000',
     SETTLING_MS: '0',
   });
-  const worker = await context(
-    WorkerModule.of(
-      workerSettings.read({
-        ...common('issuance-worker'),
-        BUILT_IN_CA: 'true',
-        DNS_RESOLVER: '127.0.0.1:53',
-        APPROVAL_ZONE: 'approve.example.net',
-        CA_PUBLICATION_URL: publicationUrl,
-      }),
-    ),
-  );
-  const database = worker.get(DataSource);
-  await claimDeployment(database, 'production');
+  const workerConfig = workerSettings.read({
+    ...common('issuance-worker'),
+    BUILT_IN_CA: 'true',
+    DNS_RESOLVER: '127.0.0.1:53',
+    APPROVAL_ZONE: 'approve.example.net',
+    CA_PUBLICATION_URL: publicationUrl,
+  });
+  const queues = late(() => outside.queues);
+  const authority = late(() => outside.authority);
+  const worker = await modules(WorkerModule, WorkerConfig, workerConfig, [
+    [JobQueues, queues],
+    [ProbeQuestions, {}],
+    [IssuanceNews, { publish: () => undefined }],
+    [Approvers, [late(() => outside.approver)]],
+    [AuthoritiesInOrder, authority],
+    // Its lists are published by whatever renews them.
+    [BuiltInCa, authority],
+  ]);
   const notifierConfig = notifierSettings.read({
     ...common('notifier'),
     SMTP_URL: 'smtp://127.0.0.1:1',
@@ -82,15 +110,23 @@ export async function openProcesses(urlOf: (process: string) => string): Promise
     SMTP_FROM: 'Certwright <certwright@example.net>',
     APPROVAL_URL: 'http://approve.example.net',
   });
-  const notifier = await context(NotifierModule.of(notifierConfig));
+  const notifier = await modules(NotifierModule, NotifierConfig, notifierConfig, [
+    [JobQueues, queues],
+    [SmtpClient, late(() => outside.mailServer)],
+    [PostClient, late(() => outside.receivers)],
+  ]);
   const orders = await openOrders(ordersSettings.read(common('orders-v3')));
   const certs = await openCerts(certsSettings.read(common('certs-v2')));
   const all = [worker, notifier, orders, certs];
   for (const process of all) makeBreakable(process.get(DataSource));
+  // Jitter would make two runs of one seed differ. Nest draws the ids of modules, so only now.
+  const { random } = Math;
+  Math.random = () => 0.5;
   const close = async () => {
+    Math.random = random;
     for (const process of all) await process.close();
   };
-  return { orders, certs, worker, notifier, notifierConfig, close };
+  return { orders, certs, worker, notifier, close };
 }
 
 /** Newest log lines with errors. */
@@ -103,13 +139,35 @@ const errorLog = createLogger('simulate', 'error', {
 /** The last errors that the platform logged, for failures of the simulation itself. */
 export const lastErrors = (): readonly string[] => errorLines;
 
-async function context(
-  module: Parameters<typeof NestFactory.createApplicationContext>[0],
-): Promise<INestApplicationContext> {
-  return await NestFactory.createApplicationContext(module, {
-    logger: nestLogger(errorLog),
-    abortOnError: false,
+/** Stands in for an object that is set later, before its first use. */
+function late<T extends object>(find: () => T | undefined): T {
+  return new Proxy({} as T, {
+    get: (_, member) => {
+      const found = find();
+      const value: unknown = found === undefined ? undefined : Reflect.get(found, member, found);
+      return typeof value === 'function' ? (value.bind(found) as unknown) : value;
+    },
   });
+}
+
+/** The modules of a process, initialized, with some providers replaced; it runs no job and no round by itself. */
+async function modules(
+  app: Type,
+  token: symbol,
+  config: ProcessConfig,
+  replaced: readonly (readonly [InjectionToken, object])[],
+): Promise<INestApplicationContext> {
+  const running: RunningProcess = {
+    name: app.name,
+    log: errorLog,
+    metrics: new Metrics(app.name),
+    readiness: new Readiness(),
+    opened: () => undefined,
+  };
+  const builder = Test.createTestingModule({ imports: [ProcessModule.forRoot(token, config, running), app] });
+  for (const [provider, value] of [...replaced, [JobProcessors, {}] as const])
+    builder.overrideProvider(provider).useValue(value);
+  return await (await builder.setLogger(nestLogger(errorLog)).compile()).init();
 }
 
 async function openOrders(config: ReturnType<typeof ordersSettings.read>): Promise<NestFastifyApplication> {

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { OutboundFault } from '@certwright/outbound';
-import type { PostRequest } from '../../../apps/notifier/src/webhooks/deliver-webhook';
+import type { PostRequest } from '../../../apps/notifier/src/webhooks/post.client';
 import type { Answer } from '../../../apps/notifier/src/webhooks/answer';
 import type { Chance } from '../chance';
 import { freezeUntil } from '../faults/frozen-workers';

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { type DnsName, pathBelow, type ZoneRecord, type ZoneSlice } from '@certwright/dns-authority';
 import type { ValuesAt } from '@certwright/redis';
-import type { ZoneSettings } from './dns-settings';
-import type { NameServer } from './name-server';
+import type { NameServer, ZoneSettings } from './dns-settings';
 
 /** Seconds. What only a change of the settings changes. */
 const standingTtlS = 3_600;

@@ -4,7 +4,6 @@ import { Public } from '@certwright/service';
 import { Body, Controller, Get, Headers, Inject, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ResponderConfig } from '../config';
-import { isOwnForm } from './origin';
 import { approvedPage, closedPage, contentSecurityPolicy, decision, foreignPage, requestPage } from './pages';
 
 /** base64url, at least 128 bits. What looks otherwise was never sent to anybody. */
@@ -60,4 +59,22 @@ function sendPage(reply: FastifyReply, status: number, page: string): void {
     .code(status)
     .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentSecurityPolicy })
     .send(page);
+}
+
+/** What a browser says of where a form was. */
+interface FormOrigin {
+  readonly secFetchSite: string | undefined;
+  readonly origin: string | undefined;
+}
+
+/**
+ * Whether a form may have come from our own page. The token in the path already is what no other site knows; this is the
+ * second lock. Newer browsers say it in Sec-Fetch-Site. Others say the origin, which is `null` for a page that sends no
+ * referrer, as ours; programs say nothing.
+ *
+ * @param approvalUrl how the public reaches this process
+ */
+function isOwnForm({ secFetchSite, origin }: FormOrigin, approvalUrl: string): boolean {
+  if (secFetchSite !== undefined) return secFetchSite === 'same-origin';
+  return origin === undefined || origin === 'null' || origin === new URL(approvalUrl).origin;
 }

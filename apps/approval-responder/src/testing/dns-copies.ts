@@ -6,7 +6,7 @@ import { createLogger, Metrics, Readiness } from '@certwright/service';
 import { eventually, testDatabase, testRedis } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 import { responderSettings } from '../config';
-import { startDns } from '../dns/start-dns';
+import { ApprovalDns } from '../dns/approval-dns';
 import { askUdp } from './dns-asking';
 
 export const zone = 'approval.example.net';
@@ -87,16 +87,18 @@ export class DnsCopies {
       readiness: new Readiness(),
       opened: (_name: string, close: () => unknown) => void closes.unshift(close),
     };
-    const port = await startDns(config, running, new Challenges(database));
+    const dns = new ApprovalDns(config, running, new Challenges(database));
+    await dns.onApplicationBootstrap();
+    const port = dns.port ?? 0;
     let closed: Promise<void> | undefined;
     const close = () => (closed ??= inOrder(closes));
     this.closes.unshift(close);
     const remembered = async (name: string) =>
       await eventually(async () => {
-        await askUdp(port ?? 0, name);
+        await askUdp(port, name);
         expect(await metrics.render()).toMatch(/^dns_lookup_duration_seconds_count\{.*source="redis"/m);
       });
-    return { port: port ?? 0, metrics, logLines, close, remembered };
+    return { port, metrics, logLines, close, remembered };
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { WebRuleQuestion } from '@certwright/jobs';
-import { probeQueue, TakenQuestions } from '@certwright/redis';
+import { QuestionServer } from '@certwright/redis';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
 
@@ -8,15 +8,16 @@ jest.setTimeout(60_000);
 
 let api: RunningApi;
 let tenant: Tenant;
-let prober: TakenQuestions;
+let prober: QuestionServer;
 /** What the prober under test does; null: it does not answer. */
 let answer: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
 
 beforeAll(async () => {
   api = await RunningApi.start();
   const log = { warn: () => undefined, info: () => undefined };
-  prober = new TakenQuestions(api.redis.url, probeQueue, { name: 'spec-prober', log, concurrency: 20 });
-  prober.start(async (_pattern, data) => await answer?.(data as WebRuleQuestion));
+  prober = new QuestionServer(api.redis.url, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
+  prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => await answer?.(data));
+  prober.listen(() => undefined);
   await api.database.query(`UPDATE product SET http_approval = false, email_approval = false, available = true
     WHERE name = 'paid_ev_ca'`);
 });
@@ -25,7 +26,7 @@ beforeEach(async () => {
   tenant = await api.tenant();
 });
 afterAll(async () => {
-  await prober.close(0);
+  await prober.close();
   await api.stop();
 });
 

@@ -16,5 +16,6 @@ import { AnnounceCurrentInstance, CurrentInstanceMessage, owner } from './announ
         new AnnouncementRound(announcements, owner, async (planId) => await announce.run(planId)),
     },
   ],
+  exports: [AnnounceCurrentInstance, AnnouncementRound],
 })
 export class AnnouncementsModule {}

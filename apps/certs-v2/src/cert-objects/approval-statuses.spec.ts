@@ -1,5 +1,5 @@
 import type { WebRuleQuestion } from '@certwright/jobs';
-import { probeQueue, TakenQuestions } from '@certwright/redis';
+import { QuestionServer } from '@certwright/redis';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { openIssuance } from '../testing/forged-instances';
 import { RunningApi, type Tenant } from '../testing/running-api';
@@ -18,16 +18,17 @@ let tenant: Tenant;
 /** What the prober under test does; null: there is none. */
 let answer: ((question: WebRuleQuestion) => Promise<unknown>) | null = null;
 const asked: WebRuleQuestion[] = [];
-let prober: TakenQuestions;
+let prober: QuestionServer;
 
 beforeAll(async () => {
   api = await RunningApi.start();
   const log = { warn: () => undefined, info: () => undefined };
-  prober = new TakenQuestions(api.redis.url, probeQueue, { name: 'spec-prober', log, concurrency: 20 });
-  prober.start(async (_pattern, data) => {
-    asked.push(data as WebRuleQuestion);
-    return await answer?.(data as WebRuleQuestion);
+  prober = new QuestionServer(api.redis.url, { name: 'spec-prober', log, concurrency: 20, drainMs: 0 });
+  prober.addHandler('probe-web-rule', async (data: WebRuleQuestion) => {
+    asked.push(data);
+    return await answer?.(data);
   });
+  prober.listen(() => undefined);
 });
 beforeEach(async () => {
   answer = null;
@@ -35,7 +36,7 @@ beforeEach(async () => {
   tenant = await api.tenant();
 });
 afterAll(async () => {
-  await prober.close(0);
+  await prober.close();
   await api.stop();
 });
 

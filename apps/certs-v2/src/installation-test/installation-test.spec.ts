@@ -1,6 +1,6 @@
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import type { InstallationAnswer, InstallationQuestion } from '@certwright/jobs';
-import { ProbeQuestions, probeQueue, TakenQuestions } from '@certwright/redis';
+import { ProbeQuestions, QuestionServer } from '@certwright/redis';
 import { certificateRequest, type KeyPair, keyPair } from '../testing/certificate-request';
 import { attachCertificate, openIssuance } from '../testing/forged-instances';
 import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
@@ -13,7 +13,7 @@ const chain = [Buffer.from('one intermediate'), Buffer.from('another one')];
 let api: RunningApi;
 let tenant: Tenant;
 let keys: KeyPair;
-let prober: TakenQuestions;
+let prober: QuestionServer;
 /** What the prober was asked, and what it says. */
 const asked: InstallationQuestion[] = [];
 let answer: InstallationAnswer | undefined;
@@ -21,11 +21,12 @@ let answer: InstallationAnswer | undefined;
 beforeAll(async () => {
   keys = keyPair('p256');
   api = await RunningApi.start({ INSTALLATION_TESTS_PER_MIN: '1000' });
-  prober = new TakenQuestions(api.redis.url, probeQueue, { name: 'prober', log, concurrency: 10 });
-  prober.start((pattern, data) => {
-    if (pattern === 'test-installation') asked.push(data as InstallationQuestion);
+  prober = new QuestionServer(api.redis.url, { name: 'prober', log, concurrency: 10, drainMs: 0 });
+  prober.addHandler('test-installation', (data: InstallationQuestion) => {
+    asked.push(data);
     return Promise.resolve(answer);
   });
+  prober.listen(() => undefined);
 }, 60_000);
 beforeEach(async () => {
   tenant = await api.tenant();
@@ -33,7 +34,7 @@ beforeEach(async () => {
   answer = { tests: [] };
 });
 afterAll(async () => {
-  await prober.close(0);
+  await prober.close();
   await api.stop();
 });
 
@@ -270,18 +271,20 @@ describe('the prober', () => {
 
 describe('the limit of tests', () => {
   let limited: RunningApi;
-  let limitedProber: TakenQuestions;
+  let limitedProber: QuestionServer;
   beforeAll(async () => {
     limited = await RunningApi.start({ INSTALLATION_TESTS_PER_MIN: '2' });
-    limitedProber = new TakenQuestions(limited.redis.url, probeQueue, {
+    limitedProber = new QuestionServer(limited.redis.url, {
       name: 'prober',
       log,
       concurrency: 1,
+      drainMs: 0,
     });
-    limitedProber.start(() => Promise.resolve({ tests: [] }));
+    limitedProber.addHandler('test-installation', () => Promise.resolve({ tests: [] }));
+    limitedProber.listen(() => undefined);
   }, 60_000);
   afterAll(async () => {
-    await limitedProber.close(0);
+    await limitedProber.close();
     await limited.stop();
   });
 

@@ -1,23 +1,52 @@
-import { LeaseLost } from '@certwright/postgres';
 import { CompactTree, verifyConsistency } from '@certwright/ct';
-import { type CtLogEntity } from '@certwright/ct-schema';
-import { type CtLogs, type LeasedLog, type LogLease } from '../logs/ct-logs';
-import { type LogEvidence } from '../logs/log-evidence';
+import type { CtLogEntity } from '@certwright/ct-schema';
 import { isDatabaseUnreachable } from '@certwright/errors';
+import { LeaseLost } from '@certwright/postgres';
 import { releaseAfterOutage } from '@certwright/service';
 import type { LogApi, VerifiedHead } from '../log-api/log-api';
 import { type Evidence, LogMisbehaves, LogUnavailable, LogUnproven } from '../log-api/log-faults';
 import type { PerLog } from '../log-list/per-log';
+import type { CtLogs, LeasedLog, LogLease } from '../logs/ct-logs';
+import type { LogEvidence } from '../logs/log-evidence';
 import { Flushes } from '../memory/flushes';
 import type { BodyPacker } from '../packing/body-packer';
 import type { Reading } from './batch';
 import type { FollowEvents } from './follow-events';
-import { holdLease } from './held-lease';
 import { anotherRoot, ingestEntries } from './ingest-entries';
 import { NewestHead, savedHead, type Turn } from './newest-head';
 import { restAfterFailure, restOfFollowed } from './rest';
 import { type Start, startIndex } from './start-point';
 import { Waits } from './waits';
+
+/** A lease that is lengthened while its log is followed. */
+interface HeldLease {
+  /** Aborts when the lease is over, or may be, or the outer signal does. */
+  readonly signal: AbortSignal;
+  /** Lengthens it no more. */
+  end(): void;
+}
+
+function holdLease(
+  logs: Pick<CtLogs, 'lengthen'>,
+  lease: LogLease,
+  leaseMs: number,
+  outer: AbortSignal,
+): HeldLease {
+  const lost = new AbortController();
+  let heldUntilMs = performance.now() + leaseMs;
+  const lengthen = async () => {
+    const askedAtMs = performance.now();
+    try {
+      await logs.lengthen(lease, leaseMs);
+      heldUntilMs = askedAtMs + leaseMs;
+    } catch (error) {
+      if (error instanceof LeaseLost) lost.abort(error);
+      else if (performance.now() > heldUntilMs) lost.abort(new LeaseLost('ct_log', lease.log, lease.token));
+    }
+  };
+  const timer = setInterval(() => void lengthen(), leaseMs / 3);
+  return { signal: AbortSignal.any([outer, lost.signal]), end: () => clearInterval(timer) };
+}
 
 /** A log whose requests have brought nothing for so long takes no place of other logs any more, ms. */
 const slowAfterMs = 2_000;

@@ -1,50 +1,60 @@
 import { dropExpired, ensurePartitions } from '@certwright/ct-index';
+import { Round, RunningProcess } from '@certwright/service';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { endSilentClients } from '../logs/silent-clients';
 import { removeUnverified } from '../logs/unverified';
-import type { DataSource } from 'typeorm';
+
+/** Longer than any batch takes; a scan of a partition that has expired takes its time. */
+export const statementTimeoutMs = 60_000;
+
+/** The server ends no statement that waits for its client; one that waits longer than any may take is a frozen process's. */
+const silentMs = statementTimeoutMs + 10_000;
 
 const ensureRestMs = 5 * 60_000;
 const dropRestMs = 3_600_000;
 const silentRestMs = 10_000;
 const unverifiedRestMs = 10_000;
 
-export interface HousekeepingEvents {
-  dropped(tables: readonly string[]): void;
-  silentEnded(sessions: number): void;
-  unverifiedRemoved(issuances: number): void;
-}
-
 /**
- * Partitions, before they are needed and when nobody can ask for them any more, what copies of this process that were frozen hold, and
- * what stopped logs have not proved; any number of processes may.
- *
- * @param silentMs longer than any statement may take
+ * Partitions, before they are needed and when they have expired, what copies of this process that were frozen hold, and
+ * what stopped logs have not proved.
  */
-export function housekeeping(
-  database: DataSource,
-  now: () => Date,
-  silentMs: number,
-  events: HousekeepingEvents,
-): Readonly<Record<string, () => Promise<number>>> {
-  return {
-    ensurePartitions: async () => {
-      await ensurePartitions(database, now());
-      return ensureRestMs;
-    },
-    dropExpired: async () => {
-      const tables = await dropExpired(database, now());
-      if (tables.length > 0) events.dropped(tables);
-      return dropRestMs;
-    },
-    endSilent: async () => {
-      const sessions = await endSilentClients(database, silentMs);
-      if (sessions > 0) events.silentEnded(sessions);
-      return silentRestMs;
-    },
-    removeUnverified: async () => {
-      const issuances = await removeUnverified(database);
-      if (issuances > 0) events.unverifiedRemoved(issuances);
-      return unverifiedRestMs;
-    },
-  };
+@Injectable()
+export class Housekeeping implements OnModuleInit {
+  constructor(
+    private readonly database: DataSource,
+    private readonly running: RunningProcess,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.ensurePartitions();
+  }
+
+  @Round('ensurePartitions')
+  async ensurePartitions(): Promise<number> {
+    await ensurePartitions(this.database, new Date());
+    return ensureRestMs;
+  }
+
+  @Round('dropExpired')
+  async dropExpired(): Promise<number> {
+    const tables = await dropExpired(this.database, new Date());
+    if (tables.length > 0) this.running.log.info({ tables }, 'expired partitions dropped');
+    return dropRestMs;
+  }
+
+  @Round('endSilent')
+  async endSilent(): Promise<number> {
+    const sessions = await endSilentClients(this.database, silentMs);
+    if (sessions > 0) this.running.log.warn({ sessions }, 'sessions of a frozen process ended');
+    return silentRestMs;
+  }
+
+  @Round('removeUnverified')
+  async removeUnverified(): Promise<number> {
+    const issuances = await removeUnverified(this.database);
+    if (issuances > 0) this.running.log.warn({ issuances }, 'issuances removed that only a stopped log has');
+    return unverifiedRestMs;
+  }
 }

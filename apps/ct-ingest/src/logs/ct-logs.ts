@@ -1,5 +1,6 @@
 import { LeaseLost, leases } from '@certwright/postgres';
-import type { DataSource, EntityManager } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { NewIssuance } from '@certwright/ct-index';
 import { crlsOf, IssuerIds, type Stored, storeIssuances } from '@certwright/ct-index';
 import { CrlIds } from '@certwright/ct-index';
@@ -87,6 +88,7 @@ const decayedRate = `CASE WHEN ingested_at IS NULL THEN 0 ELSE (
 const held = `id = $1 AND ${leases.isHeld('$2')}`;
 
 /** Which logs are followed, by whom, and how far. */
+@Injectable()
 export class CtLogs {
   private readonly issuerIds = new IssuerIds();
   private readonly crlIds = new CrlIds();

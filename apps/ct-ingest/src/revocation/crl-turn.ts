@@ -1,10 +1,7 @@
-import { LeaseLost } from '@certwright/postgres';
 import { createHash } from 'node:crypto';
 import { setImmediate as others, setTimeout as delay } from 'node:timers/promises';
 import { type Crl, readCrl, RevokedCertificates } from '@certwright/ct';
-import { type CrlHosts } from './store/crl-hosts';
-import { type CtCrls, type DueCrl } from './store/ct-crls';
-import { type HostLease } from './store/host-lease';
+import { LeaseLost } from '@certwright/postgres';
 import type { MemoryBudget } from '../memory/memory-budget';
 import type { CrlEvents } from './crl-events';
 import {
@@ -16,8 +13,41 @@ import {
 } from './crl-intervals';
 import { crlSignature, type SignatureVerdict } from './crl-signature';
 import { type CrlAnswer, type CrlFetching, CrlTooLong, CrlUnavailable, fetchCrl } from './fetch-crl';
-import { holdHost } from './held-host';
 import { judgeCrl } from './judge-crl';
+import type { CrlHosts } from './store/crl-hosts';
+import type { CtCrls, DueCrl } from './store/ct-crls';
+import type { HostLease } from './store/host-lease';
+
+/** A lease that is lengthened while its host is asked. */
+interface HeldHost {
+  /** Aborts when the lease is over, or may be, or the outer signal does. */
+  readonly signal: AbortSignal;
+  /** Lengthens it no more. */
+  end(): void;
+}
+
+function holdHost(
+  hosts: Pick<CrlHosts, 'lengthen'>,
+  lease: HostLease,
+  leaseMs: number,
+  outer: AbortSignal,
+): HeldHost {
+  const lost = new AbortController();
+  let heldUntilMs = performance.now() + leaseMs;
+  const lengthen = async () => {
+    const askedAtMs = performance.now();
+    try {
+      await hosts.lengthen(lease, leaseMs);
+      heldUntilMs = askedAtMs + leaseMs;
+    } catch (error) {
+      if (error instanceof LeaseLost) lost.abort(error);
+      else if (performance.now() > heldUntilMs)
+        lost.abort(new LeaseLost('ct_crl_host', lease.host, lease.token));
+    }
+  };
+  const timer = setInterval(() => void lengthen(), leaseMs / 3);
+  return { signal: AbortSignal.any([outer, lost.signal]), end: () => clearInterval(timer) };
+}
 
 export interface CrlTurnOptions {
   readonly crls: Pick<CtCrls, 'due' | 'apply' | 'unchanged' | 'failed'>;

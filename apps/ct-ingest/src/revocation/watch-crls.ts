@@ -1,3 +1,4 @@
+import { Round } from '@certwright/service';
 import type { CtCrls, StaleCrl } from './store/ct-crls';
 import type { CrlWatchEvents } from './crl-events';
 
@@ -12,7 +13,7 @@ export class WatchCrls {
     private readonly events: CrlWatchEvents,
   ) {}
 
-  /** @returns how long to rest, ms */
+  @Round('watchCrls')
   async run(): Promise<number> {
     this.events.counted(await this.crls.counts());
     const now = new Map((await this.crls.stale()).map((crl) => [crl.id, crl]));

@@ -1,5 +1,6 @@
 import { isLagging } from '@certwright/ct';
 import type { CtLogEntity } from '@certwright/ct-schema';
+import { Round } from '@certwright/service';
 import type { CtLogs } from '../logs/ct-logs';
 import { Lateness } from './lateness';
 
@@ -37,7 +38,7 @@ export class WatchLogs {
     private readonly now: () => number,
   ) {}
 
-  /** @returns how long to rest, ms */
+  @Round('watch')
   async run(): Promise<number> {
     const logs = await this.logs.all();
     const lateMs = new Map(logs.map((log) => [log.id, this.lateMs(log)] as const));

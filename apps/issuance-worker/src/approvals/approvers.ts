@@ -1,5 +1,4 @@
-import { ApprovalRecords, EmailApprovals, HttpChallenges, WebRules } from '@certwright/approvals';
-import type { INestApplicationContext } from '@nestjs/common';
+import type { ApprovalRecords, EmailApprovals, HttpChallenges, WebRules } from '@certwright/approvals';
 import type { NameServers } from '../name-servers/name-servers';
 import type { Config } from '../config';
 import type { LookUp } from '../dns-lookup/answer';
@@ -21,32 +20,25 @@ interface Looking {
   readonly nameServers: NameServers;
 }
 
+/** Rows of each kind of approval. */
+interface StoredApprovals {
+  readonly records: ApprovalRecords;
+  readonly challenges: HttpChallenges;
+  readonly rules: WebRules;
+  readonly emails: EmailApprovals;
+}
+
 /** In the order in which they are asked: what works without anybody's doing first, and people last. */
 export function approversOf(
   config: Pick<Config, 'APPROVAL_REUSE_DAYS' | 'APPROVAL_ZONE'>,
-  context: INestApplicationContext,
+  { records, challenges, rules, emails }: StoredApprovals,
   { lookUp, nameServers }: Looking,
   probe: Probe,
 ): readonly Approver[] {
-  const records = context.get(ApprovalRecords);
   const doubt = async (recordId: string) => await records.doubt(recordId);
   return [
     new DnsApprover(lookUp, config.APPROVAL_ZONE, doubt, parentDelegation(lookUp, nameServers)),
-    new HttpApprover(context.get(HttpChallenges), context.get(WebRules), probe),
-    new EmailApprover(context.get(EmailApprovals), approvalReuseMs(config)),
+    new HttpApprover(challenges, rules, probe),
+    new EmailApprover(emails, approvalReuseMs(config)),
   ];
-}
-
-/** Challenges and links that nobody can use any more are looked for so often, ms. */
-const forgettingRestMs = 10 * 60 * 1_000;
-
-/** A round that removes what has expired; may run in any number of workers. @returns ms to the next round */
-export function forgetExpiredApprovals(context: INestApplicationContext): () => Promise<number> {
-  const challenges = context.get(HttpChallenges);
-  const emails = context.get(EmailApprovals);
-  return async () => {
-    await challenges.forgetExpired();
-    await emails.forgetExpired();
-    return forgettingRestMs;
-  };
 }

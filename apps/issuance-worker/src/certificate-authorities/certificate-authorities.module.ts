@@ -1,24 +1,49 @@
+import { OwnDeployment } from '@certwright/core-schema';
 import { Module } from '@nestjs/common';
-import { AcmeOrders } from './acme/acme-orders';
+import { Config } from '../config';
+import { AcmeAuthority } from './acme/acme-authority';
+import { AcmeModule, isBuiltInAlone } from './acme/acme.module';
+import { AuthoritiesInOrder } from './authorities-in-order';
+import { BuiltInCa } from './built-in/built-in-ca';
 import { CaIssuers } from './built-in/ca-issuers';
 import { CaSignings } from './built-in/ca-signings';
+import { KeyFiles } from './built-in/key-files';
 import { RevocationLists } from './built-in/revocation-lists';
-import { RenewalInfos } from './renewal-info/renewal-infos';
-import { CaAccounts } from './ca-accounts';
 import { CertificateAuthorities } from './certificate-authorities';
-import { CaLimitBuckets } from '../ca-limits/ca-limit-buckets';
 
-const providers = [
-  RenewalInfos,
-  AcmeOrders,
-  CaIssuers,
-  CaSignings,
-  RevocationLists,
-  CaAccounts,
-  CertificateAuthorities,
-  CaLimitBuckets,
-];
-
-/** CAs, our accounts and orders there, and the signing records of the built-in CA. */
-@Module({ providers, exports: providers })
+/** The CAs of this deployment: the built-in one (`BuiltInCa`, or null), and those that speak ACME. */
+@Module({
+  imports: [AcmeModule],
+  providers: [
+    CaIssuers,
+    CaSignings,
+    RevocationLists,
+    {
+      provide: BuiltInCa,
+      // Keys are made in a database only that belongs to this deployment.
+      inject: [Config, CaIssuers, CaSignings, RevocationLists, OwnDeployment],
+      useFactory: async (
+        config: Config,
+        issuers: CaIssuers,
+        signings: CaSignings,
+        lists: RevocationLists,
+      ): Promise<BuiltInCa | null> => {
+        if (config.CERTWRIGHT_MODE === 'production' && !config.BUILT_IN_CA) return null;
+        const settings = { name: config.BUILT_IN_CA_NAME, publicationUrl: config.CA_PUBLICATION_URL };
+        return await BuiltInCa.open(settings, new KeyFiles(config.BUILT_IN_CA_DIR), issuers, signings, lists);
+      },
+    },
+    {
+      provide: AuthoritiesInOrder,
+      inject: [Config, BuiltInCa, AcmeAuthority, CertificateAuthorities],
+      useFactory: (
+        config: Config,
+        builtIn: BuiltInCa | null,
+        acme: AcmeAuthority | null,
+        stored: CertificateAuthorities,
+      ) => new AuthoritiesInOrder({ builtIn, acme, stored, builtInAlone: isBuiltInAlone(config) }),
+    },
+  ],
+  exports: [AcmeModule, AuthoritiesInOrder, BuiltInCa],
+})
 export class CertificateAuthoritiesModule {}

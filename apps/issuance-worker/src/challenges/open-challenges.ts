@@ -1,25 +1,54 @@
-import { Challenges } from '@certwright/approvals';
-import { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
-import { LeasedIntegrations } from '@certwright/dns-integrations';
+import type { Challenges } from '@certwright/approvals';
+import type { LeasedIntegrations } from '@certwright/dns-integrations';
 import type { GatewayClient } from '@certwright/gateway-client';
 import { ChallengeValues, connectRedis } from '@certwright/redis';
 import { type RunningProcess, SettingsError } from '@certwright/service';
-import type { INestApplicationContext } from '@nestjs/common';
+import { Counter } from 'prom-client';
 import type { Config } from '../config';
 import type { LookUp } from '../dns-lookup/answer';
 import { DnsClient } from '../dns-lookup/dns-client';
+import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { NameServers } from '../name-servers/name-servers';
 import type { ChallengePublisher } from './challenge-publisher';
 import { ChallengesByType } from './challenges-by-type';
 import { clearHosted } from './clear-hosted';
 import { HostedChallenges } from './hosted-challenges';
-import { HostedRecords } from './hosted-records';
+import { HostedRecords, type HostingEvents } from './hosted-records';
 import { HostedValuesSeen } from './hosted-values-seen';
-import { observeHosting } from './observe-hosting';
 import { StoredChallenges } from './stored-challenges';
 import { ValuesSeen } from './values-seen';
 
+/** Log lines and metrics of values in zones that integrations reach. A value is no secret: it stands in public DNS. */
+function observeHosting({ log, metrics: { registry } }: RunningProcess): HostingEvents {
+  const failures = new Counter({
+    name: 'certwright_hosted_challenge_failures_total',
+    help: 'Values in the approval zone that an integration did not add or remove, by error; tried again',
+    labelNames: ['change', 'code'],
+    registers: [registry],
+  });
+  return {
+    gone: (integration) => {
+      failures.inc({ change: 'add', code: 'gone' });
+      log.error({ integration }, 'ALARM: APPROVAL_ZONE_INTEGRATION names no integration that is in use');
+    },
+    addFailed: (integration, { label }, { code, message }) => {
+      failures.inc({ change: 'add', code });
+      const members = { integration, label, code, reason: message };
+      log.warn(members, 'no value was added in the approval zone; it is tried again');
+    },
+    removeFailed: (integration, { label }, { code, message }) => {
+      failures.inc({ change: 'remove', code });
+      const members = { integration, label, code, reason: message };
+      log.warn(members, 'a value stays in the approval zone; removing it is tried again');
+    },
+    leaseLost: (integration, error) => log.warn({ integration, err: error }, 'integration lease lost'),
+  };
+}
+
 export interface ChallengeSurroundings {
+  readonly stored: Challenges;
+  readonly hosted: HostedChallengeRecords;
+  readonly integrations: LeasedIntegrations;
   /** The resolver. */
   readonly lookUp: LookUp;
   /** Addresses of the copies of approval-responder; empty: the resolver is asked in their place. */
@@ -39,27 +68,24 @@ export interface OpenChallenges {
 export function openChallenges(
   config: Config,
   running: RunningProcess,
-  context: INestApplicationContext,
   surroundings: ChallengeSurroundings,
 ): OpenChallenges {
   const { APPROVAL_ZONE: approvalZone, APPROVAL_ZONE_INTEGRATION: integrationId } = config;
-  const { gateway, nameServers, lookUp } = surroundings;
-  const answered = storedChallenges(config, running, context, surroundings);
+  const { gateway, nameServers, lookUp, stored, hosted: rows, integrations } = surroundings;
+  const answered = storedChallenges(config, running, surroundings);
   if (gateway === null) {
     if (integrationId === null) return { publisher: answered, rounds: {} };
     const fault = 'is empty, and APPROVAL_ZONE_INTEGRATION is set';
     throw new SettingsError([{ name: 'GATEWAY_URL', fault }]);
   }
-  const rows = context.get(HostedChallengeRecords);
   const events = observeHosting(running);
-  const integrations = context.get(LeasedIntegrations);
   const records = new HostedRecords({ approvalZone, gateway, integrations, records: rows, events });
   // Also where nothing is hosted any more: what was must go.
   const rounds = { hostedChallenges: clearHosted(rows, records) };
   if (integrationId === null) return { publisher: answered, rounds };
   const hosted = new HostedChallenges({
     integrationId,
-    stored: context.get(Challenges),
+    stored,
     rows,
     records,
     seen: new HostedValuesSeen(approvalZone, lookUp, nameServers),
@@ -71,8 +97,7 @@ export function openChallenges(
 function storedChallenges(
   { REDIS_URL, APPROVAL_ZONE }: Config,
   { log, opened }: RunningProcess,
-  context: INestApplicationContext,
-  { lookUp, responders }: Pick<ChallengeSurroundings, 'lookUp' | 'responders'>,
+  { lookUp, responders, stored }: Pick<ChallengeSurroundings, 'lookUp' | 'responders' | 'stored'>,
 ): StoredChallenges {
   const redis = connectRedis(REDIS_URL, { name: 'issuance-worker-challenges', log });
   opened('challenges', async () => await redis.close());
@@ -82,5 +107,5 @@ function storedChallenges(
   });
   const lookUps = clients.length === 0 ? [lookUp] : clients.map((client) => client.lookUp);
   const seen = new ValuesSeen(APPROVAL_ZONE, lookUps);
-  return new StoredChallenges(context.get(Challenges), new ChallengeValues(redis.client), seen);
+  return new StoredChallenges(stored, new ChallengeValues(redis.client), seen);
 }

@@ -1,20 +1,14 @@
-import { Module } from '@nestjs/common';
-import { DeliveryModule } from '@certwright/delivery';
+import { ApprovalsModule } from '@certwright/approvals';
 import { IdempotencyModule } from '@certwright/idempotency';
-import { IssuanceStatisticsReader } from '../issuance/issuance-statistics';
-import { LogSubmissions } from '../log-submissions/log-submissions';
-import { ExpirationNotices } from '../notices/expiration-notices';
+import { OrderingModule } from '@certwright/ordering';
+import { Module } from '@nestjs/common';
+import { CertificateAuthoritiesModule } from '../certificate-authorities/certificate-authorities.module';
 import { UnusedCharges } from '../purchases/unused-charges';
-import { PendingRevocations } from '../revocations/pending-revocations';
+import { Housekeeping } from './housekeeping';
 
-const providers = [
-  IssuanceStatisticsReader,
-  LogSubmissions,
-  ExpirationNotices,
-  UnusedCharges,
-  PendingRevocations,
-];
-
-/** Periodic work over all plans: notices, refunds, revocations, log submissions, statistics. */
-@Module({ imports: [DeliveryModule, IdempotencyModule], providers, exports: providers })
+/** Periodic work over all plans. */
+@Module({
+  imports: [ApprovalsModule, CertificateAuthoritiesModule, IdempotencyModule, OrderingModule],
+  providers: [Housekeeping, UnusedCharges],
+})
 export class HousekeepingModule {}

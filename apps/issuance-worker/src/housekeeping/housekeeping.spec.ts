@@ -1,11 +1,12 @@
-import { Issuances, Purchases } from '@certwright/ordering';
+import type { Delegations } from '@certwright/approvals';
+import type { IdempotencyRecords } from '@certwright/idempotency';
+import { type Certificates, Issuances, Purchases } from '@certwright/ordering';
 import { Mails } from '@certwright/delivery';
 import { Outbox, ProductEntity, Transactions } from '@certwright/core-schema';
 import { UnusedCharges } from '../purchases/unused-charges';
-import type { INestApplicationContext } from '@nestjs/common';
 import { Issuing } from '../testing/issuing';
 import { openIssuance, opensslCsr } from '../testing/opened-issuance';
-import { housekeeping } from './housekeeping';
+import { Housekeeping } from './housekeeping';
 
 const dnsNames = ['a.example.com'];
 
@@ -48,8 +49,13 @@ it('gives back what an issuance cost that ended without a certificate', async ()
   ]);
 
   const unusedCharges = new UnusedCharges(asWorker, new Transactions(asWorker));
-  const context = { get: (token: unknown) => (token === UnusedCharges ? unusedCharges : {}) };
-  const rounds = housekeeping(context as INestApplicationContext, null);
-  expect(await rounds['unusedCharges']?.()).toBeGreaterThan(0);
+  const housekeeping = new Housekeeping(
+    {} as Certificates,
+    {} as Delegations,
+    {} as IdempotencyRecords,
+    unusedCharges,
+    null,
+  );
+  expect(await housekeeping.unusedCharges()).toBeGreaterThan(0);
   expect(await balance()).toBe(1_500);
 });

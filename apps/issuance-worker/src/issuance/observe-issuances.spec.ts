@@ -7,10 +7,7 @@ it('what callers see of an issuance is told by its id', () => {
   const told: string[] = [];
   const running = { log: {}, metrics: { registry: new Registry() } } as unknown as Surroundings[0];
   // Metrics that nobody asks for here.
-  const context = { get: () => ({}) } as unknown as Surroundings[1];
-  const events = observeIssuances(running, context, {} as Surroundings[2], {
-    publish: (id) => void told.push(id),
-  });
+  const events = observeIssuances(running, {} as Surroundings[1], { publish: (id) => void told.push(id) });
   events.changed({ id: '7' });
   expect(told).toEqual(['7']);
 });

@@ -1,23 +1,28 @@
 import type { JobQueues } from '@certwright/bullmq';
-import { IssuanceStatisticsReader } from './issuance-statistics';
-import { Outbox } from '@certwright/core-schema';
+import type { Outbox } from '@certwright/core-schema';
+import type { IssuanceStatisticsReader } from './issuance-statistics';
 import type { IssuanceNews } from '@certwright/redis';
 import type { RunningProcess } from '@certwright/service';
-import type { INestApplicationContext } from '@nestjs/common';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { IssuanceEvents } from './issuance-events';
 
 /** From an approval that stood already to one that a person gave a day later. */
 const issuanceBucketsS = [0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600, 86_400];
 
+/** Where it is read what waits. */
+export interface Waiting {
+  readonly statistics: IssuanceStatisticsReader;
+  readonly outbox: Outbox;
+  readonly jobs: JobQueues;
+}
+
 /** Log lines and metrics of what happens to issuances, and news of it for whoever waits. */
 export function observeIssuances(
   { log, metrics: { registry } }: RunningProcess,
-  context: INestApplicationContext,
-  jobs: JobQueues,
+  waiting: Waiting,
   news: Pick<IssuanceNews, 'publish'>,
 ): IssuanceEvents {
-  gaugeWhatWaits(context, jobs, registry);
+  gaugeWhatWaits(waiting, registry);
   const registers = [registry];
   const attached = new Counter({
     name: 'certwright_certificates_attached_total',
@@ -69,12 +74,9 @@ export function observeIssuances(
 }
 
 function gaugeWhatWaits(
-  context: INestApplicationContext,
-  jobs: JobQueues,
+  { statistics, outbox, jobs }: Waiting,
   registry: RunningProcess['metrics']['registry'],
 ): void {
-  const statistics = context.get(IssuanceStatisticsReader);
-  const outbox = context.get(Outbox);
   const registers = [registry];
   const due = new Gauge({
     name: 'certwright_issuances_due',

@@ -1,16 +1,15 @@
 import { Metrics, type RunningProcess } from '@certwright/service';
-import type { INestApplicationContext } from '@nestjs/common';
 import { type Config, settings } from '../config';
+import type { LogSubmissions } from './log-submissions';
 import { submitToLogs } from './submit-to-logs';
 
 const running = () => ({ metrics: new Metrics('spec') }) as RunningProcess;
-const context = { get: () => ({}) } as unknown as INestApplicationContext;
 const rounds = (...urls: string[]) =>
   Object.keys(
     submitToLogs(
       { SUBMIT_TO_LOGS: urls, ALLOWED_NETWORKS: [], ACME_USER_AGENT: 'spec' } as unknown as Config,
       running(),
-      context,
+      {} as LogSubmissions,
     ),
   );
 

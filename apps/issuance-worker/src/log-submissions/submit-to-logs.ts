@@ -1,24 +1,21 @@
 import { AddressGuard } from '@certwright/outbound';
-import { LogSubmissions } from './log-submissions';
-import { type RunningProcess, SettingsError } from '@certwright/service';
-import type { INestApplicationContext } from '@nestjs/common';
+import type { LogSubmissions } from './log-submissions';
+import { type RoundOfWork, type RunningProcess, SettingsError } from '@certwright/service';
 import type { Config } from '../config';
 import { observeSubmissions } from './submission-events';
 import { submitToLog } from './submit-to-log';
-
-type Round = () => Promise<number>;
 
 /** A round for each log, so that one that is slow holds up no other; none without any log. */
 export function submitToLogs(
   { SUBMIT_TO_LOGS, ALLOWED_NETWORKS, ACME_USER_AGENT: userAgent }: Config,
   running: RunningProcess,
-  context: INestApplicationContext,
-): Readonly<Record<string, Round>> {
+  submissions: LogSubmissions,
+): Readonly<Record<string, RoundOfWork>> {
   // What is no URL after all is told before the worker counts as started.
   const logUrls = [...new Set(SUBMIT_TO_LOGS.map((url) => logUrl(url)))];
   if (logUrls.length === 0) return {};
   const ports = {
-    submissions: context.get(LogSubmissions),
+    submissions,
     guard: new AddressGuard({ allowedNetworks: ALLOWED_NETWORKS }),
     logUrls,
     userAgent,

@@ -1,4 +1,5 @@
 import { noticeDecision, noticeThresholdsDays } from '@certwright/issuance';
+import { Round } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Mails } from '@certwright/delivery';
 import { type Tx, Transactions } from '@certwright/core-schema';
@@ -20,12 +21,24 @@ export interface NoticeRound {
   readonly mailed: number;
 }
 
+/** Certificates of one round: held for a few statements each. */
+const batch = 100;
+
+/** Between two rounds, ms: thresholds are days apart. */
+const restMs = 30_000;
+
 @Injectable()
 export class ExpirationNotices {
   constructor(
     private readonly transactions: Transactions,
     private readonly mails: Mails,
   ) {}
+
+  @Round('notices')
+  async write(): Promise<number> {
+    const { found } = await this.writeDue(batch);
+    return found < batch ? restMs : 0;
+  }
 
   /**
    * Writes the notices that are due, each with its mail and the mail's nudge: one transaction, and the primary key of

@@ -1,11 +1,13 @@
-import { Module } from '@nestjs/common';
 import { DeliveryModule } from '@certwright/delivery';
 import { OrderingModule } from '@certwright/ordering';
+import { Module } from '@nestjs/common';
+import { RenewalRound } from './renewal-round';
 import { Renewals } from './renewals.repository';
 import { UnpaidRenewals } from './unpaid-renewals';
 
-const providers = [Renewals, UnpaidRenewals];
-
 /** Replacements of certificates before they expire. */
-@Module({ imports: [DeliveryModule, OrderingModule], providers, exports: providers })
+@Module({
+  imports: [DeliveryModule, OrderingModule],
+  providers: [RenewalRound, Renewals, UnpaidRenewals],
+})
 export class RenewalsModule {}

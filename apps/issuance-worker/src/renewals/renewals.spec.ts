@@ -2,9 +2,7 @@ import { createLogger, Metrics } from '@certwright/service';
 import { FaultyDatabase } from '../testing/faulty-database';
 import { Issuing } from '../testing/issuing';
 import { opensslCsr } from '../testing/opened-issuance';
-import { observeRenewals } from './observe-renewals';
-import { renewOnce } from './renewals';
-import { renewalsOver } from './testing/stored-renewals';
+import { renewalsOver, renewOnce } from './testing/stored-renewals';
 
 const dnsNames = ['a.example.com'];
 
@@ -118,7 +116,7 @@ describe('a renewal that the account cannot pay', () => {
     const logged: string[] = [];
     const metrics = new Metrics('spec');
     const log = createLogger('spec', 'info', { write: (line) => void logged.push(line) });
-    await renewOnce(renewalsOver(issuing.asWorker), observeRenewals({ log, metrics }));
+    await renewOnce(renewalsOver(issuing.asWorker), { log, metrics });
     expect(await replacementsOf(issued)).toEqual([]);
     expect(logged.map((line) => JSON.parse(line) as object)).toEqual([
       expect.objectContaining({

@@ -44,3 +44,9 @@ export function list(texts: readonly string[]): Block {
 }
 
 export const link = (label: string, url: string): Block => ({ kind: 'link', label, url });
+
+/** The day in UTC, as ISO 8601 writes it. */
+export const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** To the minute, with the time zone. */
+export const instantOf = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;

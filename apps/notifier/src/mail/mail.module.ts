@@ -2,10 +2,24 @@ import { Module } from '@nestjs/common';
 import { ApprovalsModule } from '@certwright/approvals';
 import { DeliveryModule } from '@certwright/delivery';
 import { LeasedMails } from './leased-mails';
+import { MailEvents, ObservedMails } from './mail-events';
 import { MailSubjects } from './mail-subjects';
+import { MailWriter } from './mail-writer';
+import { MailProcessor } from './mail.processor';
+import { SendMail } from './send-mail';
+import { SmtpClient } from './smtp.client';
 
-const providers = [LeasedMails, MailSubjects];
-
-/** Mail that is due. */
-@Module({ imports: [ApprovalsModule, DeliveryModule], providers, exports: providers })
+/** Writes and sends mails. */
+@Module({
+  imports: [ApprovalsModule, DeliveryModule],
+  providers: [
+    LeasedMails,
+    MailProcessor,
+    MailSubjects,
+    MailWriter,
+    SendMail,
+    SmtpClient,
+    { provide: MailEvents, useClass: ObservedMails },
+  ],
+})
 export class MailModule {}

@@ -4,8 +4,10 @@ import { type NewMail, Mails } from '@certwright/delivery';
 import { type LeasedMails } from './leased-mails';
 import { MailSubjects } from './mail-subjects';
 import { Outbox, Transactions } from '@certwright/core-schema';
+import type { Drain } from '@certwright/service';
 import { MailServer } from '../testing/mail-server';
 import { NotifierDatabase } from '../testing/notifier-database';
+import { MailWriter } from './mail-writer';
 import { SendMail } from './send-mail';
 import { mailWaitsMs } from './send-outcome';
 import { SmtpClient } from './smtp.client';
@@ -20,8 +22,7 @@ beforeAll(async () => {
   notifier = await NotifierDatabase.open();
   account = await notifier.account('Söhne & <b>Co</b>');
   server = await MailServer.open();
-  const options = { url: server.url, requireTls: false, login: null };
-  smtp = new SmtpClient(options, new AbortController().signal);
+  smtp = client();
   const { asNotifier } = notifier;
   approvals = new EmailApprovals(
     asNotifier,
@@ -31,34 +32,37 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  smtp.close();
+  smtp.onApplicationShutdown();
   await server.close();
   await notifier.close();
 });
+afterEach(() => jest.restoreAllMocks());
 beforeEach(async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0);
   for (const list of [server.received, server.raw, ended]) list.length = 0;
   server.refusal = null;
   await notifier.database.query('TRUNCATE mail, order_v3');
 });
 
-const sender = (
-  from = { name: 'Certwright', address: 'no-reply@certwright.example' },
-  mails: Pick<LeasedMails, 'lease' | 'finish'> = notifier.leasedMails,
-) =>
-  new SendMail({
+const client = (requireTls = false, signal = new AbortController().signal) =>
+  new SmtpClient(
+    { SMTP_URL: server.url, SMTP_REQUIRE_TLS: requireTls, SMTP_USER: null, SMTP_PASSWORD: null },
+    { signal } as Drain,
+  );
+
+const sender = (mails: LeasedMails = notifier.leasedMails) =>
+  new SendMail(
     mails,
+    new MailWriter(new MailSubjects(notifier.asNotifier), approvals, {
+      APPROVAL_URL: 'https://approve.example.net',
+    }),
     smtp,
-    subjects: new MailSubjects(notifier.asNotifier),
-    approvals,
-    approvalUrl: 'https://approve.example.net',
-    tokenBytes: () => randomBytes(20),
-    from,
-    events: {
+    {
       ended: (_, outcome, problem) => ended.push([outcome, problem]),
       leaseLost: () => ended.push('lease lost'),
     },
-    random: () => 0,
-  });
+    { SMTP_FROM: 'Certwright <no-reply@certwright.example>' },
+  );
 
 /** An order with a plan, terms and a valid certificate that is current. */
 async function order(name: string, dnsNames: readonly string[] = ['www.example.com']) {
@@ -315,15 +319,13 @@ describe('sending', () => {
   it('is recorded when the database is back, and not sent again, when it was unreachable in that moment', async () => {
     const { leasedMails } = notifier;
     let outages = 2;
-    const mails: Pick<LeasedMails, 'lease' | 'finish'> = {
-      lease: async (...request) => await leasedMails.lease(...request),
-      finish: async (...end) => {
-        if (outages-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-        return await leasedMails.finish(...end);
-      },
+    const mails = Object.create(leasedMails) as LeasedMails;
+    mails.finish = async (...end) => {
+      if (outages-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+      return await leasedMails.finish(...end);
     };
     const id = await notice();
-    await sender(undefined, mails).run(id);
+    await sender(mails).run(id);
     expect(await stateOf(id)).toMatchObject({ state: 'sent' });
     expect(server.received).toHaveLength(1);
   });
@@ -349,20 +351,19 @@ describe('sending', () => {
 
   it('waits no longer for a server that hangs when the process ends', async () => {
     const stopping = new AbortController();
-    const client = new SmtpClient({ url: server.url, requireTls: false, login: null }, stopping.signal);
+    const stopped = client(false, stopping.signal);
     server.hangs = true;
-    const hanging = client.send(message);
+    const hanging = stopped.send(message);
     stopping.abort();
     await expect(hanging).rejects.toThrow('did not answer in time');
-    client.close();
+    stopped.onApplicationShutdown();
     server.hangs = false;
   });
 
   it('needs TLS unless the operator does without', async () => {
-    const options = { url: server.url, requireTls: true, login: null };
-    const client = new SmtpClient(options, new AbortController().signal);
-    await expect(client.send(message)).rejects.toMatchObject({ code: 'ETLS' });
+    const strict = client(true);
+    await expect(strict.send(message)).rejects.toMatchObject({ code: 'ETLS' });
     expect(server.received).toEqual([]);
-    client.close();
+    strict.onApplicationShutdown();
   });
 });

@@ -1,11 +1,13 @@
-import type { LeasedMail, LeasedMails } from './leased-mails';
 import { repeatDuringOutage } from '@certwright/service';
-import { compose, type ComposePorts } from './compose';
-import { isMailAddress, type Sender } from './mail-address';
-import type { MailEvents } from './mail-events';
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config';
+import { type LeasedMail, LeasedMails } from './leased-mails';
+import { isMailAddress, type Sender, senderOf } from './mail-address';
+import { MailEvents } from './mail-events';
+import { MailWriter } from './mail-writer';
 import { type Message, messageOf } from './message';
 import { nextMailTry, sendFailure, type SendOutcome } from './send-outcome';
-import { sendWithinMs } from './smtp.client';
+import { sendWithinMs, SmtpClient } from './smtp.client';
 
 /** Longer than the longest try, so that a lease is lost by accident only. */
 const leaseMs = sendWithinMs + 20_000;
@@ -13,35 +15,38 @@ const leaseMs = sendWithinMs + 20_000;
 /** Within the lease. */
 const recordWithinMs = 15_000;
 
-export interface SendMailPorts extends ComposePorts {
-  readonly mails: Pick<LeasedMails, 'lease' | 'finish'>;
-  readonly smtp: { send(message: Message): Promise<void> };
-  readonly from: Sender;
-  readonly events: MailEvents;
-  /** 0 to 1. */
-  readonly random: () => number;
-}
-
 /** One try of one mail: lease, write, send, record. At least once: a crash after the server took it sends it again. */
+@Injectable()
 export class SendMail {
-  constructor(private readonly ports: SendMailPorts) {}
+  private readonly from: Sender;
+
+  constructor(
+    private readonly mails: LeasedMails,
+    private readonly writer: MailWriter,
+    private readonly smtp: SmtpClient,
+    private readonly events: MailEvents,
+    @Inject(Config) { SMTP_FROM }: Pick<Config, 'SMTP_FROM'>,
+  ) {
+    const from = senderOf(SMTP_FROM);
+    if (from === null) throw new TypeError('SMTP_FROM was not checked when it was read');
+    this.from = from;
+  }
 
   async run(mailId: string): Promise<void> {
-    const mail = await this.ports.mails.lease(mailId, leaseMs);
+    const mail = await this.mails.lease(mailId, leaseMs);
     if (mail === null) return;
     if (!isMailAddress(mail.recipient)) {
       return await this.end(mail, { kind: 'refused', problem: 'the recipient is not a mail address' });
     }
-    const letter = await compose(mail, this.ports);
+    const letter = await this.writer.write(mail);
     if (letter === null) return await this.end(mail, { kind: 'canceled' });
-    const { from } = this.ports;
     const identity = { id: mail.lease.mailId, recipient: mail.recipient, createdAt: mail.createdAt };
-    await this.end(mail, await this.send(messageOf(letter, identity, from, mail.now)));
+    await this.end(mail, await this.send(messageOf(letter, identity, this.from, mail.now)));
   }
 
   private async send(message: Message): Promise<SendOutcome> {
     try {
-      await this.ports.smtp.send(message);
+      await this.smtp.send(message);
       return { kind: 'sent' };
     } catch (error) {
       return sendFailure(error);
@@ -49,16 +54,15 @@ export class SendMail {
   }
 
   private async end(mail: LeasedMail, outcome: SendOutcome | { readonly kind: 'canceled' }): Promise<void> {
-    const { mails, events, random } = this.ports;
     const problem = 'problem' in outcome ? outcome.problem : null;
-    const dueAt = outcome.kind === 'failed' ? nextMailTry(mail.attempts + 1, mail.now, random()) : null;
+    const dueAt = outcome.kind === 'failed' ? nextMailTry(mail.attempts + 1, mail.now, Math.random()) : null;
     const end = dueAt === null ? { state: stateOf[outcome.kind] } : ({ state: 'pending', dueAt } as const);
     // The mail is sent: an outage of the database in this moment is waited out, so that it is not sent again.
-    const held = await repeatDuringOutage(async () => await mails.finish(mail.lease, end), {
+    const held = await repeatDuringOutage(async () => await this.mails.finish(mail.lease, end), {
       forMs: recordWithinMs,
     });
-    if (!held) return events.leaseLost(mail);
-    events.ended(mail, dueAt !== null ? 'retried' : stateOf[outcome.kind], problem);
+    if (!held) return this.events.leaseLost(mail);
+    this.events.ended(mail, dueAt !== null ? 'retried' : stateOf[outcome.kind], problem);
   }
 }
 

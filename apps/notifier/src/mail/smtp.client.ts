@@ -1,13 +1,8 @@
+import { Drain } from '@certwright/service';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createTransport } from 'nodemailer';
+import { Config } from '../config';
 import type { Message } from './message';
-
-export interface SmtpOptions {
-  /** `smtp://host:port` or `smtps://host:port`. */
-  readonly url: string;
-  /** Without it TLS is used when the server offers it. */
-  readonly requireTls: boolean;
-  readonly login: { readonly user: string; readonly password: string } | null;
-}
 
 /** A mail server answers at once or is in trouble; each of these is for one silence. */
 const timeouts = {
@@ -26,15 +21,16 @@ const defaultPorts = { 'smtp:': 587, 'smtps:': 465 } as const;
 const connections = 4;
 
 /** Hands mails to the mail server. */
-export class SmtpClient {
+@Injectable()
+export class SmtpClient implements OnApplicationShutdown {
   private readonly transport: ReturnType<typeof createTransport>;
 
-  /** @param stopping aborts when this process may wait no longer for answers */
   constructor(
-    { url, requireTls, login }: SmtpOptions,
-    private readonly stopping: AbortSignal,
+    @Inject(Config) config: Pick<Config, 'SMTP_URL' | 'SMTP_REQUIRE_TLS' | 'SMTP_USER' | 'SMTP_PASSWORD'>,
+    private readonly drain: Drain,
   ) {
-    const { protocol, hostname, port } = new URL(url);
+    const { SMTP_REQUIRE_TLS: requireTls, SMTP_USER: user, SMTP_PASSWORD: password } = config;
+    const { protocol, hostname, port } = new URL(config.SMTP_URL);
     const secure = protocol === 'smtps:';
     this.transport = createTransport({
       pool: true,
@@ -43,7 +39,7 @@ export class SmtpClient {
       port: port === '' ? defaultPorts[secure ? 'smtps:' : 'smtp:'] : Number(port),
       secure,
       requireTLS: requireTls && !secure,
-      ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
+      ...(user === null || password === null ? {} : { auth: { user, pass: password.reveal() } }),
       ...timeouts,
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -62,13 +58,13 @@ export class SmtpClient {
     await Promise.race([sending, this.late()]);
   }
 
-  close(): void {
+  onApplicationShutdown(): void {
     this.transport.close();
   }
 
   /** Never resolves. */
   private async late(): Promise<never> {
-    const signal = AbortSignal.any([this.stopping, AbortSignal.timeout(sendWithinMs)]);
+    const signal = AbortSignal.any([this.drain.signal, AbortSignal.timeout(sendWithinMs)]);
     return await new Promise((_, reject) => {
       const giveUp = () => reject(new Error('the mail server did not answer in time'));
       if (signal.aborted) giveUp();

@@ -4,6 +4,8 @@ import { type NewMail, Mails } from '@certwright/delivery';
 import { MailSubjects } from '../mail/mail-subjects';
 import { Outbox, Transactions } from '@certwright/core-schema';
 import type { ParsedMail } from 'mailparser';
+import type { Drain } from '@certwright/service';
+import { MailWriter } from '../mail/mail-writer';
 import { SendMail } from '../mail/send-mail';
 import { SmtpClient } from '../mail/smtp.client';
 import { MailServer } from './mail-server';
@@ -39,29 +41,29 @@ export class MailFixture {
     const wakeUps = new IssuanceWakeUps(asNotifier, new Outbox(asNotifier));
     const mails = new Mails(asNotifier);
     const approvals = new EmailApprovals(asNotifier, new Transactions(asNotifier), mails, wakeUps);
-    this.send = new SendMail({
-      mails: notifier.leasedMails,
+    this.send = new SendMail(
+      notifier.leasedMails,
+      new MailWriter(new MailSubjects(asNotifier), approvals, {
+        APPROVAL_URL: 'https://approve.example.net',
+      }),
       smtp,
-      subjects: new MailSubjects(asNotifier),
-      approvals,
-      approvalUrl: 'https://approve.example.net',
-      tokenBytes: () => randomBytes(20),
-      from: { name: 'Certwright', address: 'no-reply@certwright.example' },
-      events: { ended: () => undefined, leaseLost: () => undefined },
-      random: () => 0,
-    });
+      { ended: () => undefined, leaseLost: () => undefined },
+      { SMTP_FROM: 'Certwright <no-reply@certwright.example>' },
+    );
   }
 
   static async open(accountName: string): Promise<MailFixture> {
     const notifier = await NotifierDatabase.open();
     const server = await MailServer.open();
-    const options = { url: server.url, requireTls: false, login: null };
-    const smtp = new SmtpClient(options, new AbortController().signal);
+    const smtp = new SmtpClient(
+      { SMTP_URL: server.url, SMTP_REQUIRE_TLS: false, SMTP_USER: null, SMTP_PASSWORD: null },
+      { signal: new AbortController().signal } as Drain,
+    );
     return new MailFixture(notifier, server, smtp, await notifier.account(accountName));
   }
 
   async close(): Promise<void> {
-    this.smtp.close();
+    this.smtp.onApplicationShutdown();
     await this.server.close();
     await this.notifier.close();
   }

@@ -1,13 +1,15 @@
 import { type DnsName, DnsServer, parseName } from '@certwright/dns-authority';
-import { AddressGuard, type ResolverAddress } from '@certwright/outbound';
+import type { ResolverAddress } from '@certwright/outbound';
+import type { Drain } from '@certwright/service';
 import { eventually } from '@certwright/testing';
 import { Webhook } from 'standardwebhooks';
 import { NotifierDatabase } from '../testing/notifier-database';
 import { Sink } from '../testing/sinks';
 import { deliveryBounds } from './bounds';
 import { DeliverWebhook, leaseMs } from './deliver-webhook';
+import type { LeasedDeliveries } from './leased-deliveries';
 import { reasons } from './next-try';
-import { postThrough } from './post.client';
+import { PostClient } from './post.client';
 
 /** Instead of 15 s, for a server that gives no answer. */
 const shortMs = 400;
@@ -24,7 +26,9 @@ afterEach(async () => {
   await Promise.all(sinks.splice(0).map(async (sink) => await sink.close()));
 });
 afterAll(async () => await notifier.close());
+afterEach(() => jest.restoreAllMocks());
 beforeEach(async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0);
   stumbled.length = 0;
   await notifier.database.query('TRUNCATE webhook_endpoint, webhook_delivery, webhook_attempt, mail CASCADE');
 });
@@ -45,28 +49,23 @@ function deliverer({
   outages = 0,
   timeoutMs = 20_000,
 }: Surroundings = {}) {
-  const post = postThrough(new AddressGuard({ allowedNetworks, resolvers }));
+  const client = new PostClient({ ALLOWED_NETWORKS: allowedNetworks, DNS_RESOLVERS: resolvers });
+  const post = client.post.bind(client);
+  client.post = async (request) => await post({ ...request, timeoutMs });
   const { leasedDeliveries } = notifier;
   let left = outages;
-  const deliver = new DeliverWebhook({
-    deliveries: {
-      recordDelivered: async (delivered) => {
-        if (left-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-        return await leasedDeliveries.recordDelivered(delivered);
-      },
-      recordAttempt: async (...attempt) => await leasedDeliveries.recordAttempt(...attempt),
-      postpone: async (...lease) => await leasedDeliveries.postpone(...lease),
-    },
-    sealing: notifier.sealing,
-    post: async (request) => await post({ ...request, timeoutMs }),
-    events: {
-      tried: () => undefined,
-      leaseLost: () => undefined,
-      stumbled: (_, error) => stumbled.push(error),
-    },
-    stopping,
-    random: () => 0,
-  });
+  const deliveries = Object.create(leasedDeliveries) as LeasedDeliveries;
+  deliveries.recordDelivered = async (delivered) => {
+    if (left-- > 0) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    return await leasedDeliveries.recordDelivered(delivered);
+  };
+  const events = {
+    tried: () => undefined,
+    leaseLost: () => undefined,
+    stumbled: (_: unknown, error: unknown) => void stumbled.push(error),
+  };
+  const config = { SEALING_KEYS: notifier.sealing };
+  const deliver = new DeliverWebhook(deliveries, client, events, { signal: stopping } as Drain, config);
   /** Leases the delivery when it can be leased, and tries it. */
   const run = async (id: string) => {
     const waiting = await notifier.leasedDeliveries.waitingAt([id]);

@@ -1,15 +1,17 @@
 import { credentialsContext, secretContext } from '@certwright/webhooks';
 import { OutboundFault } from '@certwright/outbound';
 import type { DeliveredAttempt, LeasedDelivery, TriedDelivery } from './delivery-lease';
-import type { LeasedDeliveries } from './leased-deliveries';
+import { LeasedDeliveries } from './leased-deliveries';
 import type { WebhookAttempt } from '@certwright/delivery';
-import type { SealingKeys } from '@certwright/sealing';
-import { repeatDuringOutage } from '@certwright/service';
-import { type Answer, type Judged, judgeAnswer } from './answer';
+import { Drain, repeatDuringOutage } from '@certwright/service';
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config';
+import { type Judged, judgeAnswer } from './answer';
 import { Batches } from './batches';
 import type { Tried } from './endpoint-pace';
 import { nextTry, type TryOutcome } from './next-try';
-import type { WebhookEvents } from './webhook-events';
+import { PostClient, type PostRequest } from './post.client';
+import { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
 
 /** A success is an answer within this time, connecting included. */
@@ -25,57 +27,42 @@ const maxRecorded = 100;
 const afterStumbleMs = 60_000;
 const afterStopMs = 0;
 
-export interface DeliverPorts {
-  readonly deliveries: Pick<LeasedDeliveries, 'recordDelivered' | 'recordAttempt' | 'postpone'>;
-  readonly sealing: Pick<SealingKeys, 'open'>;
-  /** @throws OutboundFault; what the signal's reason is when it aborts */
-  readonly post: (request: PostRequest) => Promise<Answer>;
-  readonly events: WebhookEvents;
-  /** Aborts when this process may wait no longer for answers. */
-  readonly stopping: AbortSignal;
-  /** 0 to 1. */
-  readonly random: () => number;
-}
-
-export interface PostRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
-
 /** How a try went, for the pace of its endpoint; null when it says nothing of the endpoint. */
 export type Sent = Tried | null;
 
 /** One try of one leased delivery: send, judge, record. */
+@Injectable()
 export class DeliverWebhook {
   readonly #successes: Batches<DeliveredAttempt, boolean>;
 
-  constructor(private readonly ports: DeliverPorts) {
+  constructor(
+    private readonly deliveries: LeasedDeliveries,
+    private readonly client: PostClient,
+    private readonly events: WebhookEvents,
+    private readonly drain: Drain,
+    @Inject(Config) private readonly config: Pick<Config, 'SEALING_KEYS'>,
+  ) {
     this.#successes = new Batches(maxRecorded, async (delivered) => {
-      const recorded = await ports.deliveries.recordDelivered(delivered);
+      const recorded = await deliveries.recordDelivered(delivered);
       return delivered.map(({ lease }) => recorded.has(lease.deliveryId));
     });
   }
 
   /** Never throws. */
   async run(leased: LeasedDelivery): Promise<Sent> {
-    const { deliveries, events, stopping } = this.ports;
     try {
       return await this.tryOnce(leased);
     } catch (error) {
-      const stopped = stopping.aborted;
-      if (!stopped) events.stumbled(leased, error);
-      await deliveries
+      const stopped = this.drain.signal.aborted;
+      if (!stopped) this.events.stumbled(leased, error);
+      await this.deliveries
         .postpone(leased.lease, stopped ? afterStopMs : afterStumbleMs)
-        .catch((failure: unknown) => events.stumbled(leased, failure));
+        .catch((failure: unknown) => this.events.stumbled(leased, failure));
       return null;
     }
   }
 
   private async tryOnce(leased: LeasedDelivery): Promise<Sent> {
-    const { events } = this.ports;
     const request = this.request(leased);
     const startedMs = performance.now();
     const answered = await this.send(request, leased.now);
@@ -84,12 +71,15 @@ export class DeliverWebhook {
     const attempt = { startedAt: leased.now, durationMs, status, problem };
     // The endpoint has it: an outage of the database in this moment is waited out, so that it is not sent again.
     const record = async () => await this.record(leased, attempt, outcome);
-    const followed = await repeatDuringOutage(record, { forMs: answerWithinMs, signal: this.ports.stopping });
+    const followed = await repeatDuringOutage(record, {
+      forMs: answerWithinMs,
+      signal: this.drain.signal,
+    });
     if (followed === null) {
-      events.leaseLost(leased);
+      this.events.leaseLost(leased);
       return null;
     }
-    events.tried(leased, attempt, followed);
+    this.events.tried(leased, attempt, followed);
     return { isDelivered: outcome.kind === 'delivered', durationMs };
   }
 
@@ -101,19 +91,19 @@ export class DeliverWebhook {
     const { lease, endpoint, delivery } = leased;
     const now = new Date(leased.now.getTime() + attempt.durationMs);
     const tried = { attempts: delivery.attempts + 1, isTest: delivery.planId === null };
-    const jitter = this.ports.random();
+    const jitter = Math.random();
     if (outcome.kind === 'delivered' && endpoint.failingSince === null) {
       const isRecorded = await this.#successes.add({ lease, attempt });
       if (isRecorded) return nextTry(tried, outcome, endpoint, now, jitter);
     }
-    return await this.ports.deliveries.recordAttempt(lease, attempt, (health) =>
+    return await this.deliveries.recordAttempt(lease, attempt, (health) =>
       nextTry(tried, outcome, health, now, jitter),
     );
   }
 
   private request({ delivery, endpoint, now }: LeasedDelivery): PostRequest {
     const { id, event, body } = delivery;
-    const { sealing } = this.ports;
+    const { SEALING_KEYS: sealing } = this.config;
     const sealedSecrets = [endpoint.secretSealed, endpoint.previousSecretSealed].filter(
       (sealed) => sealed !== null,
     );
@@ -127,15 +117,15 @@ export class DeliverWebhook {
         endpoint.credentialsSealed &&
         sealing.open(endpoint.credentialsSealed, credentialsContext(endpoint.id)),
     });
-    return { url: endpoint.url, headers, body, timeoutMs: answerWithinMs, signal: this.ports.stopping };
+    return { url: endpoint.url, headers, body, timeoutMs: answerWithinMs, signal: this.drain.signal };
   }
 
   private async send(request: PostRequest, now: Date): Promise<Judged & { readonly status: number | null }> {
     try {
-      const answer = await this.ports.post(request);
+      const answer = await this.client.post(request);
       return { ...judgeAnswer(answer, now), status: answer.status };
     } catch (error) {
-      if (!(error instanceof OutboundFault) || this.ports.stopping.aborted) throw error;
+      if (!(error instanceof OutboundFault) || this.drain.signal.aborted) throw error;
       return { outcome: { kind: 'failed', retryAfterMs: null }, problem: error.message, status: null };
     }
   }

@@ -1,9 +1,11 @@
 import { LeasedDeliveries } from './leased-deliveries';
+import type { Drain, RunningProcess } from '@certwright/service';
 import { eventually } from '@certwright/testing';
 import { NotifierDatabase } from '../testing/notifier-database';
-import { deliveryBounds, maxPlaces, maxSlowPlaces, slowAfterMs } from './bounds';
-import { DeliverWebhook, type PostRequest } from './deliver-webhook';
+import { maxPlaces, maxSlowPlaces, slowAfterMs } from './bounds';
+import { DeliverWebhook } from './deliver-webhook';
 import { DeliveryDispatcher } from './delivery-dispatcher';
+import { PostClient, type PostRequest } from './post.client';
 
 let notifier: NotifierDatabase;
 let dispatchers: DeliveryDispatcher[] = [];
@@ -12,13 +14,16 @@ let stopping: AbortController;
 beforeAll(async () => {
   notifier = await NotifierDatabase.open();
 });
+afterEach(() => jest.restoreAllMocks());
 beforeEach(async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0);
   stopping = new AbortController();
   await notifier.database.query('TRUNCATE webhook_endpoint, webhook_delivery, webhook_attempt, mail CASCADE');
 });
 afterEach(async () => {
   stopping.abort(new Error('end of the spec'));
-  await Promise.all(dispatchers.map(async (dispatcher) => await dispatcher.close()));
+  for (const dispatcher of dispatchers) dispatcher.onModuleDestroy();
+  await Promise.all(dispatchers.map(async (dispatcher) => await dispatcher.beforeApplicationShutdown()));
   dispatchers = [];
 });
 afterAll(async () => await notifier.close());
@@ -58,26 +63,20 @@ function dispatcherOf(answers: Answers, concurrency = 64, deliveries = notifier.
       underWay.set(url, (underWay.get(url) ?? 1) - 1);
     }
   };
-  const deliver = new DeliverWebhook({
-    deliveries,
-    sealing: notifier.sealing,
-    post,
-    events: {
-      tried: () => undefined,
-      leaseLost: () => undefined,
-      stumbled: (_, error) => errors.push(error),
-    },
-    stopping: stopping.signal,
-    random: () => 0,
-  });
-  const dispatcher = new DeliveryDispatcher({
-    deliveries,
-    send: async (leased) => await deliver.run(leased),
-    bounds: deliveryBounds,
-    concurrency,
-    onError: (error) => errors.push(error),
-    nowMs: () => clock.nowMs,
-  });
+  const client = new PostClient({ ALLOWED_NETWORKS: [], DNS_RESOLVERS: [] });
+  client.post = post;
+  const events = {
+    tried: () => undefined,
+    leaseLost: () => undefined,
+    stumbled: (_: unknown, error: unknown) => void errors.push(error),
+  };
+  const drain = { signal: stopping.signal } as Drain;
+  const deliver = new DeliverWebhook(deliveries, client, events, drain, { SEALING_KEYS: notifier.sealing });
+  const log = { warn: ({ err }: { readonly err: unknown }) => errors.push(err) };
+  const config = { DELIVERY_CONCURRENCY: concurrency };
+  const running = { log } as unknown as RunningProcess;
+  const dispatcher = new DeliveryDispatcher(deliveries, deliver, running, config);
+  dispatcher.nowMs = () => clock.nowMs;
   dispatchers.push(dispatcher);
   const sweep = async () => dispatcher.sweep(await notifier.leasedDeliveries.waiting());
   const total = () => [...underWay.values()].reduce((sum, count) => sum + count, 0);

@@ -1,7 +1,10 @@
-import type { DeliveryBounds, LeasedDelivery, LeaseRequest, WaitingEndpoint } from './delivery-lease';
-import type { LeasedDeliveries } from './leased-deliveries';
-import { leaseMs, type Sent } from './deliver-webhook';
-import { slowAfterMs } from './bounds';
+import { RunningProcess } from '@certwright/service';
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Config } from '../config';
+import type { LeasedDelivery, LeaseRequest, WaitingEndpoint } from './delivery-lease';
+import { LeasedDeliveries } from './leased-deliveries';
+import { DeliverWebhook, leaseMs, type Sent } from './deliver-webhook';
+import { deliveryBounds, slowAfterMs } from './bounds';
 import { firstPace, type Pace, paceAfter, paceWhile, type Standing } from './endpoint-pace';
 import { FairQueue } from './fair-queue';
 
@@ -16,19 +19,6 @@ const overduePerPlace = 4;
 
 /** Endpoints whose pace is remembered; the one unused for longest is forgotten first. */
 const maxKnown = 10_000;
-
-export interface DispatcherPorts {
-  readonly deliveries: Pick<LeasedDeliveries, 'waitingAt' | 'lease'>;
-  /** One try; never throws. */
-  readonly send: (leased: LeasedDelivery) => Promise<Sent>;
-  readonly bounds: DeliveryBounds;
-  /** Places: deliveries under way at the same time, those not counted that have been waiting for long. */
-  readonly concurrency: number;
-  /** Told of a round that failed; what it missed comes back with the next sweep. */
-  readonly onError: (error: unknown) => void;
-  /** Monotonic, ms. */
-  readonly nowMs: () => number;
-}
 
 /** Deliveries under way by the standing of their endpoint; those that have been waiting for longer than `slowAfterMs` apart. */
 type Counts = Record<Standing | 'overdue', number>;
@@ -47,7 +37,10 @@ interface Endpoint {
  * for its answer for long gives its place up, so that dead endpoints do not hold up one another, nor those that have
  * recovered. A place that becomes free after a success is filled at once; an endpoint that fails waits for the next sweep.
  */
-export class DeliveryDispatcher {
+@Injectable()
+export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShutdown {
+  /** Monotonic, ms. */
+  nowMs = (): number => performance.now();
   /** In the order of last use. */
   readonly #known = new Map<string, Endpoint>();
   readonly #queues: Readonly<Record<Standing, FairQueue>> = {
@@ -64,7 +57,13 @@ export class DeliveryDispatcher {
   #isStopped = false;
   #rounds: Promise<void> | null = null;
 
-  constructor(private readonly ports: DispatcherPorts) {}
+  constructor(
+    private readonly deliveries: LeasedDeliveries,
+    private readonly deliver: DeliverWebhook,
+    private readonly running: RunningProcess,
+    /** `DELIVERY_CONCURRENCY`: deliveries under way at the same time, without those that have been waiting for long. */
+    @Inject(Config) private readonly config: Pick<Config, 'DELIVERY_CONCURRENCY'>,
+  ) {}
 
   /** Endpoints that the sweep found: the net under every nudge that was lost, and the way back of those that failed. */
   sweep(waiting: readonly WaitingEndpoint[]): void {
@@ -92,9 +91,13 @@ export class DeliveryDispatcher {
     return waiting.filter(waitsForUs).reduce((longest, { overdueS }) => Math.max(longest, overdueS), 0);
   }
 
-  /** Starts nothing more, and waits for what is under way. */
-  async close(): Promise<void> {
+  /** Starts nothing more. */
+  onModuleDestroy(): void {
     this.#isStopped = true;
+  }
+
+  /** Waits for what is under way. */
+  async beforeApplicationShutdown(): Promise<void> {
     await this.#rounds;
     await Promise.all(this.#sending);
   }
@@ -111,22 +114,21 @@ export class DeliveryDispatcher {
       try {
         await this.#round();
       } catch (error) {
-        this.ports.onError(error);
+        this.running.log.warn({ err: error }, 'deliveries not leased; retried by the next sweep');
       }
     }
     this.#rounds = null;
   }
 
   async #round(): Promise<void> {
-    const { deliveries, bounds } = this.ports;
     if (this.#nudged.size > 0) {
       const nudged = [...this.#nudged];
       this.#nudged = new Set();
-      for (const endpoint of await deliveries.waitingAt(nudged)) this.#enqueue(this.#endpoint(endpoint));
+      for (const endpoint of await this.deliveries.waitingAt(nudged)) this.#enqueue(this.#endpoint(endpoint));
     }
     const requests = this.#nextRequests();
     if (requests.length === 0) return;
-    const { leased, retry } = await deliveries.lease(requests, leaseMs, bounds);
+    const { leased, retry } = await this.deliveries.lease(requests, leaseMs, deliveryBounds);
     for (const each of leased) this.#start(each);
     this.#enqueueFull(requests, leased);
     // Until there is nothing more to request: a round is bounded, and what it leased may be followed by more.
@@ -189,7 +191,7 @@ export class DeliveryDispatcher {
 
   #counts(): Counts {
     const counts = { quick: 0, untested: 0, doubtful: 0, overdue: 0 };
-    const overdueSinceMs = this.ports.nowMs() - slowAfterMs;
+    const overdueSinceMs = this.nowMs() - slowAfterMs;
     for (const endpoint of this.#busy) {
       const { standing } = this.#paceOf(endpoint);
       for (const startedMs of endpoint.underWay.values()) {
@@ -200,7 +202,7 @@ export class DeliveryDispatcher {
   }
 
   #room(standing: Standing, counts: Counts): number {
-    const { concurrency } = this.ports;
+    const { DELIVERY_CONCURRENCY: concurrency } = this.config;
     const isQuick = standing === 'quick';
     const maxOverdue = (isQuick ? 2 : 1) * overduePerPlace * concurrency;
     if (counts.overdue >= maxOverdue) return 0;
@@ -210,9 +212,9 @@ export class DeliveryDispatcher {
   #start(leased: LeasedDelivery): void {
     const { id: deliveryId, accountId } = leased.delivery;
     const endpoint = this.#endpoint({ endpointId: leased.endpoint.id, accountId, isFailing: false });
-    endpoint.underWay.set(deliveryId, this.ports.nowMs());
+    endpoint.underWay.set(deliveryId, this.nowMs());
     this.#busy.add(endpoint);
-    const sending = this.ports.send(leased).then((sent) => {
+    const sending = this.deliver.run(leased).then((sent) => {
       this.#sending.delete(sending);
       endpoint.underWay.delete(deliveryId);
       if (endpoint.underWay.size === 0) this.#busy.delete(endpoint);
@@ -231,7 +233,7 @@ export class DeliveryDispatcher {
 
   #paceOf({ pace, underWay }: Endpoint): Pace {
     const [oldestMs] = underWay.values();
-    return oldestMs === undefined ? pace : paceWhile(pace, this.ports.nowMs() - oldestMs);
+    return oldestMs === undefined ? pace : paceWhile(pace, this.nowMs() - oldestMs);
   }
 
   #enqueue(endpoint: Endpoint): void {

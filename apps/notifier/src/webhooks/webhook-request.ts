@@ -1,4 +1,4 @@
-import { signatures } from './signature';
+import { createHmac } from 'node:crypto';
 
 /** What one try sends, all secrets opened. */
 export interface WebhookMessage {
@@ -16,13 +16,13 @@ const userAgent = 'Certwright-Webhooks/1';
 
 /** Standard Webhooks, and what receivers without its library can use: `Idempotency-Key` and `Webhook-Event`. */
 export function webhookHeaders(message: WebhookMessage): Readonly<Record<string, string>> {
-  const { id, event, timestampS, secrets, credentials } = message;
+  const { id, event, timestampS, credentials } = message;
   return {
     'content-type': 'application/json',
     'user-agent': userAgent,
     'webhook-id': id,
     'webhook-timestamp': String(timestampS),
-    'webhook-signature': signatures(message, secrets),
+    'webhook-signature': signatures(message),
     'webhook-event': event,
     'idempotency-key': id,
     // RFC 7617 §2.1: UTF-8.
@@ -31,3 +31,20 @@ export function webhookHeaders(message: WebhookMessage): Readonly<Record<string,
       : { authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` }),
   };
 }
+
+/** Standard Webhooks: a secret is base64, by convention behind this prefix. */
+const secretPrefix = 'whsec_';
+
+/**
+ * The `webhook-signature` of a message: `v1,` and HMAC-SHA-256 over `id.timestamp.body` in base64, one for each secret,
+ * separated by a space. A receiver that knows any of the secrets finds its own.
+ */
+function signatures({ id, timestampS, body, secrets }: WebhookMessage): string {
+  const signed = `${id}.${timestampS}.${body}`;
+  return secrets
+    .map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(signed, 'utf8').digest('base64')}`)
+    .join(' ');
+}
+
+const keyOf = (secret: string): Buffer =>
+  Buffer.from(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret, 'base64');

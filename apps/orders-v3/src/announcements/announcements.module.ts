@@ -14,5 +14,6 @@ import { AnnounceCurrentCertificate, owner } from './announce-current-certificat
         new AnnouncementRound(announcements, owner, async (planId) => await announce.run(planId)),
     },
   ],
+  exports: [AnnounceCurrentCertificate, AnnouncementRound],
 })
 export class AnnouncementsModule {}

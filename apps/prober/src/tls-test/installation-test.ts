@@ -1,28 +1,21 @@
 import { isIP } from 'node:net';
 import {
   type ConclusiveTest,
+  inconclusiveStatuses,
   type InconclusiveTest,
   type InstallationAnswer,
   type InstallationQuestion,
   installationTestWithinMs,
   type TestedAddress,
 } from '@certwright/jobs';
-import { type AddressGuard, presentedCertificates } from '@certwright/outbound';
-import type { Logger } from '@certwright/service';
+import { AddressGuard, presentedCertificates } from '@certwright/outbound';
+import { RunningProcess } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { Counter, Histogram } from 'prom-client';
 import { inconclusion, type Inconclusion } from './inconclusion';
 import { readInstallationQuestion } from './installation-question';
-import type { ObserveTest } from './observe-tests';
 import { judgePresented } from './presented-judgement';
-import { sideBySide } from './side-by-side';
 import { type LookedUpHost, testPlan } from './test-plan';
-import { within } from './within';
-
-export interface InstallationTestTimes {
-  /** Milliseconds in all; default: `installationTestWithinMs`. */
-  readonly withinMs?: number;
-  /** Milliseconds for one connection and its handshake; default: 5,000. */
-  readonly connectionWithinMs?: number;
-}
 
 /** Of the whole time, at most, for finding the addresses: a resolver that is slow must leave some for the servers. */
 const lookUpShare = 0.5;
@@ -34,13 +27,33 @@ const mostSideBySide = 16;
 const mostOctets = 65_536;
 
 /** Looks which certificates the servers of some hosts present, as their visitors would. */
+@Injectable()
 export class InstallationTest {
+  /** Milliseconds: in all, and for one connection and its handshake. */
+  times = { withinMs: installationTestWithinMs, connectionWithinMs: 5_000 };
+  private readonly log: RunningProcess['log'];
+  private readonly addresses: Counter<'status'>;
+  private readonly durations: Histogram;
+
   constructor(
     private readonly guard: AddressGuard,
-    private readonly observe: ObserveTest,
-    private readonly log: Pick<Logger, 'warn'>,
-    private readonly times: InstallationTestTimes = {},
-  ) {}
+    { log, metrics: { registry } }: RunningProcess,
+  ) {
+    this.log = log;
+    this.addresses = new Counter({
+      name: 'installation_test_addresses_total',
+      help: 'Addresses in answers of installation tests, by status',
+      labelNames: ['status'] as const,
+      registers: [registry],
+    });
+    this.durations = new Histogram({
+      name: 'installation_test_duration_seconds',
+      help: 'Time from taking a question to its answer, all hosts included',
+      buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20],
+      registers: [registry],
+    });
+    for (const status of ['conclusive', ...inconclusiveStatuses]) this.addresses.inc({ status }, 0);
+  }
 
   /**
    * @param value an `InstallationQuestion`, unless somebody else asks
@@ -54,7 +67,7 @@ export class InstallationTest {
     }
     const begunMs = performance.now();
     const passedMs = () => performance.now() - begunMs;
-    const withinMs = this.times.withinMs ?? installationTestWithinMs;
+    const { withinMs } = this.times;
     const hosts = await within(withinMs * lookUpShare, async (signal) =>
       sideBySide(question.hosts, mostSideBySide, (host) => this.#lookUp(host, signal)),
     );
@@ -64,10 +77,8 @@ export class InstallationTest {
     );
     const inAnyOrder = [...tested, ...known];
     const tests = question.hosts.flatMap((host) => inAnyOrder.filter((each) => each.host === host));
-    this.observe(
-      tests.map(({ status }) => status),
-      passedMs() / 1_000,
-    );
+    for (const { status } of tests) this.addresses.inc({ status });
+    this.durations.observe(passedMs() / 1_000);
     return { tests };
   }
 
@@ -89,7 +100,7 @@ export class InstallationTest {
         address,
         port: question.port,
         serverName: isIP(host) === 0 ? host : question.serverName,
-        timeoutMs: this.times.connectionWithinMs ?? 5_000,
+        timeoutMs: this.times.connectionWithinMs,
         maxOctets: mostOctets,
         signal,
       });
@@ -106,4 +117,30 @@ export class InstallationTest {
     this.log.warn({ err: error }, 'an address could not be tested');
     return { status: 'internal_error', problem: 'The test failed by a fault of ours.' };
   }
+}
+
+/** Gives the work a signal that aborts when its time is up; whether it ends then is its own business. */
+async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const timeIsUp = new AbortController();
+  const timer = setTimeout(() => timeIsUp.abort(), ms);
+  try {
+    return await work(timeIsUp.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Does the work for each of the items, in their order, for at most so many at a time. */
+async function sideBySide<Item, Done>(
+  items: readonly Item[],
+  most: number,
+  work: (item: Item) => Promise<Done>,
+): Promise<Done[]> {
+  const done: Done[] = [];
+  const queue = items.entries();
+  const takeTurns = async (): Promise<void> => {
+    for (const [at, item] of queue) done[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: most }, takeTurns));
+  return done;
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { InstallationAnswer, InstallationQuestion } from '@certwright/jobs';
 import { AddressGuard } from '@certwright/outbound';
 import { ProbeQuestions } from '@certwright/redis';
-import { createLogger, Metrics, Readiness } from '@certwright/service';
+import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import { eventually, testRedis } from '@certwright/testing';
 import { settings } from '../config';
 import { start } from '../start';
@@ -17,7 +17,7 @@ import {
 } from '../testing/addressed-server';
 import { forgeCertificate, type ForgedCertificate } from '../testing/forged-chain';
 import { serveLoopbackNames } from '../testing/loopback-names';
-import { InstallationTest, type InstallationTestTimes } from './installation-test';
+import { InstallationTest } from './installation-test';
 
 const log = createLogger('spec', 'silent');
 const metrics = new Metrics('prober');
@@ -117,11 +117,13 @@ async function test(
 }
 /** In this process, and with times that need not be waited for. */
 async function testWith(
-  times: InstallationTestTimes,
+  times: Partial<InstallationTest['times']>,
   hosts: readonly string[],
   by = guard,
 ): Promise<InstallationAnswer['tests']> {
-  const answer = await new InstallationTest(by, () => undefined, log, times).answer(questionOn(hosts));
+  const here = new InstallationTest(by, { log, metrics: new Metrics('spec') } as RunningProcess);
+  Object.assign(here.times, times);
+  const answer = await here.answer(questionOn(hosts));
   return answer?.tests ?? [];
 }
 const conclusive = (

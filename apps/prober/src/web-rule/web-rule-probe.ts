@@ -1,15 +1,20 @@
 import { probeWithinMs, type ProbeHop, type WebRuleAnswer } from '@certwright/jobs';
-import { type AddressGuard, type GuardedAnswer, guardedRequest, OutboundFault } from '@certwright/outbound';
+import {
+  AddressGuard,
+  type GuardedAnswer,
+  guardedRequest,
+  OutboundFault,
+  type OutboundFaultKind,
+} from '@certwright/outbound';
+import { RunningProcess } from '@certwright/service';
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Histogram } from 'prom-client';
+import { Config } from '../config';
 import { firstHop } from './first-hop';
 import { nextHop } from './next-hop';
-import type { ObserveProbe, ProbeOutcome } from './observe-probes';
 
-export interface WebRuleProbeSettings {
-  readonly httpPort: number;
-  readonly allowedPorts: readonly number[];
-  /** Milliseconds in all; default: `probeWithinMs`. */
-  readonly withinMs?: number;
-}
+/** `question`: nothing was looked at; `redirect`: a hop that is not followed. */
+type ProbeOutcome = 'answered' | 'question' | 'redirect' | OutboundFaultKind;
 
 /** A rule is a line of text: more than this is somebody's web page or a trap. Octets. */
 const longestBody = 65_536;
@@ -29,35 +34,56 @@ interface Finding {
 }
 
 /** Looks at the web server of a name as a CA would before it issues. */
+@Injectable()
 export class WebRuleProbe {
+  /** Milliseconds in all. */
+  withinMs = probeWithinMs;
+  private readonly allowedPorts: readonly number[];
+  private readonly probes: Counter<'outcome'>;
+  private readonly durations: Histogram;
+
   constructor(
     private readonly guard: AddressGuard,
-    private readonly settings: WebRuleProbeSettings,
-    private readonly observe: ObserveProbe,
-  ) {}
+    @Inject(Config) private readonly config: Pick<Config, 'HTTP_PORT' | 'REDIRECT_PORTS'>,
+    { metrics: { registry } }: RunningProcess,
+  ) {
+    this.allowedPorts = [config.HTTP_PORT, ...config.REDIRECT_PORTS];
+    this.probes = new Counter({
+      name: 'web_rule_probes_total',
+      help: 'Web server rules looked at, by outcome',
+      labelNames: ['outcome'] as const,
+      registers: [registry],
+    });
+    this.durations = new Histogram({
+      name: 'web_rule_probe_duration_seconds',
+      help: 'Time from taking a question to its answer, all redirects included',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+      registers: [registry],
+    });
+  }
 
   /** @param question a `WebRuleQuestion`, unless somebody else asks */
   async answer(question: unknown): Promise<WebRuleAnswer> {
     const begunMs = performance.now();
-    const { outcome, answer } = await this.#look(question, begunMs + this.#withinMs);
-    this.observe(outcome, (performance.now() - begunMs) / 1_000);
+    const { outcome, answer } = await this.#look(question, begunMs + this.withinMs);
+    this.probes.inc({ outcome });
+    this.durations.observe((performance.now() - begunMs) / 1_000);
     return answer;
   }
 
-  get #withinMs(): number {
-    return this.settings.withinMs ?? probeWithinMs;
-  }
-
   async #look(question: unknown, untilMs: number): Promise<Finding> {
-    const { httpPort, allowedPorts } = this.settings;
-    const first = firstHop(question, httpPort);
+    const first = firstHop(question, this.config.HTTP_PORT);
     const hops: ProbeHop[] = [];
     if (!first.ok) return failed('question', first.problem, hops);
     for (let url = first.url; ;) {
       const found = await this.#ask(url, untilMs);
       if (found instanceof OutboundFault) return failed(found.kind, this.#inWords(url, found), hops);
       hops.push({ url, status: found.status, address: found.address });
-      const next = nextHop(hops, { status: found.status, location: found.headers.location }, allowedPorts);
+      const next = nextHop(
+        hops,
+        { status: found.status, location: found.headers.location },
+        this.allowedPorts,
+      );
       if (next.kind === 'problem') return failed('redirect', next.problem, hops);
       if (next.kind === 'arrived') return arrived(url, found, hops);
       url = next.url;
@@ -72,7 +98,7 @@ export class WebRuleProbe {
         headers,
         timeoutMs: Math.max(1, untilMs - performance.now()),
         maxResponseBytes: longestBody,
-        allowedPorts: this.settings.allowedPorts,
+        allowedPorts: this.allowedPorts,
         // The certificate that is asked for may be the first, or replace one that has expired: CAs do not look at it
         // either, and nothing confidential is sent.
         tls: { verify: false },
@@ -86,7 +112,7 @@ export class WebRuleProbe {
   #inWords(url: string, { kind, message }: OutboundFault): string {
     // The time that was left for this hop is of no interest to anybody.
     return kind === 'timeout'
-      ? `${url} gave no complete answer within the ${this.#withinMs / 1_000} s that all hops have together.`
+      ? `${url} gave no complete answer within the ${this.withinMs / 1_000} s that all hops have together.`
       : `${url}: ${message}`;
   }
 }

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import type { WebRuleAnswer } from '@certwright/jobs';
 import { AddressGuard } from '@certwright/outbound';
 import { ProbeQuestions } from '@certwright/redis';
-import { createLogger, Metrics, Readiness } from '@certwright/service';
+import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import { testRedis, type TestRedis } from '@certwright/testing';
 import { settings } from '../config';
 import { start } from '../start';
@@ -189,11 +189,10 @@ describe('a web server rule', () => {
   it.each(['/slow', '/slow-hops-0'])(
     'that never ends is given up after the time that all hops have together: %s',
     async (path) => {
-      const quick = new WebRuleProbe(
-        guard,
-        { httpPort: site.port, allowedPorts: [site.port], withinMs: 500 },
-        () => undefined,
-      );
+      const quick = new WebRuleProbe(guard, { HTTP_PORT: site.port, REDIRECT_PORTS: [] }, {
+        metrics: new Metrics('spec'),
+      } as RunningProcess);
+      quick.withinMs = 500;
       expect(await quick.answer({ dnsName: 'www.example.com', path })).toMatchObject({
         kind: 'failed',
         problem: expect.stringContaining(

@@ -1,5 +1,6 @@
 import { LeaseLost, leases } from '@certwright/postgres';
-import type { DataSource } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { type HostLease } from './host-lease';
 
 /** A list that is fetched: somebody needs it, and its signature can be verified. */
@@ -7,6 +8,7 @@ export const isWanted = `(crl.role IS NOT NULL OR crl.needed_until > clock_times
   AND EXISTS (SELECT FROM ct_issuer WHERE ct_issuer.id = crl.issuer AND ct_issuer.spki_der IS NOT NULL)`;
 
 /** Which process asks which host: one at a time, over all processes. */
+@Injectable()
 export class CrlHosts {
   constructor(private readonly database: DataSource) {}
 

@@ -1,5 +1,6 @@
 import { LeaseLost } from '@certwright/postgres';
-import type { DataSource } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { type Applied, applyCrl, type VerifiedCrl } from './apply-crl';
 import { isWanted } from './crl-hosts';
 import { discloseCrls } from '@certwright/issuer-profiles';
@@ -56,6 +57,7 @@ const rowsForgotten = 20_000;
 const listsForgotten = 100;
 
 /** Which revocation lists there are, and how it goes with them. */
+@Injectable()
 export class CtCrls {
   constructor(private readonly database: DataSource) {}
 

@@ -6,8 +6,7 @@ import { installedPebbles } from '../../acme/testing/pebble';
 import { AcmeIssuing } from '../../testing/acme-issuing';
 import { type OpenedIssuance, opensslCsr } from '../../testing/opened-issuance';
 import { askRenewalInfos } from './ask-renewal-infos';
-import { renewOnce } from '../../renewals/renewals';
-import { renewalsOver } from '../../renewals/testing/stored-renewals';
+import { renewalsOver, renewOnce } from '../../renewals/testing/stored-renewals';
 
 const dnsNames = ['renewed.example.com'];
 const csr = opensslCsr(dnsNames);

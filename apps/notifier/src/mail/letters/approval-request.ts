@@ -1,6 +1,5 @@
 import type { ApprovalSubject } from '../mail-subjects';
-import { type Letter, link, list, type Part, paragraph, quote } from '../letter';
-import { dateOf } from './dates';
+import { dateOf, type Letter, link, list, paragraph, type Part, quote } from '../letter';
 
 /** @param url the link that approves, behind a button */
 export function approvalRequestLetter(subject: ApprovalSubject, url: string, expiresAt: Date): Letter {

@@ -1,6 +1,5 @@
 import type { IssuedSubject } from '../mail-subjects';
-import { type Letter, list, paragraph, quote } from '../letter';
-import { instantOf } from './dates';
+import { instantOf, type Letter, list, paragraph, quote } from '../letter';
 
 export function certificateIssuedLetter(subject: IssuedSubject): Letter {
   const { accountName, objectName, dnsNames, serialNumber, notAfter } = subject;

@@ -1,9 +1,8 @@
 import type { ExpirationSubject } from '../mail-subjects';
 import type { PlanOwner } from '@certwright/core-schema';
 import { messageOf } from '@certwright/outcome-messages';
-import { type Block, type Letter, list, paragraph, quote } from '../letter';
-import { instantOf } from './dates';
-import { objectOf, outcomeMessagesOf } from './words-of-owners';
+import { type Block, instantOf, type Letter, list, paragraph, quote } from '../letter';
+import { objectOf, outcomeMessagesOf } from './object-messages';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 

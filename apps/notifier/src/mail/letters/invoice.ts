@@ -1,7 +1,6 @@
 import { amountText, decimalOf } from '@certwright/issuance';
 import type { InvoiceSubject } from '../mail-subjects';
-import { type Block, type Letter, list, paragraph, quote, type Table } from '../letter';
-import { dateOf } from './dates';
+import { type Block, dateOf, type Letter, list, paragraph, quote, type Table } from '../letter';
 
 export function invoiceLetter(subject: InvoiceSubject): Letter {
   const { number, accountName, issuedAt, totalCents, currency, note } = subject;

@@ -1,7 +1,6 @@
 import type { UnpaidSubject } from '../mail-subjects';
-import { type Letter, paragraph, quote } from '../letter';
-import { instantOf } from './dates';
-import { objectOf } from './words-of-owners';
+import { instantOf, type Letter, paragraph, quote } from '../letter';
+import { objectOf } from './object-messages';
 
 export function renewalUnpaidLetter({ owner, accountName, objectName, notAfter }: UnpaidSubject): Letter {
   const object = objectOf[owner];

@@ -1,0 +1,106 @@
+import { type Answered, DnsServer } from '@certwright/dns-authority';
+import { Challenges } from '@certwright/approvals';
+import { ChallengeValues, connectRedis } from '@certwright/redis';
+import { RunningProcess } from '@certwright/service';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ResponderConfig } from '../config';
+import { ApprovalSource } from './approval-source';
+import { DnsMetrics } from './dns-metrics';
+import { type ZoneSettings, zoneSettings } from './dns-settings';
+import { KnownValues } from './known-values';
+import { LookUpLimit, TooManyLookUps } from './look-up-limit';
+import { ResponseLimit } from './response-limit';
+import { ZoneRecords } from './zone-records';
+
+/**
+ * A question waits for Redis no longer than this, milliseconds; then the database is asked. Well above the pauses of a busy
+ * process: taken for an outage, they would send a flood on to the database.
+ */
+const redisPatienceMs = 300;
+/** One look into the database, which finds a row by its key, milliseconds. */
+const storedPatienceMs = 1_000;
+/** A resolver asks again after about as long; SERVFAIL before that lets it ask another copy. Milliseconds. */
+const sourceTimeoutMs = 1_500;
+/**
+ * An answer over UDP is at most so many times as long as its question, longer ones are truncated: what a forged source
+ * gains. Seven values at a target fit.
+ */
+const mostAmplification = 10;
+/** Connections that may be open at once; about 10 kB each. More come only from those who mean to use them up. */
+const tcpConnections = 500;
+/** One line per interval about failing look-ups, however many there are. */
+const logEveryMs = 10_000;
+
+/** Answers for the approval zone, when `DNS_PORT` is set. */
+@Injectable()
+export class ApprovalDns implements OnApplicationBootstrap {
+  /** Where it answers; null: it does not. */
+  port: number | null = null;
+
+  constructor(
+    @Inject(ResponderConfig) private readonly config: ResponderConfig,
+    private readonly running: RunningProcess,
+    private readonly challenges: Challenges,
+  ) {}
+
+  /** @throws SettingsError; the system's error when it cannot listen */
+  async onApplicationBootstrap(): Promise<void> {
+    const zone = zoneSettings(this.config);
+    if (zone === null) return;
+    const server = this.server(zone);
+    const { host, port } = await server.listen();
+    this.running.opened('dns', () => server.close());
+    this.port = port;
+    this.running.log.info({ host, port, zone: zone.apex }, 'answering DNS');
+  }
+
+  private server(zone: ZoneSettings): DnsServer {
+    const { log, metrics: registries, opened } = this.running;
+    const redis = connectRedis(this.config.REDIS_URL, {
+      name: 'approval-responder-dns',
+      log,
+      commandTimeoutMs: redisPatienceMs,
+    });
+    opened('redis-dns', () => redis.close());
+    const metrics = new DnsMetrics(registries);
+    const responses = new ResponseLimit({ ratePerS: this.config.DNS_ANSWERS_PER_S });
+    const values = new KnownValues({
+      remembered: new ChallengeValues(redis.client),
+      stored: this.challenges,
+      limit: new LookUpLimit(this.config.DNS_LOOKUPS),
+      storedPatienceMs,
+      onFound: (source, seconds) => metrics.found(source, seconds),
+    });
+    const failing = failureLog(log);
+    return new DnsServer({
+      host: this.config.DNS_HOST,
+      port: this.config.DNS_PORT ?? 0,
+      source: new ApprovalSource(new ZoneRecords(zone), values),
+      sourceTimeoutMs,
+      mostAmplification,
+      limits: { tcpConnections },
+      admit: (peer) => {
+        const admission = responses.admit(peer);
+        metrics.admitted(admission);
+        return admission;
+      },
+      onAnswered: (answered) => {
+        metrics.answered(answered);
+        failing(answered);
+      },
+      onError: (error) => log.error({ err: error }, 'a DNS socket failed'),
+    });
+  }
+}
+
+/** Names are asked for by anybody, so none is logged. */
+function failureLog(log: RunningProcess['log']): (answered: Answered) => void {
+  let quietUntilMs = -Infinity;
+  return ({ error }) => {
+    const now = performance.now();
+    if (error === undefined || now < quietUntilMs) return;
+    quietUntilMs = now + logEveryMs;
+    const what = error instanceof TooManyLookUps ? 'DNS questions were turned away' : 'a DNS look-up failed';
+    log.warn({ err: error }, what);
+  };
+}

@@ -1,0 +1,86 @@
+import { ApprovalRecords, ApprovalsModule, EmailApprovals, HttpChallenges, WebRules } from '@certwright/approvals';
+import { GatewayClient } from '@certwright/gateway-client';
+import { ProbeQuestions } from '@certwright/redis';
+import { Round, RunningProcess } from '@certwright/service';
+import { Injectable, Module } from '@nestjs/common';
+import { Config } from '../config';
+import { DnsClient } from '../dns-lookup/dns-client';
+import { GatewayModule } from '../gateway/gateway.module';
+import { NameServers } from '../name-servers/name-servers';
+import { NameServersModule } from '../name-servers/name-servers.module';
+import type { Approver } from './approver';
+import { approversOf } from './approvers';
+import { PublishApprovals } from './publish-approvals';
+
+/** `readonly Approver[]`, in the order in which they are asked. */
+export const Approvers = Symbol('Approvers');
+
+/** Challenges and links that nobody can use any more are looked for so often, ms. */
+const forgetEveryMs = 10 * 60 * 1_000;
+
+/** Removes what has expired. */
+@Injectable()
+class ExpiredApprovals {
+  constructor(
+    private readonly challenges: HttpChallenges,
+    private readonly emails: EmailApprovals,
+  ) {}
+
+  @Round('approvals')
+  async forget(): Promise<number> {
+    await this.challenges.forgetExpired();
+    await this.emails.forgetExpired();
+    return forgetEveryMs;
+  }
+}
+
+/** Proofs that an account controls a name. */
+@Module({
+  imports: [ApprovalsModule, GatewayModule, NameServersModule],
+  providers: [
+    ExpiredApprovals,
+    {
+      provide: ProbeQuestions,
+      inject: [Config, RunningProcess],
+      useFactory: ({ REDIS_URL }: Config, { name, log }: RunningProcess) =>
+        new ProbeQuestions(REDIS_URL, { name: `${name}-probes`, log }),
+    },
+    {
+      provide: Approvers,
+      inject: [
+        Config,
+        ApprovalRecords,
+        HttpChallenges,
+        WebRules,
+        EmailApprovals,
+        DnsClient,
+        NameServers,
+        ProbeQuestions,
+      ],
+      useFactory: (
+        config: Config,
+        records: ApprovalRecords,
+        challenges: HttpChallenges,
+        rules: WebRules,
+        emails: EmailApprovals,
+        { lookUp }: DnsClient,
+        nameServers: NameServers,
+        probes: ProbeQuestions,
+      ): readonly Approver[] =>
+        approversOf(
+          config,
+          { records, challenges, rules, emails },
+          { lookUp, nameServers },
+          async (question) => await probes.ask(question, config.PROBE_TIMEOUT),
+        ),
+    },
+    {
+      provide: PublishApprovals,
+      inject: [Config, ApprovalRecords, GatewayClient],
+      useFactory: ({ APPROVAL_ZONE }: Config, records: ApprovalRecords, gateway: GatewayClient | null) =>
+        new PublishApprovals(records, APPROVAL_ZONE, gateway !== null),
+    },
+  ],
+  exports: [Approvers, PublishApprovals],
+})
+export class NameApprovalsModule {}

@@ -1,0 +1,253 @@
+import { Challenges, ApprovalsModule } from '@certwright/approvals';
+import { DnsIntegrationsModule, LeasedIntegrations } from '@certwright/dns-integrations';
+import { GatewayClient } from '@certwright/gateway-client';
+import type { SealingKeys } from '@certwright/sealing';
+import { type RoundOfWork, Rounds, RunningProcess } from '@certwright/service';
+import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import { defaultRepeats } from '../../acme';
+import { CaLimitBuckets } from '../../ca-limits/ca-limit-buckets';
+import { type OpenChallenges, openChallenges } from '../../challenges/open-challenges';
+import { Config } from '../../config';
+import { DnsClient } from '../../dns-lookup/dns-client';
+import { GatewayModule } from '../../gateway/gateway.module';
+import { HostedChallengeRecords } from '../../integrations/hosted-challenge-records';
+import { NameServers } from '../../name-servers/name-servers';
+import { addressOf, NameServersModule } from '../../name-servers/name-servers.module';
+import { preflight } from '../../preflight/preflight';
+import { CaAccounts } from '../ca-accounts';
+import { CertificateAuthorities } from '../certificate-authorities';
+import { AuthorityHealth } from '../health/authority-health';
+import { askRenewalInfos } from '../renewal-info/ask-renewal-infos';
+import { RenewalInfos } from '../renewal-info/renewal-infos';
+import { AcmeAccounts } from './acme-accounts';
+import { AcmeAuthority } from './acme-authority';
+import { AcmeOrders } from './acme-orders';
+import { AcmeServers } from './acme-servers';
+import { changeAccountKeys, keepContacts } from './keep-accounts';
+import { type AcmeEvents, observeAcme } from './observe-acme';
+import { PersistentRecords } from './persistent-records';
+
+/** In a sandbox the built-in CA issues everything, unless SANDBOX_AUTHORITIES. */
+export const isBuiltInAlone = ({ CERTWRIGHT_MODE, SANDBOX_AUTHORITIES }: Config): boolean =>
+  CERTWRIGHT_MODE === 'sandbox' && !SANDBOX_AUTHORITIES;
+
+/** Keys that seal those of our accounts; null: no CA is asked by ACME, and what this module provides is null. */
+const keysOf = (config: Config): SealingKeys | null =>
+  isBuiltInAlone(config) ? null : config.CA_ACCOUNT_KEYS;
+
+const events = Symbol('AcmeEvents');
+const challenges = Symbol('OpenChallenges');
+const acmeRounds = Symbol('AcmeRounds');
+
+/** Rows of challenges and limits that say nothing any more are removed so often, ms. */
+const forgetEveryMs = 10 * 60_000;
+
+/** Runs what is to be done about CAs by itself. */
+@Injectable()
+class AcmeRounds implements OnModuleInit {
+  constructor(
+    private readonly rounds: Rounds,
+    @Inject(acmeRounds) private readonly own: Readonly<Record<string, RoundOfWork>>,
+  ) {}
+
+  onModuleInit(): void {
+    for (const [name, round] of Object.entries(this.own)) this.rounds.add(name, round);
+  }
+}
+
+/** CAs that speak ACME, with our accounts and orders there. */
+@Module({
+  imports: [ApprovalsModule, DnsIntegrationsModule, GatewayModule, NameServersModule],
+  providers: [
+    AcmeOrders,
+    AcmeRounds,
+    CaAccounts,
+    CaLimitBuckets,
+    CertificateAuthorities,
+    HostedChallengeRecords,
+    RenewalInfos,
+    {
+      provide: events,
+      inject: [Config, RunningProcess, CertificateAuthorities],
+      useFactory: (config: Config, running: RunningProcess, stored: CertificateAuthorities) =>
+        keysOf(config) && observeAcme(running, stored),
+    },
+    {
+      provide: AuthorityHealth,
+      inject: [CertificateAuthorities, events],
+      useFactory: (stored: CertificateAuthorities, observed: AcmeEvents | null) =>
+        observed && new AuthorityHealth(stored, observed),
+    },
+    {
+      provide: AcmeServers,
+      inject: [Config, RunningProcess, events, AuthorityHealth],
+      useFactory: (
+        { ACME_USER_AGENT, ACME_ANSWER_TIMEOUT }: Config,
+        { opened }: RunningProcess,
+        observed: AcmeEvents | null,
+        health: AuthorityHealth,
+      ) => {
+        if (observed === null) return null;
+        const observerOf: ConstructorParameters<typeof AcmeServers>[1] = (authority) => {
+          const observer = observed.observerOf(authority);
+          return (exchange) => {
+            observer(exchange);
+            health.observe(authority, exchange);
+          };
+        };
+        const servers = new AcmeServers(ACME_USER_AGENT, observerOf, ACME_ANSWER_TIMEOUT);
+        opened('certificate authorities', async () => await servers.close());
+        return servers;
+      },
+    },
+    {
+      provide: AcmeAccounts,
+      inject: [Config, CertificateAuthorities, CaAccounts, AcmeServers, events],
+      useFactory: (
+        config: Config,
+        authorities: CertificateAuthorities,
+        accounts: CaAccounts,
+        servers: AcmeServers,
+        observed: AcmeEvents,
+      ) => {
+        const keys = keysOf(config);
+        return keys && new AcmeAccounts({ authorities, accounts, servers, keys, events: observed });
+      },
+    },
+    {
+      provide: challenges,
+      inject: [
+        Config,
+        RunningProcess,
+        Challenges,
+        HostedChallengeRecords,
+        LeasedIntegrations,
+        DnsClient,
+        NameServers,
+        GatewayClient,
+      ],
+      useFactory: async (
+        config: Config,
+        running: RunningProcess,
+        stored: Challenges,
+        hosted: HostedChallengeRecords,
+        integrations: LeasedIntegrations,
+        { lookUp }: DnsClient,
+        nameServers: NameServers,
+        gateway: GatewayClient | null,
+      ) => {
+        if (keysOf(config) === null) return null;
+        const responders = await Promise.all(config.APPROVAL_RESPONDERS.map(addressOf));
+        const asked = { lookUp, nameServers, responders, gateway };
+        return openChallenges(config, running, { stored, hosted, integrations, ...asked });
+      },
+    },
+    {
+      provide: AcmeAuthority,
+      inject: [
+        Config,
+        AcmeOrders,
+        challenges,
+        AcmeAccounts,
+        AuthorityHealth,
+        CaLimitBuckets,
+        DnsClient,
+        events,
+      ],
+      useFactory: (
+        config: Config,
+        orders: AcmeOrders,
+        opened: OpenChallenges | null,
+        accounts: AcmeAccounts,
+        health: AuthorityHealth,
+        buckets: CaLimitBuckets,
+        { lookUp }: DnsClient,
+        observed: AcmeEvents,
+      ) =>
+        opened &&
+        new AcmeAuthority({
+          orders,
+          challenges: opened.publisher,
+          persistent: config.DNS_PERSIST ? new PersistentRecords(lookUp) : null,
+          accounts,
+          health,
+          mostSlow: Math.ceil(config.JOB_CONCURRENCY * 0.75),
+          repeats: defaultRepeats,
+          buckets,
+          preflight: async (question) =>
+            await preflight(question, { lookUp, buckets, onVerdict: observed.onVerdict }),
+        }),
+    },
+    {
+      provide: acmeRounds,
+      inject: [
+        challenges,
+        CaAccounts,
+        CertificateAuthorities,
+        AcmeAccounts,
+        AcmeServers,
+        events,
+        RenewalInfos,
+        Challenges,
+        CaLimitBuckets,
+        RunningProcess,
+      ],
+      useFactory: (
+        opened: OpenChallenges | null,
+        accounts: CaAccounts,
+        authorities: CertificateAuthorities,
+        sessions: AcmeAccounts,
+        servers: AcmeServers,
+        observed: AcmeEvents,
+        infos: RenewalInfos,
+        stored: Challenges,
+        buckets: CaLimitBuckets,
+        running: RunningProcess,
+      ): Readonly<Record<string, RoundOfWork>> => {
+        if (opened === null) return {};
+        const keeping = { accounts, authorities, sessions, servers, events: observed };
+        return {
+          ...opened.rounds,
+          accountKeys: changeAccountKeys(keeping),
+          accountContacts: keepContacts(keeping),
+          renewalInfos: askRenewalInfos({
+            infos,
+            authorities,
+            servers,
+            random: () => Math.random(),
+            events: renewalEvents(running),
+          }),
+          challenges: async () => {
+            await stored.forgetExpired();
+            await buckets.forgetFull();
+            return forgetEveryMs;
+          },
+        };
+      },
+    },
+  ],
+  exports: [AcmeAuthority, AcmeServers, AuthorityHealth, CertificateAuthorities],
+})
+export class AcmeModule {}
+
+function renewalEvents({ log }: RunningProcess): Parameters<typeof askRenewalInfos>[0]['events'] {
+  return {
+    windowMoved: ({ certificateId, planId, authority }, { window, explanationUrl }, renewAt) => {
+      const members = {
+        certificate: certificateId,
+        plan: planId,
+        authority,
+        ...window,
+        explanationUrl,
+        renewAt,
+      };
+      log.info(members, 'a CA would have a certificate replaced at another time than before');
+    },
+    failed: ({ certificateId, authority }, error) => {
+      log.warn(
+        { certificate: certificateId, authority, err: error },
+        'no renewal information; it is asked again',
+      );
+    },
+  };
+}

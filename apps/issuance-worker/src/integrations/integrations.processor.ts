@@ -1,0 +1,46 @@
+import { JobQueues, Processor } from '@certwright/bullmq';
+import { ApprovalRecords } from '@certwright/approvals';
+import { DnsIntegrations, LeasedIntegrations } from '@certwright/dns-integrations';
+import { type JobPayloads, keepIntegration, nudgeRevision } from '@certwright/jobs';
+import { Round } from '@certwright/service';
+import { KeepIntegration } from './keep-integration';
+
+/** Integrations of one sweep; the rest of a backlog waits in PostgreSQL, where accounts take turns. */
+const sweepBatch = 256;
+/** Between two sweeps, ms. */
+const sweepEveryMs = 1_000;
+
+const forgetEveryMs = 10 * 60 * 1_000;
+/** Rows that one statement removes. */
+const forgetBatch = 1_000;
+
+/** Does what is due at integrations. */
+@Processor('dns-integrations')
+export class IntegrationsProcessor {
+  constructor(
+    private readonly keep: KeepIntegration,
+    private readonly leased: LeasedIntegrations,
+    private readonly queues: JobQueues,
+    private readonly integrations: DnsIntegrations,
+    private readonly records: ApprovalRecords,
+  ) {}
+
+  async 'keep-integration'({ integrationId }: JobPayloads['keep-integration']): Promise<void> {
+    await this.keep.run(integrationId);
+  }
+
+  /** Enqueues integrations where something is due and that are not leased. */
+  @Round('integrations')
+  async sweep(): Promise<number> {
+    const due = await this.leased.due(sweepBatch);
+    await this.queues.addAll(due.map((each) => keepIntegration(each.id, nudgeRevision(each))));
+    return sweepEveryMs;
+  }
+
+  @Round('forgetting')
+  async forget(): Promise<number> {
+    await this.integrations.forgetDeleted();
+    const forgotten = await this.records.forgetRemoved(forgetBatch);
+    return forgotten < forgetBatch ? forgetEveryMs : 0;
+  }
+}

@@ -1,0 +1,121 @@
+import { randomInt } from 'node:crypto';
+import { JobQueues } from '@certwright/bullmq';
+import { Outbox } from '@certwright/core-schema';
+import { Attachments, LeasedIssuances, OrderingModule, WaitingIssuances } from '@certwright/ordering';
+import { IssuanceNews } from '@certwright/redis';
+import { Rounds, RunningProcess } from '@certwright/service';
+import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
+import type { Approver } from '../approvals/approver';
+import { approvalReuseMs } from '../approvals/approvers';
+import { Approvers, NameApprovalsModule } from '../approvals/approvals.module';
+import { PublishApprovals } from '../approvals/publish-approvals';
+import { AcmeServers } from '../certificate-authorities/acme/acme-servers';
+import { AuthoritiesInOrder } from '../certificate-authorities/authorities-in-order';
+import { CertificateAuthorities } from '../certificate-authorities/certificate-authorities';
+import { CertificateAuthoritiesModule } from '../certificate-authorities/certificate-authorities.module';
+import { AuthorityHealth } from '../certificate-authorities/health/authority-health';
+import { WatchAuthorities } from '../certificate-authorities/health/watch-authorities';
+import { Config } from '../config';
+import { AdvanceIssuance } from './advance-issuance';
+import type { IssuanceEvents } from './issuance-events';
+import { IssuanceStatisticsReader } from './issuance-statistics';
+import { IssuanceProcessor } from './issuance.processor';
+import { observeIssuances } from './observe-issuances';
+
+const events = Symbol('IssuanceEvents');
+
+/** Certificate ids: positive, random, and exact as a JSON number. */
+const certificateId = (): string => String(randomInt(1, 2 ** 48 - 1));
+
+/** Finds out when CAs are up again, where any is asked by ACME. */
+@Injectable()
+class AuthorityWatch implements OnModuleInit {
+  constructor(
+    private readonly rounds: Rounds,
+    @Inject(WatchAuthorities) private readonly watch: WatchAuthorities | null,
+  ) {}
+
+  onModuleInit(): void {
+    if (this.watch !== null) this.rounds.add('authorities', this.watch.round);
+  }
+}
+
+/** Takes issuances from their opening to an attached certificate. */
+@Module({
+  imports: [CertificateAuthoritiesModule, NameApprovalsModule, OrderingModule],
+  providers: [
+    AuthorityWatch,
+    IssuanceProcessor,
+    IssuanceStatisticsReader,
+    {
+      provide: IssuanceNews,
+      inject: [Config, RunningProcess],
+      useFactory: ({ REDIS_URL }: Config, { name, log }: RunningProcess) =>
+        new IssuanceNews(REDIS_URL, { name: `${name}-news`, log }),
+    },
+    {
+      provide: events,
+      inject: [RunningProcess, IssuanceStatisticsReader, Outbox, JobQueues, IssuanceNews],
+      useFactory: (
+        running: RunningProcess,
+        statistics: IssuanceStatisticsReader,
+        outbox: Outbox,
+        jobs: JobQueues,
+        news: IssuanceNews,
+      ) => observeIssuances(running, { statistics, outbox, jobs }, news),
+    },
+    {
+      provide: AdvanceIssuance,
+      inject: [Config, LeasedIssuances, Attachments, Approvers, PublishApprovals, AuthoritiesInOrder, events],
+      useFactory: (
+        config: Config,
+        leasedIssuances: LeasedIssuances,
+        attachments: Attachments,
+        approvers: readonly Approver[],
+        publishing: PublishApprovals,
+        issuers: AuthoritiesInOrder,
+        observed: IssuanceEvents,
+      ) =>
+        new AdvanceIssuance({
+          leasedIssuances,
+          attachments,
+          approvers,
+          publishing,
+          approvalReuseMs: approvalReuseMs(config),
+          issuers,
+          events: observed,
+          certificateId,
+        }),
+    },
+    {
+      provide: WatchAuthorities,
+      inject: [
+        AuthorityHealth,
+        WaitingIssuances,
+        CertificateAuthorities,
+        AcmeServers,
+        AdvanceIssuance,
+        RunningProcess,
+      ],
+      useFactory: (
+        health: AuthorityHealth,
+        waiting: WaitingIssuances,
+        authorities: CertificateAuthorities,
+        servers: AcmeServers | null,
+        advance: AdvanceIssuance,
+        { log }: RunningProcess,
+      ) =>
+        servers &&
+        new WatchAuthorities({
+          health,
+          waiting,
+          authorities,
+          ask: async (authority) => await servers.of(authority).probe(),
+          attempt: async (issuanceId, trial) => await advance.run(issuanceId, trial),
+          onError: (authority, error) =>
+            log.warn({ authority, err: error }, 'probe of a CA came to nothing; it is repeated'),
+        }),
+    },
+  ],
+})
+export class IssuanceModule {}

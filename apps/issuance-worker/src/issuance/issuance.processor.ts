@@ -1,0 +1,35 @@
+import { JobQueues, Processor } from '@certwright/bullmq';
+import { Outbox } from '@certwright/core-schema';
+import type { JobPayloads } from '@certwright/jobs';
+import { LeasedIssuances } from '@certwright/ordering';
+import { Round } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { relayOnce } from '../nudges/relay';
+import { sweepOnce } from '../nudges/sweep';
+import { AdvanceIssuance } from './advance-issuance';
+
+/** Advances issuances when they are due. */
+@Injectable()
+@Processor('issuance')
+export class IssuanceProcessor {
+  constructor(
+    private readonly issuance: AdvanceIssuance,
+    private readonly outbox: Outbox,
+    private readonly leased: LeasedIssuances,
+    private readonly queues: JobQueues,
+  ) {}
+
+  async 'advance-issuance'({ issuanceId }: JobPayloads['advance-issuance']): Promise<void> {
+    await this.issuance.run(issuanceId);
+  }
+
+  @Round('relay')
+  async relay(): Promise<number> {
+    return await relayOnce(this.outbox, this.queues);
+  }
+
+  @Round('sweep')
+  async sweep(): Promise<number> {
+    return await sweepOnce(this.leased, this.queues);
+  }
+}

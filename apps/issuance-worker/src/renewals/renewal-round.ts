@@ -1,0 +1,39 @@
+import { Round, RunningProcess } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { Renewals } from './renewals.repository';
+
+/** Plans of one round: held for the time of a few statements. */
+const batch = 500;
+
+/** A renewal is due weeks before it is needed. */
+const restMs = 5_000;
+
+/** Opens renewals that are due. */
+@Injectable()
+export class RenewalRound {
+  private readonly log: RunningProcess['log'];
+  private readonly unpaid: Counter;
+
+  constructor(
+    private readonly renewals: Renewals,
+    { log, metrics: { registry } }: RunningProcess,
+  ) {
+    this.log = log;
+    this.unpaid = new Counter({
+      name: 'certwright_renewals_unpaid_total',
+      help: 'Renewals that an account could not pay; each is tried again every hour',
+      registers: [registry],
+    });
+  }
+
+  @Round('renewals')
+  async renew(): Promise<number> {
+    const { found, unpaid } = await this.renewals.openDue(batch);
+    for (const { planId, accountId, problem } of unpaid) {
+      this.unpaid.inc();
+      this.log.warn({ plan: planId, account: accountId, reason: problem }, 'renewal could not be paid');
+    }
+    return found < batch ? restMs : 0;
+  }
+}

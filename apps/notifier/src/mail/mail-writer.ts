@@ -1,0 +1,71 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { EmailApprovals } from '@certwright/approvals';
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config';
+import type { LeasedMail } from './leased-mails';
+import { MailSubjects } from './mail-subjects';
+import type { Letter } from './letter';
+import { approvalRequestLetter } from './letters/approval-request';
+import { certificateIssuedLetter } from './letters/certificate-issued';
+import { expirationNoticeLetter } from './letters/expiration-notice';
+import { invoiceLetter } from './letters/invoice';
+import { renewalUnpaidLetter } from './letters/renewal-unpaid';
+import { revocationCompleteLetter } from './letters/revocation-complete';
+import { webhookDisabledLetter } from './letters/webhook-disabled';
+
+/** A token in a link, bytes: 160 random bits. */
+const tokenLength = 20;
+
+/** Writes a mail from what the rows say now. */
+@Injectable()
+export class MailWriter {
+  /** Where the approval responder is reached from outside; without a slash at the end. */
+  private readonly approvalUrl: string;
+
+  constructor(
+    private readonly subjects: MailSubjects,
+    private readonly approvals: EmailApprovals,
+    @Inject(Config) { APPROVAL_URL }: Pick<Config, 'APPROVAL_URL'>,
+  ) {
+    this.approvalUrl = APPROVAL_URL.replace(/\/+$/, '');
+  }
+
+  /** @returns null when there is nothing to write about any more */
+  async write(mail: LeasedMail): Promise<Letter | null> {
+    switch (mail.kind) {
+      case 'approval-request': {
+        const subject = await this.subjects.approval(mail.facts.approvalId);
+        if (subject === null) return null;
+        // A token of its own for every try: what may have been sent before stays valid, and nothing secret is kept.
+        const token = randomBytes(tokenLength).toString('base64url');
+        const sha256 = createHash('sha256').update(token).digest();
+        const expiresAt = await this.approvals.issueToken(subject.approvalId, sha256);
+        return approvalRequestLetter(subject, `${this.approvalUrl}/approve/${token}`, expiresAt);
+      }
+      case 'expiration-notice': {
+        const subject = await this.subjects.expiration(mail.facts.certificateId);
+        return subject && expirationNoticeLetter(subject, mail.now);
+      }
+      case 'webhook-disabled': {
+        const subject = await this.subjects.disabledEndpoint(mail.facts.endpointId);
+        return subject && webhookDisabledLetter(subject);
+      }
+      case 'invoice': {
+        const subject = await this.subjects.invoice(mail.facts.invoiceNumber);
+        return subject && invoiceLetter(subject);
+      }
+      case 'renewal-unpaid': {
+        const subject = await this.subjects.unpaidRenewal(mail.facts.planId, mail.createdAt);
+        return subject && renewalUnpaidLetter(subject);
+      }
+      case 'certificate-issued': {
+        const subject = await this.subjects.issued(mail.facts.certificateId);
+        return subject && certificateIssuedLetter(subject);
+      }
+      case 'revocation-complete': {
+        const subject = await this.subjects.revoked(mail.facts.certificateId);
+        return subject && revocationCompleteLetter(subject);
+      }
+    }
+  }
+}

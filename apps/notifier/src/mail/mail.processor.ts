@@ -1,0 +1,44 @@
+import { JobQueues, Processor } from '@certwright/bullmq';
+import { Mails } from '@certwright/delivery';
+import { type JobPayloads, nudgeRevision, sendMail } from '@certwright/jobs';
+import { Round } from '@certwright/service';
+import { Injectable } from '@nestjs/common';
+import { LeasedMails } from './leased-mails';
+import { SendMail } from './send-mail';
+
+/** Between two sweeps, ms. A sweep starts what was due later, and what a lost job was to start. */
+const sweepEveryMs = 1_000;
+/** Mails of one sweep, oldest first; the next one goes on with the rest. */
+const sweepBatch = 200;
+
+const forgetEveryMs = 10 * 60 * 1_000;
+const forgetBatch = 1_000;
+
+/** Sends mails when they are due. */
+@Injectable()
+@Processor('mail')
+export class MailProcessor {
+  constructor(
+    private readonly mail: SendMail,
+    private readonly leased: LeasedMails,
+    private readonly queues: JobQueues,
+    private readonly mails: Mails,
+  ) {}
+
+  async 'send-mail'({ mailId }: JobPayloads['send-mail']): Promise<void> {
+    await this.mail.run(mailId);
+  }
+
+  /** Enqueues mails that are due and not leased; Redis drops an id that is still queued. */
+  @Round('sweepMails')
+  async sweep(): Promise<number> {
+    const due = await this.leased.due(sweepBatch);
+    await this.queues.addAll(due.map((mail) => sendMail(mail.id, nudgeRevision(mail))));
+    return sweepEveryMs;
+  }
+
+  @Round('forgetMails')
+  async forget(): Promise<number> {
+    return (await this.mails.forgetOld(forgetBatch)) < forgetBatch ? forgetEveryMs : 0;
+  }
+}

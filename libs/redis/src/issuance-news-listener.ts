@@ -1,0 +1,79 @@
+import { issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
+import type { RedisLog } from './redis-connection';
+import { EventServer } from './transport/event-server';
+
+export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {
+  /** How often the connection is asked whether anything comes through it still, in milliseconds. Default: 5,000. */
+  readonly askEveryMs?: number;
+}
+
+/**
+ * Hears which issuances have changed: one connection for the process, however many wait. News may be lost; whoever waits
+ * looks into the database after `on`, after `onReconnected`, and once in a while.
+ */
+export class IssuanceNewsListener {
+  readonly #server: EventServer;
+  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #reconnected = new Set<() => void>();
+  readonly #log: RedisLog;
+
+  /** @param channel another name keeps specs apart */
+  constructor(
+    redisUrl: string,
+    { name, log, askEveryMs }: IssuanceNewsListenerOptions,
+    channel: string = issuanceNewsChannel,
+  ) {
+    this.#log = log;
+    this.#server = new EventServer(redisUrl, { name, log, ...(askEveryMs && { pingEveryMs: askEveryMs }) });
+    this.#server.addHandler(channel, async (ids: unknown) => await Promise.resolve(this.#wake(ids)), true);
+    this.#server.status.subscribe((status) => {
+      if (status === 'subscribed') this.#callAll(this.#reconnected);
+    });
+    this.#server.listen(() => undefined);
+  }
+
+  /** @returns what ends it; may be called twice */
+  on(issuanceId: string, listener: () => void): () => void {
+    // A function of its own: the same listener may wait twice.
+    const waiting = () => listener();
+    const others = this.#waiting.get(issuanceId);
+    if (others === undefined) this.#waiting.set(issuanceId, new Set([waiting]));
+    else others.add(waiting);
+    return () => {
+      const all = this.#waiting.get(issuanceId);
+      if (all?.delete(waiting) === true && all.size === 0) this.#waiting.delete(issuanceId);
+    };
+  }
+
+  /**
+   * Called whenever news can be heard again, the first time included: what was told before is lost.
+   *
+   * @returns what ends it
+   */
+  onReconnected(listener: () => void): () => void {
+    const waiting = () => listener();
+    this.#reconnected.add(waiting);
+    return () => void this.#reconnected.delete(waiting);
+  }
+
+  async close(): Promise<void> {
+    await this.#server.close();
+  }
+
+  /** Ignores what it cannot read: another release may send something else. */
+  #wake(ids: unknown): void {
+    const known = Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : [];
+    for (const id of known) this.#callAll(this.#waiting.get(id) ?? []);
+  }
+
+  /** Each, whatever another one does; one that is added or ended meanwhile does not disturb. */
+  #callAll(listeners: Iterable<() => void>): void {
+    for (const listener of [...listeners]) {
+      try {
+        listener();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'a listener to news of issuances failed');
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  type ConclusiveTest,
+  inconclusiveStatuses,
+  type InconclusiveTest,
+  type InstallationAnswer,
+  type InstallationQuestion,
+  installationTestPatienceMs,
+  noProbeAnswer,
+  type ProbeMessages,
+  probePatienceMs,
+  type WebRuleAnswer,
+  type WebRuleQuestion,
+} from '@certwright/jobs';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { lastValueFrom, timeout } from 'rxjs';
+import { QuestionClient, type QuestionClientOptions } from './transport/question-client';
+import { probeQueue } from './transport/question-keys';
+
+/** Asks the prober. Built once per process; connections are made in the background. */
+export class ProbeQuestions implements OnApplicationShutdown {
+  readonly #questions: QuestionClient;
+
+  /** @param queue another name keeps specs apart */
+  constructor(redisUrl: string, options: QuestionClientOptions, queue = probeQueue) {
+    this.#questions = new QuestionClient(redisUrl, queue, options);
+  }
+
+  /**
+   * Never rejects: without an answer in time it is `noProbeAnswer`, which says nothing about the customer's web server.
+   *
+   * @param withinMs how long to wait, Redis and a free prober included
+   */
+  async ask(question: WebRuleQuestion, withinMs: number = probePatienceMs): Promise<WebRuleAnswer> {
+    const answer = await this.#ask('probe-web-rule', question, withinMs);
+    return isWebRuleAnswer(answer) ? answer : noProbeAnswer;
+  }
+
+  /**
+   * Never rejects: without an answer in time it is null, which says nothing about the customer's servers.
+   *
+   * @param withinMs how long to wait, Redis and a free prober included
+   */
+  async askTls(
+    question: InstallationQuestion,
+    withinMs: number = installationTestPatienceMs,
+  ): Promise<InstallationAnswer | null> {
+    const answer = await this.#ask('test-installation', question, withinMs);
+    return isInstallationAnswer(answer) ? answer : null;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    await this.#questions.close();
+  }
+
+  /** @returns undefined without a response in time, whatever the reason: no prober, no Redis, a lost response */
+  async #ask(pattern: keyof ProbeMessages, question: object, withinMs: number): Promise<unknown> {
+    const answered = this.#questions.send<unknown>(pattern, question).pipe(timeout(withinMs));
+    return await lastValueFrom(answered, { defaultValue: undefined }).catch(() => undefined);
+  }
+}
+
+/** Another version of the prober may answer in words that this one does not know. */
+function isWebRuleAnswer(value: unknown): value is WebRuleAnswer {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, status, body, problem, hops } = value as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(hops)) return false;
+  return kind === 'answered'
+    ? typeof status === 'number' && typeof body === 'string'
+    : kind === 'failed' && typeof problem === 'string';
+}
+
+function isInstallationAnswer(value: unknown): value is InstallationAnswer {
+  if (typeof value !== 'object' || value === null) return false;
+  const { tests } = value as Readonly<Record<string, unknown>>;
+  return Array.isArray(tests) && tests.every(isTest);
+}
+
+function isTest(value: unknown): value is ConclusiveTest | InconclusiveTest {
+  if (typeof value !== 'object' || value === null) return false;
+  const test = value as Readonly<Record<string, unknown>>;
+  if (typeof test['host'] !== 'string' || typeof test['address'] !== 'string') return false;
+  return test['status'] === 'conclusive'
+    ? [test['correct'], test['chained'], test['temporary']].every((each) => typeof each === 'boolean')
+    : inconclusiveStatuses.some((each) => each === test['status']) && typeof test['problem'] === 'string';
+}

@@ -1,0 +1,170 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  BaseRpcContext,
+  type CustomTransportStrategy,
+  type IncomingRequest,
+  Server,
+  type OutgoingResponse,
+} from '@nestjs/microservices';
+import { connectRedis, type RedisConnection, type RedisLog } from '../redis-connection';
+import { listKey, probeQueue, questionKey } from './question-keys';
+import { whenReady } from './when-ready';
+
+export interface QuestionServerOptions {
+  /** Shown by `CLIENT LIST`. */
+  readonly name: string;
+  readonly log: RedisLog;
+  /** Questions answered side by side; further ones wait in Redis, where another copy may take them. */
+  readonly concurrency: number;
+  /** How long questions under way may take to be answered when the server is closed, ms. */
+  readonly drainMs: number;
+}
+
+/** How long one wait for a question lasts, seconds; stopping takes as long, since a wait that is cut may lose a question. */
+const waitS = 0.5;
+/** A wait that is overdue by so much stands on a connection that nothing comes through any more. */
+const overdueMs = 2_000;
+/** After an error: Redis is away, and trying a little later is soon enough. */
+const afterErrorMs = 250;
+
+/** How long a question that was taken waits for the connection that answers; it ends by itself when nobody waits any more. */
+const readyWithinMs = 5_000;
+
+/**
+ * Nest's server for questions from a list (docs/decisions/0004): any number of copies may take from it, and each question
+ * goes to exactly one of them. A question whose server dies is lost, as its client finds out by waiting.
+ */
+export class QuestionServer extends Server implements CustomTransportStrategy {
+  readonly #taking: RedisConnection;
+  readonly #answering: RedisConnection;
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+
+  /** @param queue another name keeps specs apart */
+  constructor(
+    redisUrl: string,
+    private readonly options: QuestionServerOptions,
+    private readonly queue = probeQueue,
+  ) {
+    super();
+    this.initializeSerializer({});
+    this.initializeDeserializer({});
+    const { name, log } = options;
+    const commandTimeoutMs = waitS * 1_000 + overdueMs;
+    this.#taking = connectRedis(redisUrl, { name: `${name}-taking`, log, commandTimeoutMs });
+    this.#answering = connectRedis(redisUrl, { name: `${name}-answering`, log });
+  }
+
+  /** Takes questions from when Redis is available, for ever. */
+  override listen(listening: () => void): void {
+    this.#loop = this.#take();
+    listening();
+  }
+
+  /** Rejects while no questions could be taken or answered: a readiness check. */
+  async checkWrites(): Promise<void> {
+    if (this.#taking.client.status !== 'ready')
+      throw new Error('the connection that takes questions is away');
+    await this.#answering.checkWrites();
+  }
+
+  /** Takes no more questions, and waits for those under way. */
+  override async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+    const late = new AbortController();
+    const drained = delay(this.options.drainMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#running), drained]);
+    late.abort();
+    await Promise.all([this.#taking.close(), this.#answering.close()]);
+  }
+
+  override on(): never {
+    throw new TypeError('questions have no events to listen to');
+  }
+
+  override unwrap<T>(): T {
+    return this.#answering.client as T;
+  }
+
+  async #take(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      if (this.#running.size >= this.options.concurrency) {
+        await Promise.race([...this.#running, aborted(signal)]);
+        continue;
+      }
+      try {
+        const id = await this.#nextId();
+        if (id !== null) this.#run(id);
+      } catch {
+        // Redis is away, which the connection has logged.
+        await delay(afterErrorMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #nextId(): Promise<string | null> {
+    const { client } = this.#taking;
+    try {
+      const taken = await client.blpop(listKey(this.queue), waitS);
+      return taken?.[1] ?? null;
+    } catch (error) {
+      // A half-open connection would stay so for as long as TCP is patient; a new one tells at once.
+      if (client.status === 'ready') client.disconnect(true);
+      throw error;
+    }
+  }
+
+  #run(id: string): void {
+    const running = this.#answer(id)
+      .catch((error: unknown) => this.options.log.warn({ err: error }, 'a question was not answered'))
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #answer(id: string): Promise<void> {
+    // It was taken over the other connection.
+    await whenReady(this.#answering.client, readyWithinMs);
+    const text = await this.#answering.client.getdel(questionKey(this.queue, id));
+    // The client has given up.
+    if (text === null) return;
+    const question = (await this.deserializer.deserialize(JSON.parse(text), {
+      channel: this.queue,
+    })) as Question;
+    const handler = this.getHandlerByPattern(question.pattern);
+    // A question of a newer client has no response, as if there were no prober.
+    if (handler === null)
+      return this.options.log.warn({ pattern: question.pattern }, 'question without handler');
+    const answers = this.transformToObservable(
+      handler(question.data, new BaseRpcContext([question.pattern])),
+    );
+    await new Promise<void>((resolve) => {
+      this.send(answers, async (packet) => {
+        try {
+          await this.#publish(question.answerTo, Object.assign(packet, { id }));
+        } finally {
+          if (packet.isDisposed === true) resolve();
+        }
+      });
+    });
+  }
+
+  async #publish(channel: string, packet: OutgoingResponse): Promise<void> {
+    await whenReady(this.#answering.client, readyWithinMs);
+    await this.#answering.client.publish(channel, JSON.stringify(this.serializer.serialize(packet)));
+  }
+}
+
+type Question = IncomingRequest & {
+  /** Channel of the client. */
+  readonly answerTo: string;
+};
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
