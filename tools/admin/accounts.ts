@@ -6,12 +6,12 @@ import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';
 
 export function accountCommands(withDatabase: WithDatabase): Command {
-  const account = new Command('account').description('the tenants of this deployment');
+  const account = new Command('account').description('accounts (tenants) of this deployment');
   account
     .command('create')
     .description('create an account; prints its id')
-    .requiredOption('--name <name>', 'what people call it')
-    .option('--email <address>', 'where notices about its certificates go')
+    .requiredOption('--name <name>', 'its display name')
+    .option('--email <address>', 'address for notices about its certificates')
     .action(async ({ name, email }: { name: string; email?: string }) => {
       await withDatabase(async (database) => console.log(await createAccount(database, name, email ?? null)));
     });
@@ -33,7 +33,7 @@ export function accountCommands(withDatabase: WithDatabase): Command {
   account
     .command('mail <account>')
     .description('turn mails about certificates of the certificate API (v2) on or off; prints the settings')
-    .addOption(onOrOff('--when-issued <on|off>', 'for each instance that is issued'))
+    .addOption(onOrOff('--when-issued <on|off>', 'for each issued instance'))
     .addOption(onOrOff('--when-revoked <on|off>', 'when a revocation is complete'))
     .action(
       async (id: string, { whenIssued, whenRevoked }: { whenIssued?: string; whenRevoked?: string }) => {
@@ -58,9 +58,7 @@ export function accountCommands(withDatabase: WithDatabase): Command {
   ] as const) {
     account
       .command(`${verb} <account>`)
-      .description(
-        `${verb} an account and with it all its API keys (running processes follow within 10 seconds)`,
-      )
+      .description(`${verb} an account and all its API keys (takes effect within 10 seconds)`)
       .action(async (id: string) => {
         await withDatabase(async (database) => {
           const accounts = database.getRepository(AccountEntity);
@@ -73,22 +71,22 @@ export function accountCommands(withDatabase: WithDatabase): Command {
   return account;
 }
 
-/** Random 47-bit ids: an account cannot be guessed from another, nor can anybody count them. */
-const accountIds = { least: 10 ** 12, below: 2 ** 47 };
+/** Random ids of up to 47 bits: they can neither be guessed nor counted. */
+const accountIds = { min: 10 ** 12, below: 2 ** 47 };
 
 export async function createAccount(
   database: DataSource,
   name: string,
   email: string | null,
 ): Promise<string> {
-  const id = String(randomInt(accountIds.least, accountIds.below));
+  const id = String(randomInt(accountIds.min, accountIds.below));
   await database.getRepository(AccountEntity).insert({ id, name, contactEmail: email });
   return id;
 }
 
-/** @throws Error for what cannot be an account id, before the database sees it */
+/** @throws Error unless the text is an account id */
 export function accountId(text: string): string {
-  if (!/^[1-9][0-9]{0,17}$/.test(text)) throw new Error(`"${text}" is no account id: digits are expected.`);
+  if (!/^[1-9][0-9]{0,17}$/.test(text)) throw new Error(`"${text}" is not an account id: expected digits.`);
   return text;
 }
 

@@ -4,59 +4,37 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { CaAccounts } from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
-import { CertificateAuthorityEntity, coreDataSource, ProductEntity } from '@certwright/core-schema';
+import { CertificateAuthorityEntity, ProductEntity } from '@certwright/core-schema';
 import { SealingKeys } from '@certwright/sealing';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { authorityCommands } from './authorities';
 import { productCommands } from './products';
+import { adminFixture } from './testing/admin-fixture';
 
 const sealingKey = randomBytes(32);
 const [root = '', otherRoot = ''] = rootCertificates;
 const directory = 'https://acme.example/directory';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let folder: string;
-let printed: string[];
 
 beforeAll(async () => {
   process.env['CA_ACCOUNT_KEYS'] = sealingKey.toString('base64');
   folder = await mkdtemp(path.join(tmpdir(), 'authorities-'));
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+  database = admin.database;
 });
 afterAll(async () => {
   delete process.env['CA_ACCOUNT_KEYS'];
-  await database.destroy();
-  await test.dispose();
   await rm(folder, { recursive: true });
 });
 beforeEach(async () => {
   for (const table of ['ca_account', 'certificate_authority']) await database.query(`DELETE FROM ${table}`);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- …`. @returns what was printed */
-async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const program = new Command('admin').exitOverride().configureOutput({ writeErr: () => undefined });
-  for (const commands of [authorityCommands, productCommands]) {
-    const command = commands(async (work) => await work(database));
-    for (const each of command.commands) each.exitOverride().configureOutput({ writeErr: () => undefined });
-    program.addCommand(command);
-  }
-  await program.parseAsync(args, { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- …`. @returns the output */
+const run = async (...args: string[]) =>
+  (await admin.run([authorityCommands, productCommands], ...args)).join('\n');
 
 const stored = async (name = 'mine') =>
   await database.getRepository(CertificateAuthorityEntity).findOneBy({ name });
@@ -69,7 +47,7 @@ async function file(name: string, content: string): Promise<string> {
 }
 
 describe('a CA', () => {
-  it('that is known is added by its preset', async () => {
+  it('that has a preset is added with it', async () => {
     await run('authority', 'add', 'letsencrypt', '--preset', 'letsencrypt', '--contact', 'ops@example.com');
     expect(await stored('letsencrypt')).toMatchObject({
       directoryUrl: 'https://acme-v02.api.letsencrypt.org/directory',
@@ -95,7 +73,7 @@ describe('a CA', () => {
     );
   });
 
-  it('that nobody knew is added with all that it needs', async () => {
+  it('without a preset is added with its options', async () => {
     const roots = await file('roots.pem', `first\n${root}\nsecond\n${otherRoot}\n`);
     await run(
       ...['authority', 'add', 'mine', '--directory', directory, '--tls-roots', roots],
@@ -128,15 +106,15 @@ describe('a CA', () => {
     await expect(run('authority', 'add', 'mine', '--directory', directory)).rejects.toThrow('already');
   });
 
-  it('is changed by what is given, and by nothing else', async () => {
+  it('changes only in the given options', async () => {
     await run('authority', 'add', 'mine', '--directory', directory, '--caa-domain', 'ca.example');
     await run('authority', 'set', 'mine', '--preferred-root', 'Root X1');
     expect(await stored()).toMatchObject({ preferredRoot: 'Root X1', caaDomains: ['ca.example'] });
     await run('authority', 'set', 'mine', '--preferred-root', '', '--caa-domain', '');
     expect(await stored()).toMatchObject({ preferredRoot: null, caaDomains: [] });
     await expect(run('authority', 'set', 'mine')).rejects.toThrow('Nothing to change');
-    await expect(run('authority', 'set', 'nobody', '--limits', 'none')).rejects.toThrow(
-      'no authority "nobody"',
+    await expect(run('authority', 'set', 'missing', '--limits', 'none')).rejects.toThrow(
+      'no authority "missing"',
     );
   });
 
@@ -157,30 +135,34 @@ describe('a CA', () => {
     ['a name', ['add', 'Mine', '--directory', directory], 'lower-case letters'],
     ['the name of the built-in one', ['add', 'built-in', '--directory', directory], 'is not "built-in"'],
     ['no directory', ['add', 'mine'], '--directory or --preset'],
-    ['another preset', ['add', 'mine', '--preset', 'constructor'], 'There is no preset "constructor"'],
-    ['a directory by http', ['add', 'mine', '--directory', 'http://acme.example/'], 'an https URL'],
-    ['a host with a path', ['add', 'mine', '--allowed-host', 'acme.example/x'], 'a host, or host:port'],
-    ['a CAA domain', ['add', 'mine', '--caa-domain', 'CA.example'], 'in lower case'],
-    ['two contacts in one', ['add', 'mine', '--contact', 'a@b.example,c@d.example'], 'an email address'],
-    ['another limit', ['add', 'mine', '--limits', '{"perWeek":{"count":1,"perS":1}}'], '"perWeek"'],
-    ['a limit of nothing', ['add', 'mine', '--limits', '{"newOrders":{"count":0,"perS":1}}'], '"newOrders"'],
+    ['an unknown preset', ['add', 'mine', '--preset', 'constructor'], 'There is no preset "constructor"'],
+    ['a directory by http', ['add', 'mine', '--directory', 'http://acme.example/'], 'Expected an https URL'],
     [
-      'an exemption of another kind',
+      'a host with a path',
+      ['add', 'mine', '--allowed-host', 'acme.example/x'],
+      'Expected a host or host:port',
+    ],
+    ['a CAA domain', ['add', 'mine', '--caa-domain', 'CA.example'], 'in lower case'],
+    [
+      'two contacts in one',
+      ['add', 'mine', '--contact', 'a@b.example,c@d.example'],
+      'Expected an email address',
+    ],
+    ['an unknown limit', ['add', 'mine', '--limits', '{"perWeek":{"count":1,"perS":1}}'], '"perWeek"'],
+    ['a limit of 0', ['add', 'mine', '--limits', '{"newOrders":{"count":0,"perS":1}}'], '"newOrders"'],
+    [
+      'an exemption that is not a boolean',
       ['add', 'mine', '--limits', '{"replacementsExempt":1}'],
       '"replacementsExempt"',
     ],
+    ['no names', ['add', 'mine', '--limits', '{"profileLimits":{"a":{"maxDnsNames":0}}}'], '"profileLimits"'],
+    ['limits that are not JSON', ['add', 'mine', '--limits', 'many'], 'Neither a preset nor JSON'],
     [
-      'names that are none',
-      ['add', 'mine', '--limits', '{"profileLimits":{"a":{"maxDnsNames":0}}}'],
-      '"profileLimits"',
-    ],
-    ['limits that are no JSON', ['add', 'mine', '--limits', 'many'], 'neither a preset nor JSON'],
-    [
-      'a root that is not there',
+      'a missing root file',
       ['add', 'mine', '--directory', directory, '--tls-roots', '/none'],
       'cannot be read',
     ],
-  ])('is not added with %s that is wrong', async (_what, args, message) => {
+  ])('is not added with an error: %s', async (_what, args, message) => {
     await expect(run('authority', ...args)).rejects.toThrow(message);
     expect(await database.getRepository(CertificateAuthorityEntity).count()).toBe(0);
   });
@@ -193,7 +175,7 @@ describe('the key of an external account binding', () => {
       ...['--eab-hmac-file', await file('hmac', hmac)],
     );
 
-  it('is sealed with the keys of the worker, for this CA alone, and never shown', async () => {
+  it('is encrypted with the keys of the worker, only for this CA, and never shown', async () => {
     const hmac = randomBytes(32);
     await add(`${hmac.toString('base64')}\n`);
     const row = await stored();
@@ -208,13 +190,13 @@ describe('the key of an external account binding', () => {
     expect(await stored()).toMatchObject({ eabKeyId: null, eabHmacSealed: null });
   });
 
-  it('is refused without being repeated', async () => {
+  it('is refused without being printed', async () => {
     const secret = 'not*base64*but*a*secret';
     const error = await add(secret).catch((fault: unknown) => String(fault));
-    expect(error).toContain('not base64url of 16 octets');
+    expect(error).toContain('not the base64url of 16 bytes');
     expect(error).not.toContain(secret);
-    await expect(add('c2hvcnQ')).rejects.toThrow('16 octets');
-    await expect(run('authority', 'add', 'mine', '--eab-key-id', 'kid')).rejects.toThrow('go together');
+    await expect(add('c2hvcnQ')).rejects.toThrow('16 bytes');
+    await expect(run('authority', 'add', 'mine', '--eab-key-id', 'kid')).rejects.toThrow('Give both');
   });
 });
 
@@ -228,17 +210,17 @@ describe('our account at a CA', () => {
   }
 
   it('is shown, and its key is changed by the worker', async () => {
-    expect(await run('authority', 'account', 'mine')).toBe('none yet: the first order makes it');
+    expect(await run('authority', 'account', 'mine')).toBe('none yet: the first order creates it');
     await expect(run('authority', 'roll-account-key', 'mine')).rejects.toThrow('no valid account');
     await opened();
     const line = await run('authority', 'account', 'mine');
-    expect(line).toMatch(/^valid\thttps:\/\/acme\.example\/account\/1\t.*Z\tkey stands$/);
+    expect(line).toMatch(/^valid\thttps:\/\/acme\.example\/account\/1\t.*Z\tkey unchanged$/);
     await run('authority', 'roll-account-key', 'mine');
     expect(await run('authority', 'account', 'mine')).toContain('key is being changed');
     expect(await new CaAccounts(database).takeRollover(60_000)).toMatchObject({ authority: 'mine' });
   });
 
-  it('keeps the CA at its directory', async () => {
+  it('prevents a change of the directory', async () => {
     await run('authority', 'set', 'mine', '--directory', `${directory}/2`);
     await opened();
     await expect(run('authority', 'set', 'mine', '--directory', directory)).rejects.toThrow('add another');
@@ -251,7 +233,7 @@ describe('a product', () => {
   });
   const set = async (...args: string[]) => await run('product', 'set', 'free_ca', ...args);
 
-  it('names its CAs in order of preference, each with its profile', async () => {
+  it('lists its CAs in order of preference, each with its profile', async () => {
     await set('--authorities', 'one:classic,other');
     expect((await product())?.authorities).toEqual([
       { name: 'one', profile: 'classic' },
@@ -272,16 +254,16 @@ describe('a product', () => {
       currency: 'EUR',
     });
     await set('--rsa-sizes', '');
-    await expect(set('--curves', '')).rejects.toThrow('RSA or ECDSA keys, or both');
+    await expect(set('--curves', '')).rejects.toThrow('must accept RSA keys, ECDSA keys, or both');
   });
 
   it.each([
-    [['--authorities', 'one,nobody'], 'There is no authority nobody; there are: one, other.'],
-    [['--authorities', 'one:x,one:y'], 'each authority is asked once'],
-    [['--authorities', 'one,'], 'name or name:profile'],
+    [['--authorities', 'one,missing'], 'There is no authority missing. Existing ones: one, other.'],
+    [['--authorities', 'one:x,one:y'], 'Name each authority only once'],
+    [['--authorities', 'one,'], 'Expected name or name:profile'],
     [['--rsa-sizes', '1024'], 'any of 2048, 3072, 4096'],
     [['--curves', 'P-521'], 'any of P-256, P-384'],
-    [['--currency', 'euro'], 'three capital letters'],
+    [['--currency', 'euro'], 'Expected three capital letters'],
   ])('is not set to %j', async (args, message) => {
     const before = await product();
     await expect(set(...args)).rejects.toThrow(message);

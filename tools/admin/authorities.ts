@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { CaAccounts } from '../../apps/issuance-worker/src/certificate-authorities/ca-accounts';
 import {
   CertificateAuthorities,
@@ -9,12 +12,12 @@ import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { type AuthorityOptions, readRoots, withAuthorityOptions } from './authority-options';
 import { authorityPresets } from './authority-presets';
-import { sealedExternalAccountKey } from './external-account-key';
+import { sealingKeysOf } from './sealing-keys';
 import type { WithDatabase } from './with-database';
 
 export function authorityCommands(withDatabase: WithDatabase): Command {
   const authority = new Command('authority').description(
-    'CAs that speak ACME; products name them in order of preference. Running processes follow within 5 seconds',
+    'CAs with ACME; products list them in order of preference. Changes take effect within 5 seconds',
   );
   addWritingCommands(authority, withDatabase);
   addReadingCommands(authority, withDatabase);
@@ -23,7 +26,9 @@ export function authorityCommands(withDatabase: WithDatabase): Command {
     authority
       .command(`${verb} <name>`)
       .description(
-        enabled ? 'ask a CA again, at once' : 'ask a CA for no new certificate; revocations still go to it',
+        enabled
+          ? 'use a CA again, at once'
+          : 'order no new certificates at a CA; revocations are still sent to it',
       )
       .action(async (name: string) => {
         await withDatabase(async (database) => {
@@ -37,12 +42,12 @@ export function authorityCommands(withDatabase: WithDatabase): Command {
   }
   authority
     .command('roll-account-key <name>')
-    .description('change the key of the account at a CA; the worker does it (see `authority account`)')
+    .description('have the worker change the key of the account at a CA (see `authority account`)')
     .action(async (name: string) => {
       await withDatabase(async (database) => {
         await existing(database, name);
         if (!(await new CaAccounts(database).requestRollover(name)))
-          throw new Error(`There is no valid account at ${name} yet: the first order makes it.`);
+          throw new Error(`There is no valid account at ${name} yet: the first order creates it.`);
         console.log(`authority ${name}: the worker changes the key of the account`);
       });
     });
@@ -51,14 +56,14 @@ export function authorityCommands(withDatabase: WithDatabase): Command {
 
 function addWritingCommands(authority: Command, withDatabase: WithDatabase): void {
   withAuthorityOptions(authority.command('add <name>'))
-    .description('add a CA; the account there is made with the first order')
-    .option('--preset <preset>', `a CA that is known: ${Object.keys(authorityPresets).join(', ')}`)
+    .description('add a CA; the first order creates the account at it')
+    .option('--preset <preset>', `a known CA: ${Object.keys(authorityPresets).join(', ')}`)
     .action(async (name: string, options: AuthorityOptions & { readonly preset?: string }) => {
       await withDatabase(async (database) => await add(database, name, options));
       console.log(`authority ${name}: added`);
     });
   withAuthorityOptions(authority.command('set <name>'))
-    .description('change a CA; a list that is given replaces the one there is')
+    .description('change a CA; a list replaces the stored one')
     .action(async (name: string, options: AuthorityOptions) => {
       await withDatabase(async (database) => {
         const row = await existing(database, name);
@@ -75,7 +80,7 @@ function addWritingCommands(authority: Command, withDatabase: WithDatabase): voi
 function addReadingCommands(authority: Command, withDatabase: WithDatabase): void {
   authority
     .command('list')
-    .description('list the CAs: name, state, directory, and what CAA records name them by')
+    .description('list the CAs: name, state, directory, and their names in CAA records')
     .action(async () => {
       await withDatabase(async (database) => {
         const rows = await database
@@ -87,7 +92,7 @@ function addReadingCommands(authority: Command, withDatabase: WithDatabase): voi
     });
   authority
     .command('show <name>')
-    .description('show all that is set for a CA, secrets left out')
+    .description('show the settings of a CA without secrets')
     .action(async (name: string) => {
       await withDatabase(async (database) => {
         const { eabHmacSealed, trustedRoots, ...shown } = await existing(database, name);
@@ -100,14 +105,14 @@ function addReadingCommands(authority: Command, withDatabase: WithDatabase): voi
     });
   authority
     .command('account <name>')
-    .description('show our account at a CA: state, URL, since when, and whether its key is being changed')
+    .description('show our account at a CA: state, URL, creation time, and whether its key is being changed')
     .action(async (name: string) => {
       await withDatabase(async (database) => {
         await existing(database, name);
         const account = await new CaAccounts(database).ofAuthority(name);
-        if (account === null) return console.log('none yet: the first order makes it');
+        if (account === null) return console.log('none yet: the first order creates it');
         const { state, accountUrl, createdAt, rolloverDueAt } = account;
-        const key = rolloverDueAt === null ? 'key stands' : 'key is being changed';
+        const key = rolloverDueAt === null ? 'key unchanged' : 'key is being changed';
         console.log([state, accountUrl ?? '-', createdAt.toISOString(), key].join('\t'));
       });
     });
@@ -119,21 +124,23 @@ async function add(
   { preset, ...options }: AuthorityOptions & { readonly preset?: string },
 ): Promise<void> {
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name) || name === 'built-in')
-    throw new Error('A name has lower-case letters, digits and hyphens, 63 at most, and is not "built-in".');
+    throw new Error('A name has at most 63 lower-case letters, digits and hyphens, and is not "built-in".');
   const known = preset === undefined ? {} : presetOf(preset);
-  const { directoryUrl, ...wished }: CertificateAuthorityChange = {
+  const { directoryUrl, ...settings }: CertificateAuthorityChange = {
     ...known,
     ...(await changeOf(name, options)),
   };
-  if (directoryUrl === undefined) throw new Error('--directory or --preset is needed.');
-  const created = await new CertificateAuthorities(database).create({ ...wished, name, directoryUrl });
-  if (!created) throw new Error(`There is an authority ${name} already: see \`authority set\`.`);
+  if (directoryUrl === undefined) throw new Error('Give --directory or --preset.');
+  const created = await new CertificateAuthorities(database).create({ ...settings, name, directoryUrl });
+  if (!created) throw new Error(`The authority ${name} already exists: see \`authority set\`.`);
 }
 
 function presetOf(preset: string): CertificateAuthorityChange {
   const found = Object.hasOwn(authorityPresets, preset) ? authorityPresets[preset] : undefined;
   if (found !== undefined) return found;
-  throw new Error(`There is no preset "${preset}": ${Object.keys(authorityPresets).join(', ')}.`);
+  throw new Error(
+    `There is no preset "${preset}". Choose from: ${Object.keys(authorityPresets).join(', ')}.`,
+  );
 }
 
 async function changeOf(name: string, options: AuthorityOptions): Promise<CertificateAuthorityChange> {
@@ -160,7 +167,7 @@ async function externalAccountOf(
   if (eabKeyId === undefined && eabHmacFile === undefined) return {};
   if (eabKeyId === '' && eabHmacFile === undefined) return { eabKeyId: null, eabHmacSealed: null };
   if (!eabKeyId || eabHmacFile === undefined)
-    throw new Error('--eab-key-id and --eab-hmac-file go together.');
+    throw new Error('Give both --eab-key-id and --eab-hmac-file, or neither.');
   return { eabKeyId, eabHmacSealed: await sealedExternalAccountKey(name, eabHmacFile) };
 }
 
@@ -168,7 +175,7 @@ async function pemOf(file: string): Promise<string | null> {
   return file === '' ? null : (await readRoots(file)).map(String).join('');
 }
 
-/** An account, and what was ordered with it, belong to one CA; behind another directory there is another CA. */
+/** An account and its orders belong to one CA, and another directory is another CA. */
 async function refuseToMove(
   database: DataSource,
   { name, directoryUrl }: CertificateAuthorityEntity,
@@ -176,14 +183,14 @@ async function refuseToMove(
 ): Promise<void> {
   if (change.directoryUrl === undefined || change.directoryUrl === directoryUrl) return;
   if ((await new CaAccounts(database).ofAuthority(name)) === null) return;
-  throw new Error(`There is an account at ${directoryUrl} already: add another authority instead.`);
+  throw new Error(`There is already an account at ${directoryUrl}: add another authority instead.`);
 }
 
 function stateOf({ enabled, downSince, downUntil, problem }: CertificateAuthorityEntity): string {
   if (!enabled) return 'disabled';
   if (downSince === null || downUntil === null) return 'enabled';
   const since = `down since ${downSince.toISOString()}`;
-  return `${since}, next probe ${downUntil.toISOString()} (${problem ?? 'no reason known'})`;
+  return `${since}, next probe ${downUntil.toISOString()} (${problem ?? 'unknown reason'})`;
 }
 
 /** @throws Error when it does not exist */
@@ -195,3 +202,27 @@ async function existing(database: DataSource, name: string): Promise<Certificate
 
 const missing = (name: string): Error =>
   new Error(`There is no authority "${name}": see \`authority list\`.`);
+
+/** Length of a nonce of the sealing keys. */
+const nonceBytes = 12;
+/** The worker requires the same; shorter keys can be guessed. */
+const minKeyBytes = 16;
+
+/**
+ * The HMAC key of an external account binding (RFC 8555, section 7.3.4), encrypted with keys that the
+ * worker has. It is not an argument, because all users of the machine can see arguments.
+ *
+ * @param file `-` for standard input
+ * @throws Error, which never contains the key
+ */
+async function sealedExternalAccountKey(authority: string, file: string): Promise<Buffer> {
+  const keys = await sealingKeysOf('CA_ACCOUNT_KEYS', 'ca-account.keys');
+  const given = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
+  // CAs print base64url, some with padding, some plain base64.
+  const bare = given.trim().replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_');
+  const bytes = Buffer.from(bare, 'base64url');
+  // Decoding skips invalid characters, so the result is encoded again and compared.
+  if (bytes.toString('base64url') !== bare || bytes.length < minKeyBytes)
+    throw new Error(`The HMAC key is not the base64url of ${minKeyBytes} bytes or more.`);
+  return keys.seal(bare, `ca-eab:${authority}`, randomBytes(nonceBytes));
+}

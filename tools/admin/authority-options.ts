@@ -4,7 +4,7 @@ import type { CaLimit, CaLimits } from '@certwright/core-schema';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { limitPresets } from './authority-presets';
 
-/** What `authority add` and `authority set` take. Of what may be given several times, an empty one means none. */
+/** Options of `authority add` and `authority set`. An empty value of an option that may be repeated means none. */
 export interface AuthorityOptions {
   readonly directory?: string;
   readonly caaDomain?: readonly string[];
@@ -21,28 +21,25 @@ export interface AuthorityOptions {
 export function withAuthorityOptions(command: Command): Command {
   return command
     .option('--directory <url>', 'its ACME directory (RFC 8555, 7.1.1), https', directory)
-    .addOption(repeated('--caa-domain <name>', 'what a CAA record names it by', caaDomain))
+    .addOption(repeated('--caa-domain <name>', 'its name in CAA records', caaDomain))
     .addOption(
       repeated(
         '--allowed-host <host[:port]>',
-        "where its answers may lead besides the directory's host",
+        "host that URLs in its responses may have besides the directory's",
         host,
       ),
     )
-    .addOption(repeated('--contact <address>', 'where it may write to', contact))
-    .option('--tls-roots <file>', 'PEM; trusted, besides the usual roots, for the connection to it')
+    .addOption(repeated('--contact <address>', 'email address for messages of the CA', contact))
+    .option('--tls-roots <file>', 'PEM; trusted for the connection to it, besides the usual roots')
     .addOption(
       repeated(
         '--trusted-root <file>',
-        'PEM; what its certificates may lead to, besides what browsers trust',
+        'PEM; roots that its certificates may chain to, besides those that browsers trust',
       ),
     )
-    .option('--preferred-root <name>', 'common name of the root that chains should lead to')
-    .option('--eab-key-id <id>', 'external account binding: the key identifier that it gave; empty: none')
-    .option(
-      '--eab-hmac-file <file>',
-      'external account binding: where its HMAC key stands; "-": the standard input',
-    )
+    .option('--preferred-root <name>', 'common name of the preferred root of chains')
+    .option('--eab-key-id <id>', 'external account binding: key identifier from the CA; empty: none')
+    .option('--eab-hmac-file <file>', 'external account binding: file with the HMAC key; "-": standard input')
     .option('--limits <limits>', `its limits: ${Object.keys(limitPresets).join(', ')}, or JSON`, limits);
 }
 
@@ -55,7 +52,7 @@ function repeated(flags: string, description: string, read = (text: string) => t
 function directory(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '' || text.includes('#'))
-    throw new InvalidArgumentError('an https URL without user, password and fragment is expected.');
+    throw new InvalidArgumentError('Expected an https URL without user, password and fragment.');
   return text;
 }
 
@@ -63,21 +60,21 @@ const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
 
 function caaDomain(text: string): string {
   if (!new RegExp(`^${label}(\\.${label})+$`).test(text))
-    throw new InvalidArgumentError('a domain name in lower case is expected, as letsencrypt.org.');
+    throw new InvalidArgumentError('Expected a domain name in lower case, such as letsencrypt.org.');
   return text;
 }
 
 function host(text: string): string {
   const url = `https://${text}`;
   if (!/^[^/?#@\\]+$/.test(text) || !URL.canParse(url) || new URL(url).hostname === '')
-    throw new InvalidArgumentError('a host, or host:port, is expected.');
+    throw new InvalidArgumentError('Expected a host or host:port.');
   return text.toLowerCase();
 }
 
 function contact(text: string): string {
   const address = text.replace(/^mailto:/, '');
   // RFC 8555, section 7.3: neither header fields nor more than one address.
-  if (!/^[^\s@,?]+@[^\s@,?]+$/.test(address)) throw new InvalidArgumentError('an email address is expected.');
+  if (!/^[^\s@,?]+@[^\s@,?]+$/.test(address)) throw new InvalidArgumentError('Expected an email address.');
   return `mailto:${address}`;
 }
 
@@ -92,17 +89,19 @@ const otherMembers = 'replacementsExempt, maxDnsNames, profileLimits';
 function limits(text: string): CaLimits {
   const preset = Object.hasOwn(limitPresets, text) ? limitPresets[text] : undefined;
   if (preset !== undefined) return preset;
-  const expected = `{"newOrders":{"count":300,"perS":10800}} is the shape, with any of ${limitKinds.join(', ')}, ${otherMembers}`;
+  const expected = `Expected JSON such as {"newOrders":{"count":300,"perS":10800}}, with any of ${limitKinds.join(', ')}, ${otherMembers}`;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new InvalidArgumentError(`neither a preset nor JSON; ${expected}.`);
+    throw new InvalidArgumentError(`Neither a preset nor JSON. ${expected}.`);
   }
   if (!isObject(value)) throw new InvalidArgumentError(`${expected}.`);
   for (const [kind, limit] of Object.entries(value)) {
     if (!isMember(kind, limit))
-      throw new InvalidArgumentError(`"${kind}" is not understood; ${expected}, whole numbers from 1.`);
+      throw new InvalidArgumentError(
+        `"${kind}" is unknown or has an invalid value. ${expected}, and whole numbers from 1.`,
+      );
   }
   return value as CaLimits;
 }
@@ -140,22 +139,22 @@ function isLimit(value: unknown): value is CaLimit {
 
 const pemBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** @throws Error when the file has anything but certificates of CAs */
+/** @throws Error unless the file contains only CA certificates */
 export async function readRoots(file: string): Promise<readonly X509Certificate[]> {
   const text = await readFile(file, 'utf8').catch(() => {
     throw new Error(`${file} cannot be read.`);
   });
   const blocks = text.match(pemBlock) ?? [];
-  if (blocks.length === 0) throw new Error(`${file} has no certificate in PEM.`);
+  if (blocks.length === 0) throw new Error(`${file} contains no certificate in PEM.`);
   return blocks.map((pem, index) => {
     const place = `${file}, certificate ${index + 1}`;
     let certificate: X509Certificate;
     try {
       certificate = new X509Certificate(pem);
     } catch {
-      throw new Error(`${place}: it cannot be read.`);
+      throw new Error(`${place}: cannot be parsed.`);
     }
-    if (!certificate.ca) throw new Error(`${place}: it is not the certificate of a CA.`);
+    if (!certificate.ca) throw new Error(`${place}: not a CA certificate.`);
     return certificate;
   });
 }

@@ -4,10 +4,10 @@ import type { NewCertificateAuthority } from '../../apps/issuance-worker/src/cer
 const hourS = 3_600;
 const dayS = 24 * hourS;
 
-/** Limits that CAs publish, by the word that --limits takes. */
+/** Published limits of CAs, by the value of --limits. */
 export const limitPresets: Readonly<Record<string, CaLimits>> = {
   none: {},
-  /** https://letsencrypt.org/docs/rate-limits/, as of November 2026; a token comes back every so often, as here. */
+  /** https://letsencrypt.org/docs/rate-limits/, as of November 2026; tokens refill at the rate count / perS. */
   'lets-encrypt': {
     newOrders: { count: 300, perS: 3 * hourS },
     perRegisteredDomain: { count: 50, perS: 7 * dayS },
@@ -21,14 +21,14 @@ export const limitPresets: Readonly<Record<string, CaLimits>> = {
 
 type Preset = Omit<NewCertificateAuthority, 'name'>;
 
-/** CAs by the word that --preset takes. */
+/** CAs by the value of --preset. */
 export const authorityPresets: Readonly<Record<string, Preset>> = {
   letsencrypt: {
     directoryUrl: 'https://acme-v02.api.letsencrypt.org/directory',
     caaDomains: ['letsencrypt.org'],
     limits: limitPresets['lets-encrypt'],
   },
-  /** Its roots are trusted by nobody, so they have to be given: --trusted-root. Its own limits are far wider. */
+  /** No client trusts its roots, so --trusted-root is needed. Its own limits are much higher. */
   'letsencrypt-staging': {
     directoryUrl: 'https://acme-staging-v02.api.letsencrypt.org/directory',
     caaDomains: ['letsencrypt.org'],

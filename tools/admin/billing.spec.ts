@@ -1,72 +1,49 @@
 import { Balances, Ledger } from '@certwright/billing';
-import { coreDataSource, ProductEntity } from '@certwright/core-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
+import { ProductEntity } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { billingCommands } from './billing';
 import { productCommands } from './products';
 import { seedSandboxCommand } from './seed-sandbox';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let accountId: string;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
+beforeAll(() => {
+  database = admin.database;
 });
 beforeEach(async () => {
   accountId = await createAccount(database, 'Spec', null);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- …`. @returns what was printed */
-async function run(...args: string[]): Promise<string[]> {
-  printed = [];
-  const program = new Command('admin').exitOverride();
-  for (const commands of [billingCommands, productCommands, seedSandboxCommand]) {
-    const command = commands(async (work) => await work(database));
-    for (const each of [command, ...command.commands])
-      each.exitOverride().configureOutput({ writeErr: () => undefined });
-    program.addCommand(command);
-  }
-  await program.parseAsync(args, { from: 'user' });
-  return printed;
-}
+/** Runs `npm run admin -- …`. @returns the printed lines */
+const run = async (...args: string[]) =>
+  await admin.run([billingCommands, productCommands, seedSandboxCommand], ...args);
 const billing = async (verb: string, ...args: string[]) =>
   await run('billing', verb, '--account', accountId, ...args);
-const standing = (balance: string, limit: string) =>
+const summaryOf = (balance: string, limit: string) =>
   `account ${accountId}: balance USD ${balance}, credit limit USD ${limit}`;
 
 describe('billing', () => {
-  it('shows an account that never had money', async () => {
-    expect(await billing('show')).toEqual([standing('0.00', '0.00')]);
+  it('shows an account without ledger entries', async () => {
+    expect(await billing('show')).toEqual([summaryOf('0.00', '0.00')]);
   });
 
-  it('credits, adjusts and limits, to the cent, and shows what happened, newest first', async () => {
-    expect(await billing('credit', '--amount', '1.15')).toEqual([standing('1.15', '0.00')]);
+  it('credits, adjusts and limits, to the cent, and shows the entries, newest first', async () => {
+    expect(await billing('credit', '--amount', '1.15')).toEqual([summaryOf('1.15', '0.00')]);
     expect(await billing('credit', '--amount', '0.29', '--note', 'wire 7')).toEqual([
-      standing('1.44', '0.00'),
+      summaryOf('1.44', '0.00'),
     ]);
     expect(await billing('adjust', '--amount', '-2', '--note', 'chargeback')).toEqual([
-      standing('-0.56', '0.00'),
+      summaryOf('-0.56', '0.00'),
     ]);
-    expect(await billing('limit', '--amount', '9999999999.99')).toEqual([standing('-0.56', '9999999999.99')]);
+    expect(await billing('limit', '--amount', '9999999999.99')).toEqual([
+      summaryOf('-0.56', '9999999999.99'),
+    ]);
     const [first, ...entries] = await billing('show');
-    expect(first).toBe(standing('-0.56', '9999999999.99'));
+    expect(first).toBe(summaryOf('-0.56', '9999999999.99'));
     expect(entries.map((entry) => entry.split('\t').slice(1))).toEqual([
       ['adjustment', 'USD -2.00', 'chargeback'],
       ['payment', 'USD 0.29', 'wire 7'],
@@ -86,31 +63,31 @@ describe('billing', () => {
   });
 
   it.each([
-    ['a payment of nothing', 'credit --amount 0'],
-    ['a payment below nothing', 'credit --amount -1'],
+    ['a payment of 0', 'credit --amount 0'],
+    ['a negative payment', 'credit --amount -1'],
     ['an exponent', 'credit --amount 1e3'],
     ['a comma', 'credit --amount 1,50'],
     ['a third decimal place', 'credit --amount 1.005'],
     ['eleven digits', 'credit --amount 12345678901'],
     ['no amount', 'credit'],
-    ['a currency that is none', 'credit --amount 1 --currency usd'],
+    ['an invalid currency', 'credit --amount 1 --currency usd'],
     ['a note of two lines', 'credit --amount 1 --note a\nb'],
     ['a note with a lone surrogate', 'credit --amount 1 --note \u{D800}'],
     ['an empty note', 'credit --amount 1 --note '],
-    ['a note without end', `credit --amount 1 --note ${'x'.repeat(501)}`],
+    ['a note that is too long', `credit --amount 1 --note ${'x'.repeat(501)}`],
     ['an adjustment without a reason', 'adjust --amount 1'],
-    ['an adjustment by nothing', 'adjust --amount 0 --note x'],
-    ['a limit below nothing', 'limit --amount -0.01'],
+    ['an adjustment of 0', 'adjust --amount 0 --note x'],
+    ['a negative limit', 'limit --amount -0.01'],
   ])('refuses %s, and nothing changes', async (_, line) => {
     const [verb = '', ...args] = line.split(' ');
     await expect(billing(verb, ...args)).rejects.toThrow();
     expect(await new Ledger(database).newest(accountId, 10)).toEqual([]);
-    expect(await billing('show')).toEqual([standing('0.00', '0.00')]);
+    expect(await billing('show')).toEqual([summaryOf('0.00', '0.00')]);
   });
 
-  it.each(['7', '__proto__', "1'; --", ''])('knows no account %j', async (account) => {
+  it.each(['7', '__proto__', "1'; --", ''])('refuses the account %j', async (account) => {
     await expect(run('billing', 'credit', '--account', account, '--amount', '1')).rejects.toThrow(
-      /no account/i,
+      /no account|not an account id/i,
     );
   });
 });

@@ -4,10 +4,10 @@ import { Transactions } from '@certwright/core-schema';
 import { Command, InvalidArgumentError } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
-import { amount, currency, unsignedAmount } from './amounts';
+import { amount, currency, unsignedAmount } from './option-values';
 import type { WithDatabase } from './with-database';
 
-/** Entries of the ledger that are shown. */
+/** Shown entries of the ledger. */
 const shownEntries = 20;
 
 interface AccountOption {
@@ -17,7 +17,7 @@ interface AccountOption {
 interface AmountOptions extends AccountOption {
   /** Hundredths. */
   readonly amount: number;
-  /** Left out: the one that the account is kept in. */
+  /** Default: the currency of the account. */
   readonly currency?: string;
 }
 
@@ -27,11 +27,11 @@ interface BookingOptions extends AmountOptions {
 
 export function billingCommands(withDatabase: WithDatabase): Command {
   const billing = new Command('billing').description(
-    'balances of accounts; amounts are decimal units of the currency, as 12.34',
+    'balances of accounts; amounts are decimal units of the currency, such as 12.34',
   );
   billing
     .command('show')
-    .description(`show balance, credit limit and the newest ${shownEntries} movements of an account`)
+    .description(`show balance, credit limit and the newest ${shownEntries} ledger entries of an account`)
     .requiredOption('--account <id>', 'the account')
     .action(async ({ account }: AccountOption) => {
       await withDatabase(async (database) => {
@@ -44,26 +44,26 @@ export function billingCommands(withDatabase: WithDatabase): Command {
       .command('credit')
       .description('add a payment of the customer to the balance')
       .requiredOption('--account <id>', 'the account')
-      .requiredOption('--amount <amount>', 'what was paid, above 0', paidAmount)
-      .option('--note <text>', 'stands in the ledger', text, 'payment'),
+      .requiredOption('--amount <amount>', 'amount paid, above 0', paidAmount)
+      .option('--note <text>', 'note in the ledger', text, 'payment'),
   ).action(async (options: BookingOptions) => await book(withDatabase, 'payment', options));
   withCurrency(
     billing
       .command('adjust')
-      .description('correct the balance; below 0 takes from it, also beyond the credit limit')
+      .description('correct the balance; negative amounts reduce it, also below the credit limit')
       .requiredOption('--account <id>', 'the account')
-      .requiredOption('--amount <amount>', 'what is added; -12.34 takes', otherThanZero)
-      .requiredOption('--note <text>', 'why; stands in the ledger', text),
+      .requiredOption('--amount <amount>', 'amount to add, such as 12.34 or -12.34', otherThanZero)
+      .requiredOption('--note <text>', 'reason, stored in the ledger', text),
   ).action(async (options: BookingOptions) => await book(withDatabase, 'adjustment', options));
   withCurrency(
     billing
       .command('limit')
-      .description('how far the account may go below nothing')
+      .description('set how far the balance may go below 0')
       .requiredOption('--account <id>', 'the account')
-      .requiredOption('--amount <amount>', '0: not at all', unsignedAmount),
+      .requiredOption('--amount <amount>', '0: no credit', unsignedAmount),
   ).action(async (options: AmountOptions) => {
     await withDatabase(async (database) => {
-      const { accountId, currency } = await keptIn(database, options);
+      const { accountId, currency } = await accountCurrency(database, options);
       const balances = new Balances(database);
       await new Transactions(database).run(
         async (tx) => await balances.setCreditLimit(tx, accountId, options.amount, currency),
@@ -77,7 +77,7 @@ export function billingCommands(withDatabase: WithDatabase): Command {
 function withCurrency(command: Command): Command {
   return command.option(
     '--currency <code>',
-    'ISO 4217, as USD; needed where the first amount of an account is in another one',
+    'ISO 4217, such as USD; needed for the first amount of an account in another currency',
     currency,
   );
 }
@@ -88,7 +88,7 @@ async function book(
   { amount: cents, note, ...options }: BookingOptions,
 ): Promise<void> {
   await withDatabase(async (database) => {
-    const { accountId, currency } = await keptIn(database, options);
+    const { accountId, currency } = await accountCurrency(database, options);
     const ledger = new Ledger(database);
     const booking = { accountId, kind, cents, currency, note };
     await new Transactions(database).run(async (tx) => await ledger.book(tx, booking));
@@ -97,7 +97,7 @@ async function book(
 }
 
 /** @throws Error when there is no such account */
-async function keptIn(
+async function accountCurrency(
   database: DataSource,
   options: Pick<AmountOptions, 'account' | 'currency'>,
 ): Promise<{ readonly accountId: string; readonly currency: string }> {
@@ -123,21 +123,21 @@ function lineOf({ createdAt, kind, cents, currency, note }: LedgerEntry): string
 
 function paidAmount(given: string): number {
   const cents = unsignedAmount(given);
-  if (cents === 0) throw new InvalidArgumentError('an amount above 0 is expected.');
+  if (cents === 0) throw new InvalidArgumentError('Expected an amount above 0.');
   return cents;
 }
 
 function otherThanZero(given: string): number {
   const cents = amount(given);
-  if (cents === 0) throw new InvalidArgumentError('an amount other than 0 is expected.');
+  if (cents === 0) throw new InvalidArgumentError('Expected an amount other than 0.');
   return cents;
 }
 
-const mostNoteCharacters = 500;
+const maxNoteCharacters = 500;
 
 function text(given: string): string {
   const isText = given.isWellFormed() && !/\p{Cc}/u.test(given);
-  if (!isText || given.trim() === '' || given.length > mostNoteCharacters)
-    throw new InvalidArgumentError(`1 to ${mostNoteCharacters} characters of one line are expected.`);
+  if (!isText || given.trim() === '' || given.length > maxNoteCharacters)
+    throw new InvalidArgumentError(`Expected 1 to ${maxNoteCharacters} characters in one line.`);
   return given;
 }

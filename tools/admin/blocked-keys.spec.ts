@@ -3,43 +3,28 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BlockedKeys } from '@certwright/ordering';
-import { coreDataSource } from '@certwright/core-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { blockedKeyCommands } from './blocked-keys';
+import { adminFixture } from './testing/admin-fixture';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'blocked-keys-'));
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
-let printed: string[] = [];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  const applicationName = 'spec';
-  database = coreDataSource({ url: test.url, applicationName, poolSize: 2, statementTimeoutMs: 10_000 });
-  await database.initialize();
+beforeAll(() => {
+  database = admin.database;
 });
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(async () => {
-  printed = [];
   await database.query('DELETE FROM blocked_key');
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- blocked-keys load`. @returns what was printed */
+/** Runs `npm run admin -- blocked-keys load`. @returns the output */
 async function load(text: string): Promise<string> {
   const file = path.join(folder, 'list');
   writeFileSync(file, text);
-  const program = new Command().exitOverride();
-  program.addCommand(blockedKeyCommands(async (work) => await work(database)));
-  await program.parseAsync(['blocked-keys', 'load', file, '--reason', 'spec'], { from: 'user' });
-  return printed.join('\n');
+  const args = ['blocked-keys', 'load', file, '--reason', 'spec'];
+  return (await admin.run([blockedKeyCommands], ...args)).join('\n');
 }
 
 const blocked = async (spkiSha256: Uint8Array) => await new BlockedKeys(database).has(spkiSha256, '1');
@@ -84,26 +69,22 @@ describe('blocked-keys load', () => {
   });
   const empty = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n';
   it.each([
-    ['a line that is no digest', `${good}\nrubbish\n`, /^Line 2 does not begin with 64 hex digits/],
-    [
-      'a digest that is cut off',
-      `${good}\n\n${good.slice(1)}\n`,
-      /^Line 3 does not begin with 64 hex digits/,
-    ],
+    ['a line that is not a digest', `${good}\nrubbish\n`, /^Line 2 does not begin with 64 hex digits/],
+    ['a truncated digest', `${good}\n\n${good.slice(1)}\n`, /^Line 3 does not begin with 64 hex digits/],
     [
       'the format of openssl-blacklist',
       '0123456789abcdef0123\n',
       /^Line 1 has the format of openssl-blacklist/,
     ],
     [
-      'a PEM block that is no key',
+      'a PEM block that is not a key',
       `${String(pem)}${empty}`,
-      /^The PEM block in line 5 is not a key or certificate/,
+      /^The PEM block in line 5 is not a readable key or certificate/,
     ],
     [
-      'a PEM block that is cut off',
+      'a truncated PEM block',
       `${String(pem)}-----BEGIN PUBLIC KEY-----\nMFk`,
-      /^The PEM block in line 5 has no end/,
+      /^The PEM block in line 5 has no END line/,
     ],
   ])('loads nothing from a file with %s', async (_what, text, message) => {
     await expect(load(text)).rejects.toThrow(message);

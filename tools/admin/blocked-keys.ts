@@ -9,10 +9,10 @@ export function blockedKeyCommands(withDatabase: WithDatabase): Command {
   blocked
     .command('load <file>')
     .description(
-      'add keys from a file ("-": standard input): a line each that begins with 64 hex digits, the SHA-256 over the DER ' +
+      'add keys from a file ("-": standard input): one line per key that begins with 64 hex digits, the SHA-256 over the DER ' +
         'SubjectPublicKeyInfo ("#" begins a comment), or PEM blocks of keys (public or private) or certificates',
     )
-    .requiredOption('--reason <text>', 'why, for those who ask later')
+    .requiredOption('--reason <text>', 'reason, stored with the keys')
     .action(async (file: string, { reason }: { reason: string }) => {
       const text = file === '-' ? await standardInput() : await readFile(file, 'utf8');
       const digests = text.includes('-----BEGIN ') ? digestsOfPem(text) : digestsOfLines(text);
@@ -29,12 +29,12 @@ function digestsOfLines(text: string): Buffer[] {
     const [entry = ''] = line.split('#', 1);
     const [digest = ''] = entry.trim().split(/\s/, 1);
     if (digest === '') return [];
-    if (!/^[0-9a-f]{64}$/i.test(digest)) throw new Error(`Line ${index + 1} ${whatIsWrong(digest)}`);
+    if (!/^[0-9a-f]{64}$/i.test(digest)) throw new Error(`Line ${index + 1} ${problemOf(digest)}`);
     return [Buffer.from(digest, 'hex')];
   });
 }
 
-function whatIsWrong(digest: string): string {
+function problemOf(digest: string): string {
   return /^[0-9a-f]{20}$/i.test(digest)
     ? 'has the format of openssl-blacklist, SHA-1 over the modulus; load the keys themselves, as PEM.'
     : 'does not begin with 64 hex digits; nothing was loaded.';
@@ -50,15 +50,13 @@ function digestsOfPem(text: string): Buffer[] {
     const next = text.indexOf('-----BEGIN ', begin.index + line.length);
     const block = text.slice(begin.index, next === -1 ? undefined : next);
     if (!block.includes(`-----END ${label}-----`))
-      throw new Error(`${place()} has no end; nothing was loaded.`);
+      throw new Error(`${place()} has no END line; nothing was loaded.`);
     try {
       const spki = createPublicKey(block).export({ type: 'spki', format: 'der' });
       digests.push(createHash('sha256').update(spki).digest());
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(
-        `${place()} is not a key or certificate that can be read (${why}); nothing was loaded.`,
-      );
+      throw new Error(`${place()} is not a readable key or certificate (${why}); nothing was loaded.`);
     }
   }
   return digests;

@@ -15,19 +15,20 @@ interface RevokeOptions {
 }
 
 export function certificateCommands(withDatabase: WithDatabase): Command {
-  const certificate = new Command('certificate').description('what was issued');
+  const certificate = new Command('certificate').description('issued certificates');
   certificate
     .command('revoke')
     .description(
-      'revoke a certificate, also one of an order that was deleted; with keyCompromise its key is blocked for every account',
+      'revoke a certificate, also of a deleted order; keyCompromise blocks its key for all accounts',
     )
     .requiredOption('--account <id>', 'the account')
     .requiredOption('--id <id>', 'the certificate')
     .requiredOption('--reason <reason>', `${reasons.join(', ')}`)
     .action(async ({ account, id, reason }: RevokeOptions) => {
       const code = revocationReason(/^\d+$/.test(reason) ? Number(reason) : reason);
-      if (code === undefined) throw new Error(`"${reason}" is none of: ${reasons.join(', ')}.`);
-      if (!/^[1-9]\d{0,15}$/.test(id)) throw new Error(`"${id}" is no certificate id: digits are expected.`);
+      if (code === undefined)
+        throw new Error(`"${reason}" is not a reason. Choose from: ${reasons.join(', ')}.`);
+      if (!/^[1-9]\d{0,15}$/.test(id)) throw new Error(`"${id}" is not a certificate id: expected digits.`);
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
         const planId = await planOf(database, accountId, id);
@@ -41,7 +42,7 @@ export function certificateCommands(withDatabase: WithDatabase): Command {
             }),
         );
         if (outcome === 'expired') throw new Error(`Certificate ${id} has expired.`);
-        console.log(`certificate ${id}: revoked; the CA is told within seconds`);
+        console.log(`certificate ${id}: revoked; the CA is notified within seconds`);
       });
     });
   return certificate;
@@ -54,6 +55,6 @@ async function planOf(database: DataSource, accountId: string, certificateId: st
   );
   const [row] = rows;
   if (row === undefined)
-    throw new Error(`Account ${accountId} has no certificate ${certificateId} that was issued here.`);
+    throw new Error(`Account ${accountId} has no certificate ${certificateId} that this deployment issued.`);
   return row.plan_id;
 }

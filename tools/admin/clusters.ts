@@ -4,13 +4,13 @@ import { existingAccount } from './accounts';
 import type { WithDatabase } from './with-database';
 
 export function clusterCommands(withDatabase: WithDatabase): Command {
-  const cluster = new Command('cluster').description('groups of agents that orders can be managed by');
+  const cluster = new Command('cluster').description('groups of agents that manage the keys of orders');
   cluster
     .command('create <name>')
-    .description('create a cluster that orders of the account can name; does nothing when it stands')
+    .description('create a cluster that orders of the account can name; does nothing if it exists')
     .requiredOption('--account <id>', 'the account')
     .action(async (name: string, { account }: { account: string }) => {
-      if (name === '' || name.length > 255) throw new Error('A cluster has a name of 1 to 255 characters.');
+      if (name === '' || name.length > 255) throw new Error('The name of a cluster has 1 to 255 characters.');
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
         await database

@@ -2,51 +2,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ctDataSource } from '@certwright/ct-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { ctIssuerCommands } from './ct-issuers';
+import { adminFixture } from './testing/admin-fixture';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'ct-issuers-'));
-let test: TestDatabase;
+const admin = adminFixture(ctDataSource);
 let database: DataSource;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = ctDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-  await database.runMigrations({ transaction: 'each' });
-}, 30_000);
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-  rmSync(folder, { recursive: true });
+beforeAll(() => {
+  database = admin.database;
 });
-beforeEach(() => {
-  const print = (line: string) => void printed.push(line);
-  jest.spyOn(console, 'log').mockImplementation(print);
-  jest.spyOn(console, 'warn').mockImplementation(print);
-});
-afterEach(() => jest.restoreAllMocks());
+afterAll(() => rmSync(folder, { recursive: true }));
 
-/** As `npm run admin -- ct issuers import …`. @returns what was printed */
+/** Runs `npm run admin -- ct issuers import …`. @returns the printed lines */
 async function imported(content: string | Uint8Array, ...options: string[]): Promise<string[]> {
-  printed = [];
   const file = path.join(folder, 'report.csv');
   writeFileSync(file, content);
-  const commands = ctIssuerCommands(async (work) => await work(database));
-  for (const each of [commands, ...commands.commands])
-    each.exitOverride().configureOutput({ writeErr: () => undefined });
-  await new Command('ct')
-    .addCommand(commands)
-    .parseAsync(['issuers', 'import', file, ...options], { from: 'user' });
-  return printed;
+  return await admin.run([ctIssuerCommands], 'issuers', 'import', file, ...options);
 }
 
 const rows = async () =>
@@ -57,23 +30,23 @@ const row = (owner: string, crl = 'http://crl.example/1.crl', id = keyId) =>
   `${owner},${'AB'.repeat(32)},${id},${crl}`;
 const csv = (...lines: string[]) => [header, ...lines, ''].join('\r\n');
 
-it('takes a report over, and the same one again changes nothing', async () => {
+it('imports a report, and a second import of it changes nothing', async () => {
   const asOf = ['--as-of', '2026-11-20', '--source', 'CCADB'];
   const [first] = await imported(csv(row('Example CA')), ...asOf);
-  expect(first).toContain('1 rows of 2026-11-20: ');
+  expect(first).toContain('1 rows as of 2026-11-20: ');
   const before = await rows();
   const [again] = await imported(csv(row('Example CA')), ...asOf);
-  expect(again).toContain('0 keys new, 0 changed');
+  expect(again).toContain('0 keys added, 0 changed');
   expect(await rows()).toEqual(before);
 });
 
 it.each([
-  ['nothing', '', /empty/],
-  ['something else', 'name,value\r\na,b\r\n', /no column tells/],
-  ['octets that are no text', Buffer.from([0xff, 0xfe, 0, 1, 2]), /.+/],
-  ['a row that was cut off', csv(row('Good CA'), 'Bad CA,AB'), /^line 3: |3/i],
-  ['a quote without end', `${csv(row('Good CA'))}"`, /.+/],
-  ['no fingerprint where one should be', csv(row('Good CA'), `Bad,zz,${keyId},`), /no SHA-256/],
+  ['an empty file', '', /empty/],
+  ['another CSV file', 'name,value\r\na,b\r\n', /no column tells/],
+  ['bytes that are not text', Buffer.from([0xff, 0xfe, 0, 1, 2]), /.+/],
+  ['a truncated row', csv(row('Good CA'), 'Bad CA,AB'), /^line 3: |3/i],
+  ['an unclosed quote', `${csv(row('Good CA'))}"`, /.+/],
+  ['an invalid fingerprint', csv(row('Good CA'), `Bad,zz,${keyId},`), /no SHA-256/],
 ])('refuses %s, and changes nothing', async (_what, content, fault) => {
   const before = await rows();
   await expect(imported(content, '--as-of', '2026-11-21')).rejects.toThrow(fault);
@@ -81,15 +54,15 @@ it.each([
 });
 
 it.each(['2026-02-30', '2026-13-01', '0000-01-01', '26-11-20', 'today', '2026-11-20T00:00:00Z', ''])(
-  'refuses %j as the day of a report',
+  'refuses %j as the date of a report',
   async (day) => {
     const before = await rows();
-    await expect(imported(csv(row('Example CA')), '--as-of', day)).rejects.toThrow('It is a day such as');
+    await expect(imported(csv(row('Example CA')), '--as-of', day)).rejects.toThrow('Expected a date such as');
     expect(await rows()).toEqual(before);
   },
 );
 
-it('warns of what it leaves out by its line, and never repeats what a file says', async () => {
+it('warns of skipped rows by line, without printing content of the file', async () => {
   const hostile = '\u001b[2Jnot-a-url';
   const lines = await imported(
     csv(...Array<string>(30).fill(row('Example CA', hostile))),

@@ -1,14 +1,12 @@
 import { CtLogs } from '../../apps/ct-ingest/src/logs/ct-logs';
 import { ctDataSource } from '@certwright/ct-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { ctLogCommands } from './ct-logs';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture(ctDataSource);
 let database: DataSource;
 let logs: CtLogs;
-let printed: string[];
 
 const evidence = {
   head: { size: 9n, root: Buffer.alloc(32, 8), at: new Date(0), signed: Buffer.from('another signed') },
@@ -17,21 +15,9 @@ const evidence = {
   proof: [Buffer.alloc(32, 7)],
 };
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = ctDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 4,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-  await database.runMigrations({ transaction: 'each' });
+beforeAll(() => {
+  database = admin.database;
   logs = new CtLogs(database);
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
 });
 
 const listed = (nth: number, description: string) => ({
@@ -42,7 +28,6 @@ const listed = (nth: number, description: string) => ({
 
 /** Two logs with one description, both stopped; and one that is followed. */
 beforeEach(async () => {
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
   await database.query('TRUNCATE ct_log, ct_odd_entry, ct_log_evidence RESTART IDENTITY');
   await logs.keep([listed(1, 'twin'), listed(2, 'twin'), listed(3, 'followed')]);
   for (let left = 3; left > 0; left -= 1) {
@@ -54,20 +39,12 @@ beforeEach(async () => {
     if (leased.log.description === 'twin') await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   }
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- ct logs …`. @returns what was printed */
-async function run(...args: string[]): Promise<string[]> {
-  printed = [];
-  const commands = ctLogCommands(async (work) => await work(database));
-  for (const each of [commands, ...commands.commands])
-    each.exitOverride().configureOutput({ writeErr: () => undefined });
-  await new Command('ct').addCommand(commands).parseAsync(['logs', ...args], { from: 'user' });
-  return printed;
-}
+/** Runs `npm run admin -- ct logs …`. @returns the printed lines */
+const run = async (...args: string[]) => await admin.run([ctLogCommands], 'logs', ...args);
 const log = async (id: number) => (await logs.all()).find((each) => each.id === id);
 
-it('lists logs with how far they are followed, and why one was stopped', async () => {
+it('lists logs with their positions, and the reason why one was stopped', async () => {
   const lines = (await run('list')).map((line) => JSON.parse(line) as object);
   expect(lines).toHaveLength(3);
   expect(lines[0]).toEqual({
@@ -81,7 +58,7 @@ it('lists logs with how far they are followed, and why one was stopped', async (
 it.each(['1', 'https://log1.example/', Buffer.alloc(32, 1).toString('base64'), '01'.repeat(32)])(
   'resumes the log %s',
   async (name) => {
-    expect(await run('resume', name)).toEqual(['log 1 (twin) goes on at 0']);
+    expect(await run('resume', name)).toEqual(['log 1 (twin) resumes at 0']);
     expect([(await log(1))?.stoppedAt, (await log(2))?.stoppedReason]).toEqual([null, 'fork: two roots']);
   },
 );
@@ -99,16 +76,16 @@ it('prints the evidence against a log, so that others can verify it', async () =
   expect(await run('evidence', '3')).toEqual([]);
 });
 
-it('begins a log anew, and says what was forgotten', async () => {
+it('restarts a log, and prints the deleted state', async () => {
   expect(await run('restart', '2', '--from', '5')).toEqual([
-    'log 2 (twin) begins anew at 5',
-    `forgotten: entries 0 to 0; head: 9 entries, root ${Buffer.alloc(32, 9).toString('base64')}`,
+    'log 2 (twin) restarts at 5',
+    `deleted state: entries 0 to 0; head: 9 entries, root ${Buffer.alloc(32, 9).toString('base64')}`,
   ]);
   expect(await log(2)).toMatchObject({ position: '5', headRoot: null, stoppedAt: null });
-  expect(await run('restart', '2', '--from', '0')).toContain('forgotten: entries 5 to 5; head: none');
+  expect(await run('restart', '2', '--from', '0')).toContain('deleted state: entries 5 to 5; head: none');
 });
 
-it('wakes a log that rests, and leaves what it has in place', async () => {
+it('ends the pause of a log, and keeps its state', async () => {
   const leased = await logs.lease(60_000);
   expect(leased).toBeNull();
   await database.query(
@@ -116,26 +93,24 @@ it('wakes a log that rests, and leaves what it has in place', async () => {
      WHERE id = 3`,
   );
   expect(await logs.lease(60_000)).toBeNull();
-  expect(await run('wake', 'followed')).toEqual([
-    'log 3 (followed) is due now; it would have rested for 60 min',
-  ]);
+  expect(await run('wake', 'followed')).toEqual(['log 3 (followed) is due now; the pause had 60 min left']);
   expect(await log(3)).toMatchObject({ failures: 0, lastError: 'The log answered 429.', headSize: '9' });
   expect((await logs.lease(60_000))?.log.id).toBe(3);
 });
 
 it.each([
   ['a log that was stopped', ['wake', '1'], 'Log 1 (twin) is stopped: see `ct logs resume`.'],
-  ['a log that is followed at the moment', ['wake', '3'], 'Log 3 (followed) is followed at the moment.'],
-  ['a name that two logs have', ['resume', 'twin'], '2 logs are called twin: say the id of one.'],
-  ['no log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
+  ['a log that is being followed', ['wake', '3'], 'Log 3 (followed) is being followed at the moment.'],
+  ['a name that two logs have', ['resume', 'twin'], '2 logs match twin: give the id of one.'],
+  ['an unknown log', ['resume', 'constructor'], 'There is no log constructor: see `ct logs list`.'],
   ['a log that is not stopped', ['resume', '3'], 'Log 3 (followed) is not stopped.'],
   [
     'a log that is followed',
     ['restart', 'followed', '--from', '0'],
-    'Log 3 (followed) is followed at the moment.',
+    'Log 3 (followed) is being followed at the moment.',
   ],
-  ['no index', ['restart', '1', '--from', '-1'], 'the index of an entry is expected'],
-  ['no place to begin', ['restart', '1'], "required option '--from <index>' not specified"],
+  ['a negative index', ['restart', '1', '--from', '-1'], 'Expected the index of an entry'],
+  ['a missing index', ['restart', '1'], "required option '--from <index>' not specified"],
 ])('refuses %s, and changes nothing', async (_, args, said) => {
   const before = await logs.all();
   await expect(run(...args)).rejects.toThrow(said);

@@ -12,10 +12,10 @@ import type { DataSource } from 'typeorm';
 import type { WithDatabase } from './with-database';
 
 export function ctLogCommands(withCtDatabase: WithDatabase): Command {
-  const logs = new Command('logs').description('logs that are followed, and those that were stopped');
+  const logs = new Command('logs').description('followed and stopped logs');
   logs
     .command('list')
-    .description('list all logs: how far each is followed, and why one was stopped')
+    .description('list all logs with their positions, and the reason why a log was stopped')
     .action(async () => {
       await withCtDatabase(async (database) => {
         const found = await evidenceOf(database);
@@ -28,18 +28,18 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
   logs
     .command('resume <log>')
     .description(
-      'start a stopped log again where it stands, by its id, description, URL or log id; what was kept of it must still hold, or it is stopped again',
+      'resume a stopped log at its position, by its id, description, URL or log id; it is stopped again if it contradicts its stored head',
     )
     .action(async (name: string) => {
       await onLog(withCtDatabase, name, async (database, log) => {
         await resumeLog(database, log.id);
-        console.log(`log ${log.id} (${log.description}) goes on at ${log.position}`);
+        console.log(`log ${log.id} (${log.description}) resumes at ${log.position}`);
       });
     });
   logs
     .command('evidence <log>')
     .description(
-      'print what a log has signed that contradicts what else it has signed or served, one JSON object a line: signed heads as fetched, hashes in base64',
+      'print the contradictions of a log, one JSON object a line: signed heads as fetched, hashes in base64',
     )
     .action(async (name: string) => {
       await onLog(withCtDatabase, name, async (database, log) => {
@@ -50,27 +50,27 @@ export function ctLogCommands(withCtDatabase: WithDatabase): Command {
   logs
     .command('wake <log>')
     .description(
-      'follow a log now that rests after failures, or for as long as it asked for by Retry-After, by its id, description, URL or log id',
+      'end the pause of a log after failures or a Retry-After, by its id, description, URL or log id',
     )
     .action(async (name: string) => {
       await onLog(withCtDatabase, name, async (database, log) => {
-        const restMin = Math.ceil((await wakeLog(database, log.id)) / 60_000);
-        const rest = restMin === 0 ? 'it was due already' : `it would have rested for ${restMin} min`;
-        console.log(`log ${log.id} (${log.description}) is due now; ${rest}`);
+        const pauseMin = Math.ceil((await wakeLog(database, log.id)) / 60_000);
+        const pause = pauseMin === 0 ? 'it was already due' : `the pause had ${pauseMin} min left`;
+        console.log(`log ${log.id} (${log.description}) is due now; ${pause}`);
       });
     });
   logs
     .command('restart <log>')
     .description(
-      'begin a log anew: its tree and signed head are forgotten, so nothing proves any more that it continues what was read before; issuances stay',
+      'restart a log: its tree and signed head are deleted, so nothing proves that it extends the entries read before; issuances are kept',
     )
     .requiredOption('--from <index>', 'the first entry to read', index)
     .action(async (name: string, { from }: { from: bigint }) => {
       await onLog(withCtDatabase, name, async (database, log) => {
         const { startIndex, position, headSize, headRoot } = await restartLog(database, log.id, from);
         const root = headRoot === null ? 'none' : `${headSize} entries, root ${headRoot.toString('base64')}`;
-        console.log(`log ${log.id} (${log.description}) begins anew at ${from}`);
-        console.log(`forgotten: entries ${startIndex} to ${position}; head: ${root}`);
+        console.log(`log ${log.id} (${log.description}) restarts at ${from}`);
+        console.log(`deleted state: entries ${startIndex} to ${position}; head: ${root}`);
       });
     });
   return logs;
@@ -88,7 +88,7 @@ function summary(log: CtLogEntity): object {
   return { id, description, url, kind, listState, enabled, ...sizes, lastError, stoppedAt, stoppedReason };
 }
 
-/** Enough for others to verify the signatures: with the key of the log. Heads are text. */
+/** Contains the key of the log, so that others can verify the signatures. Heads are text. */
 function exhibit({ description, keyDer }: CtLogEntity, evidence: CtLogEvidenceEntity): object {
   const { id, kind, problem, url, foundAt, headSigned, keptSigned, computedSize, computedRoot, proof } =
     evidence;
@@ -113,7 +113,7 @@ async function onLog(
     );
     const [log] = found;
     if (log === undefined) throw new Error(`There is no log ${name}: see \`ct logs list\`.`);
-    if (found.length > 1) throw new Error(`${found.length} logs are called ${name}: say the id of one.`);
+    if (found.length > 1) throw new Error(`${found.length} logs match ${name}: give the id of one.`);
     try {
       await act(database, log);
     } catch (error) {
@@ -129,12 +129,11 @@ function refusal({ why }: LogLeftAlone, { id, description }: CtLogEntity): strin
 const refusals: Readonly<Record<LeftAlone, string>> = {
   not_stopped: 'is not stopped.',
   stopped: 'is stopped: see `ct logs resume`.',
-  disabled: 'is not followed: no log list names it, or LOGS leaves it out.',
-  followed: 'is followed at the moment. Try again, or stop ct-ingest for as long as it takes.',
+  disabled: 'is not followed: no log list contains it, or LOGS excludes it.',
+  followed: 'is being followed at the moment. Try again, or stop ct-ingest first.',
 };
 
 function index(text: string): bigint {
-  if (!/^\d{1,15}$/.test(text))
-    throw new InvalidArgumentError('the index of an entry is expected, from 0 on.');
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Expected the index of an entry, 0 or more.');
   return BigInt(text);
 }

@@ -9,13 +9,12 @@ import type {
   SealedContent,
   Zone,
 } from '@certwright/gateway-contract';
-import { coreDataSource } from '@certwright/core-schema';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import { compactDecrypt } from 'jose';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { dnsIntegrationCommands } from './dns-integrations';
+import { adminFixture } from './testing/admin-fixture';
+import type { WithDatabase } from './with-database';
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const encryption_key = pair.publicKey.export({ format: 'jwk' }) as Record<string, string>;
@@ -88,45 +87,26 @@ class FakeGateway implements Gateway {
   }
 }
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let gateway: FakeGateway;
 let accountId: string;
-let printed: string[];
 const folder = mkdtempSync(path.join(tmpdir(), 'certwright-admin-'));
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+beforeAll(() => {
+  database = admin.database;
 });
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(async () => {
   accountId = await createAccount(database, 'Spec', null);
   gateway = new FakeGateway();
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- dns-integration …`. @returns what was printed */
+/** Runs `npm run admin -- dns-integration …`. @returns the output */
 async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const commands = dnsIntegrationCommands(
-    async (work) => await work(database),
-    async (work) => await work(gateway),
-  );
-  const program = new Command('admin').addCommand(commands);
-  await program.parseAsync(['dns-integration', ...args], { from: 'user' });
-  return printed.join('\n');
+  const commands = (withDatabase: WithDatabase) =>
+    dnsIntegrationCommands(withDatabase, async (work) => await work(gateway));
+  return (await admin.run([commands], 'dns-integration', ...args)).join('\n');
 }
 
 const secretFile = (text: string): string => {
@@ -144,21 +124,21 @@ const opened = async (): Promise<SealedContent> => {
 };
 const row = async (id: string) =>
   (
-    await test.query(
+    await database.query<Record<string, unknown>[]>(
       `SELECT handle, description, deleted_at, leased_until FROM dns_integration WHERE id = $1`,
       [id],
     )
   )[0];
 
-it('tells what each provider needs', async () => {
+it('lists the credentials that each provider needs', async () => {
   const text = await run('providers', '--account', accountId);
   expect(text).toContain('    token\trequired, secret\tthe token');
   expect(text).toContain('    server\toptional\tthe server');
   expect(text).toContain('    external id\tx-1');
-  expect(text).toContain('azure\tazure\n  As little as possible.\n  (not set up');
+  expect(text).toContain('azure\tazure\n  As little as possible.\n  (not configured');
 });
 
-it('seals the credential to the gateway, stores the handle, and lists what it made', async () => {
+it('encrypts the credential for the gateway, stores the handle, and prints the zones', async () => {
   const [id = '', zone] = (await create('desec', 'planted\n', '--description', 'Ours')).split('\n');
   expect(zone).toBe('example.com\tz1');
   expect(gateway.made).toMatchObject([{ account: accountId, integration_id: id, provider: 'desec' }]);
@@ -190,24 +170,21 @@ it.each([
 });
 
 it.each([
-  ['desec', 't', ['--set', 'token=planted'], 'token is secret: give it by the standard input'],
-  ['desec', 't', ['--set', 'colour=red'], '--set takes name=value with one of token.'],
-  ['desec', 't', ['--type', 'oauth_code'], 'desec takes bearer.'],
+  ['desec', 't', ['--set', 'token=planted'], 'token is secret: give it on standard input'],
+  ['desec', 't', ['--set', 'colour=red'], '--set expects name=value with one of token.'],
+  ['desec', 't', ['--type', 'oauth_code'], 'desec does not support --type oauth_code. Choose from: bearer.'],
   ['ovh', 'planted', [], 'Give the members as a JSON object of strings: key, secret.'],
-  ['ovh', '{planted', [], 'begins like JSON and is none'],
+  ['ovh', '{planted', [], 'begins with "{" but is not valid JSON'],
   ['ovh', '{"key": 7}', [], 'must be a string'],
-  ['azure', 't', [], 'The operator of the gateway has not set azure up.'],
-  ['nowhere', 't', [], 'There is no provider "nowhere": desec, powerdns, ovh, route53, azure.'],
-])(
-  'refuses %s with what cannot be right, and never repeats the secret',
-  async (name, secret, more, message) => {
-    const outcome: unknown = await create(name, secret, ...more).catch((error: unknown) => error);
-    expect(outcome).toBeInstanceOf(Error);
-    expect(String(outcome)).toContain(message);
-    expect(String(outcome)).not.toContain('planted');
-    expect(gateway.made).toEqual([]);
-  },
-);
+  ['azure', 't', [], 'The operator of the gateway has not configured azure.'],
+  ['nowhere', 't', [], 'There is no provider "nowhere". Choose from: desec, powerdns, ovh, route53, azure.'],
+])('refuses invalid credentials of %s, and never prints the secret', async (name, secret, more, message) => {
+  const outcome: unknown = await create(name, secret, ...more).catch((error: unknown) => error);
+  expect(outcome).toBeInstanceOf(Error);
+  expect(String(outcome)).toContain(message);
+  expect(String(outcome)).not.toContain('planted');
+  expect(gateway.made).toEqual([]);
+});
 
 it('stores nothing when the provider refuses', async () => {
   gateway.fault = new GatewayFault('provider_auth_failed', 'deSEC refuses the token.');
@@ -215,14 +192,14 @@ it('stores nothing when the provider refuses', async () => {
   expect(await run('list', '--account', accountId)).toBe('');
 });
 
-it('lists the zones as they are now, and keeps the new handle, that of an error too', async () => {
+it('lists the present zones, and stores a new handle, also from an error', async () => {
   const [id = ''] = (await create('desec', 't')).split('\n');
   gateway.zones = [{ id: 'z2', name: 'example.net' }];
   gateway.resealed = 'h2';
   expect(await run('zones', id)).toBe('example.net\tz2');
   expect(await row(id)).toMatchObject({ handle: 'h2', leased_until: null });
-  gateway.fault = new GatewayFault('provider_unavailable', 'Away.', { integration: 'h3' });
-  await expect(run('zones', id)).rejects.toThrow('Away.');
+  gateway.fault = new GatewayFault('provider_unavailable', 'Unreachable.', { integration: 'h3' });
+  await expect(run('zones', id)).rejects.toThrow('Unreachable.');
   expect(await row(id)).toMatchObject({ handle: 'h3', leased_until: null });
 });
 
@@ -231,5 +208,5 @@ it('deletes', async () => {
   expect(await run('delete', id)).toBe(`DNS integration ${id}: deleted`);
   expect((await row(id))?.['deleted_at']).not.toBeNull();
   await expect(run('delete', id)).rejects.toThrow(`There is no DNS integration ${id}.`);
-  await expect(run('zones', 'x')).rejects.toThrow('is no id of a DNS integration');
+  await expect(run('zones', 'x')).rejects.toThrow('is not the id of a DNS integration');
 });

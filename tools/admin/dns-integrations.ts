@@ -23,7 +23,7 @@ export function dnsIntegrationCommands(
   withGateway: WithGateway = connected,
 ): Command {
   const integration = new Command('dns-integration').description(
-    "accounts' DNS providers, through which approval records are published; credentials go sealed to the DNS gateway",
+    'DNS providers of accounts, for approval records; credentials are sent encrypted to the DNS gateway',
   );
   addProvidersCommand(integration, withDatabase, withGateway);
   addCreateCommand(integration, withDatabase, withGateway);
@@ -39,7 +39,7 @@ export function dnsIntegrationCommands(
     });
   integration
     .command('zones <integration>')
-    .description('list the zones of an integration, as its provider does now')
+    .description('list the zones of an integration as its provider returns them now')
     .action(async (text: string) => {
       await withDatabase(async (database) => {
         const { id, accountId } = await existingIntegration(database, text);
@@ -68,8 +68,8 @@ function addProvidersCommand(
 ): void {
   integration
     .command('providers')
-    .description('list the providers, and what each needs from an account')
-    .requiredOption('--account <id>', 'the account: external ids are its own')
+    .description('list the providers and the credentials that each needs')
+    .requiredOption('--account <id>', 'the account; external ids are specific to it')
     .action(async ({ account }: { account: string }) => {
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
@@ -85,13 +85,16 @@ function addCreateCommand(integration: Command, withDatabase: WithDatabase, with
   integration
     .command('create <provider>')
     .description(
-      'integrate a provider; prints its id and its zones. The secret is read from the standard input or a file, and sealed to the gateway: the one member that is missing, or all members as a JSON object',
+      'integrate a provider; prints its id and zones. The secret is read from standard input or a file and encrypted for the gateway: the one missing member, or all members as a JSON object',
     )
     .requiredOption('--account <id>', 'the account')
-    .option('--description <text>', 'for people', '')
-    .option('--type <type>', 'bearer, oauth_code or cloud_account; the first that the provider takes')
-    .option('--set <name=value>', 'a member that is no secret; may be repeated', collect, [])
-    .option('--from-file <file>', 'where the secret stands, instead of the standard input')
+    .option('--description <text>', 'its description', '')
+    .option(
+      '--type <type>',
+      'bearer, oauth_code or cloud_account (default: the first that the provider supports)',
+    )
+    .option('--set <name=value>', 'a member that is not secret; may be repeated', collect, [])
+    .option('--from-file <file>', 'file with the secret, instead of standard input')
     .action(async (provider: string, options: CreateOptions) => {
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, options.account);
@@ -109,17 +112,17 @@ async function create(
   provider: string,
   { description, type, set, fromFile }: CreateOptions,
 ): Promise<void> {
-  const gatewaySays = await gateway.describe(accountId);
-  const described = gatewaySays.providers.find(({ name }) => name === provider);
+  const { providers, encryption_key } = await gateway.describe(accountId);
+  const described = providers.find(({ name }) => name === provider);
   if (described === undefined) {
-    const names = gatewaySays.providers.map(({ name }) => name).join(', ');
-    throw new Error(`There is no provider "${provider}": ${names}.`);
+    const names = providers.map(({ name }) => name).join(', ');
+    throw new Error(`There is no provider "${provider}". Choose from: ${names}.`);
   }
   const kind = chooseKind(described, type);
   const secret = needsSecret(kind) ? await readSecret(fromFile ?? null) : '';
   const credentials = composeCredentials(kind, { set, secret });
-  const wished = { accountId, provider: described.name, description, credentials };
-  const made = await createIntegration(database, gateway, gatewaySays.encryption_key, wished);
+  const wanted = { accountId, provider: described.name, description, credentials };
+  const made = await createIntegration(database, gateway, encryption_key, wanted);
   console.log(made.id);
   printZones(made.zones);
 }
@@ -137,13 +140,13 @@ function linesOf({ name, title, advice, credentials }: ProviderDescription): rea
         `    ${member}\t${required ? 'required' : 'optional'}${secret ? ', secret' : ''}\t${meaning}`,
     ),
     ...(kind.authorization_url === null ? [] : [`    authorize at\t${kind.authorization_url}`]),
-    ...(kind.principal === null ? [] : [`    let in\t${kind.principal}`]),
+    ...(kind.principal === null ? [] : [`    grant access to\t${kind.principal}`]),
     ...(kind.external_id === null ? [] : [`    external id\t${kind.external_id}`]),
   ]);
   return [
     `${name}\t${title}`,
     `  ${advice}`,
-    ...(kinds.length === 0 ? ['  (not set up by the operator of the gateway)'] : kinds),
+    ...(kinds.length === 0 ? ['  (not configured by the operator of the gateway)'] : kinds),
   ];
 }
 
@@ -154,7 +157,7 @@ function lineOf({ id, provider, state, problem, description }: DnsIntegration): 
 
 function printZones(zones: readonly Zone[] | null): void {
   for (const { name, id } of zones ?? []) console.log(`${name}\t${id}`);
-  if (zones === null) console.log('(its zones could not be listed yet; the worker tries again)');
+  if (zones === null) console.log('(the zones could not be listed yet; the worker tries again)');
 }
 
 /** @throws Error when it does not exist */
@@ -163,7 +166,7 @@ async function existingIntegration(
   text: string,
 ): Promise<{ readonly id: string; readonly accountId: string }> {
   if (!/^[1-9][0-9]{0,15}$/.test(text))
-    throw new Error(`"${text}" is no id of a DNS integration: see \`dns-integration list\`.`);
+    throw new Error(`"${text}" is not the id of a DNS integration: see \`dns-integration list\`.`);
   const [row] = await database.query<[{ id: string; accountId: string }?]>(
     `SELECT id, account_id AS "accountId" FROM dns_integration WHERE id = $1 AND deleted_at IS NULL`,
     [text],

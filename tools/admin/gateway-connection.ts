@@ -10,7 +10,7 @@ export const withGateway: WithGateway = async (work) => {
   const started = await startedPlatform();
   const url = process.env['GATEWAY_URL'] ?? started?.gateway;
   if (url === undefined) {
-    throw new Error('GATEWAY_URL is not set, and no "npm start" has left the address of a DNS gateway.');
+    throw new Error('GATEWAY_URL is not set, and "npm start" has not stored the address of a DNS gateway.');
   }
   const folder = started?.gateway_keys;
   const client = new GatewayClient({
@@ -22,23 +22,23 @@ export const withGateway: WithGateway = async (work) => {
   try {
     await work(client);
   } catch (error) {
-    throw error instanceof GatewayFault ? inWords(error) : error;
+    throw error instanceof GatewayFault ? messageOf(error) : error;
   } finally {
     client.close();
   }
 };
 
-/** @param folder what `npm start` left; undefined without one */
+/** @param folder of the files that `npm start` creates; undefined without it */
 async function pem(variable: string, folder: string | undefined, file: string): Promise<string> {
   const place = process.env[variable] ?? (folder === undefined ? undefined : path.join(folder, file));
   if (place === undefined) throw new Error(`${variable} is not set.`);
   try {
     return await readFile(place, 'utf8');
   } catch {
-    throw new Error(`${place} cannot be read: set ${variable} to the file.`);
+    throw new Error(`Cannot read ${place}: set ${variable} to the file.`);
   }
 }
 
-function inWords({ message, faults }: GatewayFault): Error {
+function messageOf({ message, faults }: GatewayFault): Error {
   return new Error([message, ...faults.map((fault) => `  ${fault.field}: ${fault.message}`)].join('\n'));
 }

@@ -13,7 +13,7 @@ import type { DataSource } from 'typeorm';
 /** Longer than one message to the gateway. */
 const leaseMs = 45_000;
 
-export interface WishedIntegration {
+export interface WantedIntegration {
   readonly accountId: string;
   readonly provider: ProviderName;
   readonly description: string;
@@ -22,12 +22,12 @@ export interface WishedIntegration {
 
 export interface CreatedIntegration {
   readonly id: string;
-  /** Null: they could not be listed now. */
+  /** Null when they could not be listed. */
   readonly zones: readonly Zone[] | null;
 }
 
 /**
- * Has the gateway make an integration of credentials that are sealed to it, and stores it.
+ * Has the gateway create an integration from credentials that are encrypted for it, and stores it.
  *
  * @param encryptionKey of the gateway's description
  * @throws GatewayFault, also when the provider refuses the credentials
@@ -36,7 +36,7 @@ export async function createIntegration(
   database: DataSource,
   gateway: Gateway,
   encryptionKey: Readonly<Record<string, string>>,
-  { accountId: account, provider, description, credentials }: WishedIntegration,
+  { accountId: account, provider, description, credentials }: WantedIntegration,
 ): Promise<CreatedIntegration> {
   const transactions = new Transactions(database);
   const integrations = new DnsIntegrations(database, transactions);
@@ -65,7 +65,7 @@ export async function createIntegration(
   return { id, zones };
 }
 
-/** What is made is kept, whether its zones can be listed now or not. */
+/** The integration is stored even if its zones cannot be listed now. */
 async function zonesOf(
   gateway: Gateway,
   owner: IntegrationOwner,
@@ -80,7 +80,7 @@ async function zonesOf(
   }
 }
 
-/** As the provider lists them now. @throws Error while somebody else talks to it; GatewayFault */
+/** As the provider returns them now. @throws Error while the worker uses the integration; GatewayFault */
 export async function freshZones(
   database: DataSource,
   gateway: Gateway,
@@ -89,7 +89,7 @@ export async function freshZones(
 ): Promise<readonly Zone[]> {
   const leases = new LeasedIntegrations(database, new Transactions(database));
   const leased = await leases.lease(id, leaseMs);
-  if (leased === null) throw new Error('The worker is talking to the provider just now: try again.');
+  if (leased === null) throw new Error('The worker is using this integration at the moment: try again.');
   const { lease, integration, now } = leased;
   const owner = { account: accountId, provider: integration.provider, integration_id: id };
   try {
@@ -102,7 +102,7 @@ export async function freshZones(
     await leases.save(lease, { ...working, ...handle, zones, zonesDueAt: nextZonesAt(now, 0) }, 'release');
     return zones;
   } catch (error) {
-    // What it means for the integration, the worker says, who lists them next: at once.
+    // The worker lists the zones next, at once, and stores what the failure means for the integration.
     if (error instanceof GatewayFault) {
       const handle = error.integration === undefined ? {} : { handle: error.integration };
       await leases.save(lease, { ...handle, zonesDueAt: now }, 'release');
@@ -112,5 +112,5 @@ export async function freshZones(
 }
 
 function full(account: string): Error {
-  return new Error(`Account ${account} has ${mostDnsIntegrations} DNS integrations already.`);
+  return new Error(`Account ${account} has ${mostDnsIntegrations} DNS integrations, the maximum.`);
 }

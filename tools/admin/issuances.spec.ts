@@ -1,46 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { coreDataSource, Outbox, Transactions } from '@certwright/core-schema';
+import { Outbox, Transactions } from '@certwright/core-schema';
 import { Delegations } from '@certwright/approvals';
 import { Issuances, LeasedIssuances, Plans } from '@certwright/ordering';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { issuanceCommands } from './issuances';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
-let printed: string[] = [];
 
 beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+  database = admin.database;
   await database.query(
     `INSERT INTO account (id, name) VALUES (1000000000001, 'One'), (1000000000002, 'Other')`,
   );
 });
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
-});
 beforeEach(async () => {
-  printed = [];
   await database.query(`UPDATE issuance SET state = 'canceled', closed_at = now() WHERE state = 'open'`);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-async function run(...args: readonly string[]): Promise<string> {
-  const program = new Command().exitOverride();
-  program.addCommand(issuanceCommands(async (work) => await work(database)));
-  await program.parseAsync(args, { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- …`. @returns the output */
+const run = async (...args: string[]) => (await admin.run([issuanceCommands], ...args)).join('\n');
 
 /** An open issuance that failed three times, and is due tomorrow. */
 async function failed(accountId = '1000000000001'): Promise<{ planId: string; id: string }> {
@@ -73,7 +53,7 @@ async function failed(accountId = '1000000000001'): Promise<{ planId: string; id
 const due = async () => (await new LeasedIssuances(database).due(10)).map(({ id }) => id);
 
 describe('issuance retry', () => {
-  it('starts an attempt now at the issuance, or at that of the plan, however often it has failed', async () => {
+  it('starts an attempt at the issuance, or that of the plan, however often it has failed', async () => {
     const [one, other] = [await failed(), await failed()];
     expect(await due()).toEqual([]);
     expect(await run('issuance', 'retry', one.id)).toBe('1 open; each is attempted within seconds');
@@ -87,7 +67,7 @@ describe('issuance retry', () => {
     expect(failures).toBe(3);
   });
 
-  it('starts attempts at all of an account, or at all', async () => {
+  it('starts attempts at all issuances of an account, or at all', async () => {
     const [one, other] = [await failed(), await failed('1000000000002')];
     await run('issuance', 'retry', '--account', '1000000000001');
     expect(await due()).toEqual([one.id]);
@@ -95,17 +75,17 @@ describe('issuance retry', () => {
     expect((await due()).sort()).toEqual([one.id, other.id].sort());
   });
 
-  it('refuses what names no open issuance, or names several ways', async () => {
+  it('refuses arguments that name no open issuance, or several options', async () => {
     const { id, planId } = await failed();
-    await expect(run('issuance', 'retry')).rejects.toThrow('Give one of');
-    await expect(run('issuance', 'retry', id, '--plan', planId)).rejects.toThrow('Give one of');
-    await expect(run('issuance', 'retry', 'x')).rejects.toThrow('"x" is no id');
+    await expect(run('issuance', 'retry')).rejects.toThrow('Give exactly one of');
+    await expect(run('issuance', 'retry', id, '--plan', planId)).rejects.toThrow('Give exactly one of');
+    await expect(run('issuance', 'retry', 'x')).rejects.toThrow('"x" is not an id');
     await expect(run('issuance', 'retry', '999999999')).rejects.toThrow('no such open issuance');
   });
 });
 
 describe('issuance waiting', () => {
-  it('lists CAs that are down, with how many issuances wait', async () => {
+  it('lists CAs that are down, with the number of waiting issuances', async () => {
     const { id } = await failed();
     await database.query(
       `INSERT INTO certificate_authority (name, directory_url, down_since, down_until, problem)

@@ -19,8 +19,8 @@ export function issuanceCommands(withDatabase: WithDatabase): Command {
   issuance
     .command('retry [id]')
     .description(
-      'start an attempt now at open issuances, however often they have failed: one by its id, those of a plan or an ' +
-        'account, or all. What waits for a CA that is down goes on waiting',
+      'start an attempt at open issuances now, however often they have failed: one by its id, those of a plan or an ' +
+        'account, or all. Issuances that wait for a CA that is down continue to wait',
     )
     .option('--plan <id>', 'the open issuance of this plan')
     .option('--account <id>', 'every open issuance of this account')
@@ -39,7 +39,7 @@ export function issuanceCommands(withDatabase: WithDatabase): Command {
     });
   issuance
     .command('waiting')
-    .description('list the CAs that are down: since when, next probe, issuances that wait, and why')
+    .description('list the CAs that are down: start of the outage, next probe, waiting issuances, and reason')
     .action(async () => {
       await withDatabase(async (database) => {
         for (const row of await waitingFor(database)) console.log(row.join('\t'));
@@ -54,10 +54,10 @@ async function plansOf(
   { account, plan, all = false }: RetryOptions,
 ): Promise<readonly string[]> {
   if ([id, account, plan, all ? 'all' : undefined].filter((given) => given !== undefined).length !== 1)
-    throw new Error('Give one of: an id, --plan, --account, --all.');
+    throw new Error('Give exactly one of: an id, --plan, --account, --all.');
   for (const given of [id, plan])
     if (given !== undefined && !/^[1-9]\d{0,17}$/.test(given))
-      throw new Error(`"${given}" is no id: digits are expected.`);
+      throw new Error(`"${given}" is not an id: expected digits.`);
   const accountId = account === undefined ? null : await existingAccount(database, account);
   const rows = await database.query<{ plan_id: string }[]>(
     `SELECT plan_id FROM issuance WHERE state = 'open'

@@ -7,7 +7,8 @@ import { billingCommands } from './billing';
 import { blockedKeyCommands } from './blocked-keys';
 import { certificateCommands } from './certificates';
 import { clusterCommands } from './clusters';
-import { ctCommands } from './ct';
+import { ctIssuerCommands } from './ct-issuers';
+import { ctLogCommands } from './ct-logs';
 import { dnsIntegrationCommands } from './dns-integrations';
 import { issuanceCommands } from './issuances';
 import { productCommands } from './products';
@@ -15,20 +16,20 @@ import { searchCommands } from './search-plans';
 import { seedSandboxCommand } from './seed-sandbox';
 import { userCommands } from './users';
 import { webhookCommands } from './webhooks';
-import { withDatabase } from './with-database';
+import { withCtDatabase, withDatabase } from './with-database';
 
 const program = new Command('admin')
   .description(
-    'Administers a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans.',
+    'Administer a Certwright deployment: accounts, users, API keys, balances, clusters, products, CAs, issuances, blocked keys, search plans.',
   )
   .usage('<command> [options]    (npm run admin -- <command> --help)')
   .addHelpText(
     'after',
     `
 Environment:
-  DATABASE_URL   the core database; without it the one of the running "npm start"
-  CT_DATABASE_URL   the ct database, for ct commands; without it the one of the running "npm start"
-  REDIS_URL      where running processes are told that a key was disabled; without it the one of "npm start"
+  DATABASE_URL      the core database (default: that of "npm start")
+  CT_DATABASE_URL   the ct database, for ct commands (default: that of "npm start")
+  REDIS_URL         notifies running processes of disabled keys (default: that of "npm start")
 
 Examples:
   npm run admin -- account create --name "Example Ltd" --email ops@example.com
@@ -55,6 +56,15 @@ for (const commands of [
   seedSandboxCommand,
 ]) {
   program.addCommand(commands(withDatabase));
+}
+
+function ctCommands(): Command {
+  const ct = new Command('ct').description('the index of Certificate Transparency');
+  for (const commands of [ctLogCommands, ctIssuerCommands]) ct.addCommand(commands(withCtDatabase));
+  return ct.addHelpText(
+    'after',
+    '\nEnvironment:\n  CT_DATABASE_URL   the ct database (default: that of "npm start")',
+  );
 }
 
 program.parseAsync().catch((error: unknown) => {

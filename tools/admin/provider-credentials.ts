@@ -3,20 +3,21 @@ import { text } from 'node:stream/consumers';
 import type { CredentialKind, Credentials, ProviderDescription } from '@certwright/gateway-contract';
 
 export interface GivenCredentials {
-  /** `name=value`, for members that are no secret. */
+  /** `name=value`, for members that are not secret. */
   readonly set: readonly string[];
-  /** What came from the standard input or a file: a JSON object of members, or the one secret that is missing. */
+  /** Text from standard input or a file: a JSON object of members, or the one missing secret. */
   readonly secret: string;
 }
 
-/** From the standard input unless there is a file: arguments are seen by everybody on the machine. */
+/** From standard input or a file, because all users of the machine can see arguments. */
 export async function readSecret(file: string | null): Promise<string> {
   if (file !== null) return await readFile(file, 'utf8');
-  if (process.stdin.isTTY) process.stderr.write('The secret, or all members as JSON; then Ctrl-D:\n');
+  if (process.stdin.isTTY)
+    process.stderr.write('Enter the secret, or all members as JSON, and press Ctrl-D:\n');
   return await text(process.stdin);
 }
 
-/** @throws Error when the provider is not offered, or not in this way */
+/** @throws Error when the gateway does not support the provider, or not with this type of credentials */
 export function chooseKind(
   { name, credentials }: ProviderDescription,
   type: string | undefined,
@@ -25,14 +26,16 @@ export function chooseKind(
   if (kind !== undefined) return kind;
   const types = credentials.map((each) => each.type).join(', ');
   throw new Error(
-    types === '' ? `The operator of the gateway has not set ${name} up.` : `${name} takes ${types}.`,
+    types === ''
+      ? `The operator of the gateway has not configured ${name}.`
+      : `${name} does not support --type ${type}. Choose from: ${types}.`,
   );
 }
 
 /**
- * Puts credentials together. Whether they are complete, the gateway says.
+ * Combines arguments and secret. The gateway checks whether the credentials are complete.
  *
- * @throws Error when a secret stands among the arguments, or nobody can tell what the text is; never repeats the text
+ * @throws Error, without the text, for a secret in the arguments or a text that cannot be assigned to a member
  */
 export function composeCredentials(kind: CredentialKind, given: GivenCredentials): Credentials {
   const open = Object.fromEntries(given.set.map((pair) => openMember(kind, pair)));
@@ -46,10 +49,10 @@ function openMember({ members }: CredentialKind, pair: string): readonly [string
   const name = pair.slice(0, Math.max(0, at));
   const member = members.find((each) => each.name === name);
   if (member === undefined) {
-    throw new Error(`--set takes name=value with one of ${members.map((each) => each.name).join(', ')}.`);
+    throw new Error(`--set expects name=value with one of ${members.map((each) => each.name).join(', ')}.`);
   }
   if (member.secret) {
-    throw new Error(`${name} is secret: give it by the standard input or --from-file, never as an argument.`);
+    throw new Error(`${name} is secret: give it on standard input or with --from-file, not as an argument.`);
   }
   return [name, pair.slice(at + 1)];
 }
@@ -59,7 +62,7 @@ function readMembers(json: string): Readonly<Record<string, string>> {
   try {
     members = JSON.parse(json);
   } catch {
-    throw new Error('What was read begins like JSON and is none.');
+    throw new Error('The input begins with "{" but is not valid JSON.');
   }
   if (!Object.values(Object(members)).every((value) => typeof value === 'string'))
     throw new Error('Every member of the credentials must be a string.');

@@ -1,7 +1,8 @@
 import { SearchPlans, type SearchPlanTerms } from '@certwright/accounts';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
+import { boolean, integer } from './option-values';
 import type { WithDatabase } from './with-database';
 
 interface PlanOptions extends Partial<SearchPlanTerms> {
@@ -10,23 +11,23 @@ interface PlanOptions extends Partial<SearchPlanTerms> {
 
 export function searchCommands(withDatabase: WithDatabase): Command {
   const search = new Command('search').description(
-    'who may search certificates, how often and how long; running processes follow within 10 seconds',
+    'plans and subscriptions for certificate search; changes take effect within 10 seconds',
   );
   search.addCommand(planCommands(withDatabase));
   search
     .command('show <account>')
-    .description('show the plan that an account searches under')
+    .description('show the search plan of an account')
     .action(async (account: string) => await onAccount(withDatabase, account, () => undefined));
   search
     .command('subscribe <account> <plan>')
-    .description('subscribe an account to a plan, in place of the one before; a suspension stays')
+    .description('subscribe an account to a plan instead of its previous one; a suspension is kept')
     .action(
       async (account: string, plan: string) =>
         await onAccount(withDatabase, account, async (plans, id) => await plans.subscribe(id, plan)),
     );
   search
     .command('suspend <account>')
-    .description('answer 402 to all keys of an account whose subscription was not paid')
+    .description('suspend an unpaid subscription: all keys of the account get 402')
     .action(
       async (account: string) =>
         await onAccount(withDatabase, account, async (plans, id) => await plans.suspend(id)),
@@ -42,10 +43,10 @@ export function searchCommands(withDatabase: WithDatabase): Command {
 }
 
 function planCommands(withDatabase: WithDatabase): Command {
-  const plan = new Command('plan').description('what a subscription allows');
+  const plan = new Command('plan').description('limits of subscriptions');
   plan
     .command('list')
-    .description('list the plans with all they allow')
+    .description('list the plans with their limits')
     .action(async () => {
       await withDatabase(async (database) => {
         for (const row of await new SearchPlans(database).list()) console.log(JSON.stringify(row));
@@ -53,10 +54,14 @@ function planCommands(withDatabase: WithDatabase): Command {
     });
   plan
     .command('set <name>')
-    .description('change what a plan allows, or make a plan; who has subscribed to it follows')
-    .option('--queries-per-s <count>', 'of all keys of an account together, 1 to 100000', from(1, 100_000))
-    .option('--burst <count>', 'queries at once after a pause, 1 to 1000000', from(1, 1_000_000))
-    .option('--time-limit-ms <ms>', 'how long one query may run, 100 to 600000', from(100, 600_000))
+    .description('create a plan, or change its limits for all its subscribers')
+    .option(
+      '--queries-per-s <count>',
+      'for all keys of an account together, 1 to 100000',
+      integer(1, 100_000),
+    )
+    .option('--burst <count>', 'queries at once after a pause, 1 to 1000000', integer(1, 1_000_000))
+    .option('--time-limit-ms <ms>', 'maximum duration of a query, 100 to 600000', integer(100, 600_000))
     .option('--firehose <true|false>', 'whether the stream of all issuances may be read', boolean)
     .option('--default', 'make it the plan of every account without a subscription')
     .action(async (name: string, { default: isDefault, ...terms }: PlanOptions) => {
@@ -73,7 +78,7 @@ function planCommands(withDatabase: WithDatabase): Command {
   return plan;
 }
 
-/** Does something to the subscription of an account, and prints what it is then. */
+/** Changes the subscription of an account, and prints the result. */
 async function onAccount(
   withDatabase: WithDatabase,
   account: string,
@@ -94,22 +99,8 @@ async function summary(database: DataSource, accountId: string): Promise<string>
   return `account ${accountId}: plan ${plan}${state}`;
 }
 
-/** The database says the same. */
+/** Equals the check constraint of the table. */
 function planName(text: string): void {
   if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text))
-    throw new Error('A plan has a name of 1 to 63 lower-case letters, digits, hyphens and underscores.');
-}
-
-const from =
-  (least: number, most: number) =>
-  (text: string): number => {
-    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= most))
-      throw new InvalidArgumentError(`a whole number from ${least} to ${most} is expected.`);
-    return value;
-  };
-
-function boolean(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('true or false is expected.');
-  return text === 'true';
+    throw new Error('The name of a plan has 1 to 63 lower-case letters, digits, hyphens and underscores.');
 }

@@ -5,21 +5,19 @@ import { createAccount } from './accounts';
 import { createApiKey } from './api-keys';
 import type { WithDatabase } from './with-database';
 
-/** Nobody looks at papers here: what is sold for extended validation can be tried in a sandbox, and only there. */
+/** Extended validation without checking documents, so available only in a sandbox. */
 const sandboxProduct = 'paid_ev_ca';
 
-/** Everything can be tried in a sandbox, the stream of all issuances too. */
+/** Includes the stream of all issuances. */
 const sandboxSearchPlan = 'firehose';
 
-/** Of nobody: with `npm start` every mail lands in the local mailbox. */
+/** With `npm start` all mail goes to the local mailbox. */
 const sandboxMailbox = 'sandbox@example.com';
 
 export function seedSandboxCommand(withDatabase: WithDatabase): Command {
   return new Command('seed-sandbox')
-    .description(
-      'create an account with a Full Access key in a sandbox deployment: what `npm start` does at first',
-    )
-    .option('--json', 'print {"account_id", "api_key"} instead of a line for people')
+    .description('create an account with a Full Access key in a sandbox, as the first `npm start` does')
+    .option('--json', 'print {"account_id", "api_key"}')
     .action(async ({ json }: { json?: boolean }) => {
       await withDatabase(async (database) => {
         await claimDeployment(database, 'sandbox');

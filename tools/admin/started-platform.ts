@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** What `npm start` left for scripts; undefined when it never ran here. */
+/** Addresses that `npm start` stores for scripts. */
 export interface StartedPlatform {
   readonly database_url: string;
   readonly ct_database_url?: string;
@@ -12,6 +12,7 @@ export interface StartedPlatform {
   readonly gateway_keys?: string;
 }
 
+/** @returns undefined if `npm start` has never run here */
 export async function startedPlatform(): Promise<StartedPlatform | undefined> {
   const home = process.env['CERTWRIGHT_HOME'] ?? '.certwright';
   try {

@@ -1,53 +1,32 @@
 import { AccountUsers } from '@certwright/accounts';
-import { coreDataSource } from '@certwright/core-schema';
 import { Passwords } from '@certwright/service';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { userCommands } from './users';
+import { adminFixture } from './testing/admin-fixture';
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let accountId: string;
-let printed: string[];
 
-beforeAll(async () => {
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
-});
-afterAll(async () => {
-  await database.destroy();
-  await test.dispose();
+beforeAll(() => {
+  database = admin.database;
 });
 beforeEach(async () => {
   await database.query(`DELETE FROM account_user`);
   accountId = await createAccount(database, 'Spec', null);
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- user …`. @returns what was printed */
-async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const program = new Command('admin').addCommand(userCommands(async (work) => await work(database)));
-  await program.parseAsync(['user', ...args], { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- user …`. @returns the output */
+const run = async (...args: string[]) => (await admin.run([userCommands], 'user', ...args)).join('\n');
 const create = async (email: string) => await run('create', '--account', accountId, '--email', email);
-/** As whoever sends these credentials is found. */
+/** Looks a user up by credentials. */
 const signedIn = async (userName: string, password: string) =>
   await new Passwords(new AccountUsers(database)).find({ kind: 'password', userName, password }, (check) =>
     check(),
   );
 
-it('creates a user whose password signs in, shows it once, and keeps only its hash', async () => {
+it('creates a user who can sign in, prints the password once, and stores only its hash', async () => {
   const [email = '', password = '', note] = (await create('Ops@Example.com')).split('\t');
   expect([email, note]).toEqual(['ops@example.com', '(shown once)']);
   expect(password).toMatch(/^[\w-]{24}$/);
@@ -57,7 +36,7 @@ it('creates a user whose password signs in, shows it once, and keeps only its ha
   expect(await run('list', '--account', accountId)).toMatch(/^\d+\tops@example\.com\tenabled$/);
 });
 
-it('gives a new password, with which the one before ends', async () => {
+it('sets a new password, which ends the previous one', async () => {
   const [, first = ''] = (await create('ops@example.com')).split('\t');
   const [email = '', second = ''] = (await run('password', 'OPS@example.com')).split('\t');
   expect([await signedIn(email, first), (await signedIn(email, second))?.accountId]).toEqual([
@@ -78,14 +57,14 @@ it('disables and enables a user', async () => {
 it.each(['ops', 'a@b@c', 'a:b@example.com', 'a b@example.com', 'a\0@example.com', `${'a'.repeat(250)}@b.de`])(
   'refuses %j as a user name',
   async (email) => {
-    await expect(create(email)).rejects.toThrow('is no email address');
+    await expect(create(email)).rejects.toThrow('is not an email address');
   },
 );
 
-it('refuses a user that exists, also in another account, and changes none that does not', async () => {
+it('refuses an existing user, also of another account, and changes of a missing one', async () => {
   await create('ops@example.com');
   accountId = await createAccount(database, 'Another', null);
-  await expect(create('OPS@example.com')).rejects.toThrow('exists already');
+  await expect(create('OPS@example.com')).rejects.toThrow('already exists');
   for (const verb of ['disable', 'enable', 'password'])
-    await expect(run(verb, 'nobody@example.com')).rejects.toThrow('There is no user nobody@example.com.');
+    await expect(run(verb, 'missing@example.com')).rejects.toThrow('There is no user missing@example.com.');
 });

@@ -11,8 +11,8 @@ export function userCommands(withDatabase: WithDatabase): Command {
   user
     .command('create')
     .description('create a user; prints a generated password once')
-    .requiredOption('--account <id>', 'the account it belongs to')
-    .requiredOption('--email <address>', 'the name to sign in with')
+    .requiredOption('--account <id>', 'the account')
+    .requiredOption('--email <address>', 'email address to sign in with')
     .action(async ({ account, email }: { account: string; email: string }) => {
       await withDatabase(async (database) => {
         const accountId = await existingAccount(database, account);
@@ -22,7 +22,7 @@ export function userCommands(withDatabase: WithDatabase): Command {
           await database.getRepository(AccountUserEntity).insert(row);
         } catch (error) {
           if (isUniqueViolation(error, 'account_user_email'))
-            throw new Error(`A user ${row.email} exists already.`);
+            throw new Error(`A user ${row.email} already exists.`);
           throw error;
         }
         console.log(`${row.email}\t${password}\t(shown once)`);
@@ -50,7 +50,7 @@ export function userCommands(withDatabase: WithDatabase): Command {
 function addChangeCommands(user: Command, withDatabase: WithDatabase): void {
   user
     .command('password <email>')
-    .description('give a user a new password; prints it once. The one before ends at once')
+    .description('set a new password of a user; prints it once. The previous one is invalid at once')
     .action(async (email: string) => {
       await withDatabase(async (database) => {
         const password = freshPassword();
@@ -64,9 +64,7 @@ function addChangeCommands(user: Command, withDatabase: WithDatabase): void {
   ] as const) {
     user
       .command(`${verb} <email>`)
-      .description(
-        `${verb} a user, at once; API keys that the user was told are not touched (see \`key list\`)`,
-      )
+      .description(`${verb} a user, at once; API keys that the user knows are unchanged (see \`key list\`)`)
       .action(async (email: string) => {
         await withDatabase(async (database) => {
           await change(database, email, { disabledAt: disabledAt() });
@@ -86,14 +84,14 @@ async function change(database: DataSource, email: string, values: Change): Prom
   if (affected === 0) throw new Error(`There is no user ${userName(email)}.`);
 }
 
-/** As it is looked up when somebody signs in: lower case; Basic authentication has no colon in it (RFC 7617, section 2). */
+/** As looked up at sign-in: lower case, and without a colon, because of Basic authentication (RFC 7617, section 2). */
 function userName(email: string): string {
-  if (!/^[^\s\p{Cc}@:]+@[^\s\p{Cc}@:]+$/u.test(email) || Buffer.byteLength(email) > longestAddress)
-    throw new Error(`"${email}" is no email address.`);
+  if (!/^[^\s\p{Cc}@:]+@[^\s\p{Cc}@:]+$/u.test(email) || Buffer.byteLength(email) > maxAddressBytes)
+    throw new Error(`"${email}" is not an email address.`);
   return email.normalize('NFC').toLowerCase();
 }
 
-/** Octets (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
-const longestAddress = 254;
+/** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
+const maxAddressBytes = 254;
 
 const freshPassword = (): string => randomBytes(18).toString('base64url');

@@ -1,51 +1,31 @@
 import { randomBytes } from 'node:crypto';
-import { coreDataSource } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
 import { SealingKeys } from '@certwright/sealing';
-import { type TestDatabase, testDatabase } from '@certwright/testing';
-import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { createAccount } from './accounts';
 import { createWebhook, sendTest, webhookCommands } from './webhooks';
+import { adminFixture } from './testing/admin-fixture';
 
 const key = randomBytes(32);
 const sealing = new SealingKeys([key]);
 
-let test: TestDatabase;
+const admin = adminFixture();
 let database: DataSource;
 let accountId: string;
-let printed: string[];
 
-beforeAll(async () => {
+beforeAll(() => {
   process.env['SEALING_KEYS'] = key.toString('base64');
-  test = await testDatabase();
-  database = coreDataSource({
-    url: test.url,
-    applicationName: 'spec',
-    poolSize: 2,
-    statementTimeoutMs: 10_000,
-  });
-  await database.initialize();
+  database = admin.database;
 });
-afterAll(async () => {
+afterAll(() => {
   delete process.env['SEALING_KEYS'];
-  await database.destroy();
-  await test.dispose();
 });
 beforeEach(async () => {
   accountId = await createAccount(database, 'Spec', null);
-  printed = [];
-  jest.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
 });
-afterEach(() => jest.restoreAllMocks());
 
-/** As `npm run admin -- webhook …`. @returns what was printed */
-async function run(...args: string[]): Promise<string> {
-  printed = [];
-  const program = new Command('admin').addCommand(webhookCommands(async (work) => await work(database)));
-  await program.parseAsync(['webhook', ...args], { from: 'user' });
-  return printed.join('\n');
-}
+/** Runs `npm run admin -- webhook …`. @returns the output */
+const run = async (...args: string[]) => (await admin.run([webhookCommands], 'webhook', ...args)).join('\n');
 
 it('creates a webhook, shows its secret once, and lists it without its credentials', async () => {
   const line = await run('create', 'https://me:pass%20word@h.example/x', '--account', accountId);
@@ -83,7 +63,9 @@ it('disables, enables, rotates and deletes', async () => {
 it('sends a test event', async () => {
   const { id } = await create();
   const deliveryId = await sendTest(database, id);
-  const [delivery] = await test.query(`SELECT * FROM webhook_delivery WHERE id = $1`, [deliveryId]);
+  const [delivery] = await database.query<object[]>(`SELECT * FROM webhook_delivery WHERE id = $1`, [
+    deliveryId,
+  ]);
   expect(delivery).toMatchObject({ endpoint_id: id, event: 'test', state: 'pending' });
 });
 

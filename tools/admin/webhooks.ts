@@ -7,15 +7,23 @@ import {
 } from '@certwright/delivery';
 import { Transactions } from '@certwright/core-schema';
 import type { SealingKeys } from '@certwright/sealing';
+import {
+  credentialsContext,
+  type EndpointUrl,
+  readEndpointUrl,
+  secretContext,
+  signingSecret,
+  signingSecretOctets,
+} from '@certwright/webhooks';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { existingAccount } from './accounts';
-import { freshSecret, sealCredentials, sealingKeys, sealSecret, splitUrl } from './webhook-secrets';
+import { sealingKeysOf } from './sealing-keys';
 import type { WithDatabase } from './with-database';
 
 export function webhookCommands(withDatabase: WithDatabase): Command {
   const webhook = new Command('webhook').description(
-    'where accounts are told of new certificates; secrets are stored sealed (SEALING_KEYS)',
+    'webhooks of accounts for new certificates; secrets are stored encrypted (SEALING_KEYS)',
   );
   webhook
     .command('list')
@@ -31,10 +39,10 @@ export function webhookCommands(withDatabase: WithDatabase): Command {
   webhook
     .command('create <url>')
     .description(
-      'add a webhook; prints its id and, this once, its secret. User and password may stand in the URL',
+      'add a webhook; prints its id and, only once, its secret. The URL may contain user and password',
     )
     .requiredOption('--account <id>', 'the account')
-    .option('--description <text>', 'for people', '')
+    .option('--description <text>', 'its description', '')
     .action(async (url: string, { account, description }: { account: string; description: string }) => {
       const sealing = await sealingKeys();
       await withDatabase(async (database) => {
@@ -53,7 +61,7 @@ function addStateCommands(webhook: Command, withDatabase: WithDatabase): void {
     const verb = enabled ? 'enable' : 'disable';
     webhook
       .command(`${verb} <webhook>`)
-      .description(enabled ? 'enable a webhook again' : 'disable a webhook; what waits for it is not sent')
+      .description(enabled ? 'enable a webhook again' : 'disable a webhook; waiting deliveries are not sent')
       .action(async (text: string) => {
         await withDatabase(async (database) => {
           const { id, accountId } = await existingWebhook(database, text);
@@ -81,7 +89,7 @@ function addStateCommands(webhook: Command, withDatabase: WithDatabase): void {
 function addSigningCommands(webhook: Command, withDatabase: WithDatabase): void {
   webhook
     .command('rotate <webhook>')
-    .description('make a new secret; prints it once. The one before signs as well for 24 hours')
+    .description('create a new secret; prints it once. The previous one also signs for 24 hours')
     .action(async (text: string) => {
       const sealing = await sealingKeys();
       await withDatabase(async (database) => {
@@ -109,17 +117,17 @@ function lineOf({
   return [id, state, shownUrl, description || '-'].join('\t');
 }
 
-export interface WishedWebhook {
+export interface WantedWebhook {
   readonly accountId: string;
   readonly url: string;
   readonly description: string;
 }
 
-/** @returns the secret too: this is the only moment at which it can be seen */
+/** @returns also the secret, which cannot be read again later */
 export async function createWebhook(
   database: DataSource,
   sealing: SealingKeys,
-  { accountId, url: text, description }: WishedWebhook,
+  { accountId, url: text, description }: WantedWebhook,
 ): Promise<{ readonly id: string; readonly secret: string }> {
   const { url, credentials } = splitUrl(text);
   // Positive, random, and exact as a JSON number.
@@ -137,7 +145,8 @@ export async function createWebhook(
         enabled: true,
       }),
   );
-  if (created === null) throw new Error(`Account ${accountId} has ${mostWebhookEndpoints} webhooks already.`);
+  if (created === null)
+    throw new Error(`Account ${accountId} has ${mostWebhookEndpoints} webhooks, the maximum.`);
   return { id, secret };
 }
 
@@ -183,7 +192,8 @@ async function existingWebhook(
   database: DataSource,
   text: string,
 ): Promise<{ readonly id: string; readonly accountId: string }> {
-  if (!/^[1-9][0-9]{0,15}$/.test(text)) throw new Error(`"${text}" is no webhook id: see \`webhook list\`.`);
+  if (!/^[1-9][0-9]{0,15}$/.test(text))
+    throw new Error(`"${text}" is not a webhook id: see \`webhook list\`.`);
   const [row] = await database.query<[{ id: string; accountId: string }?]>(
     `SELECT id, account_id AS "accountId" FROM webhook_endpoint WHERE id = $1`,
     [text],
@@ -191,3 +201,29 @@ async function existingWebhook(
   if (row === undefined) throw new Error(`There is no webhook ${text}.`);
   return row;
 }
+
+/** Checks the syntax only; the delivery reports problems of the host. */
+function splitUrl(text: string): EndpointUrl {
+  const reading = readEndpointUrl(text);
+  if ('fault' in reading) throw new Error(`The URL ${reading.fault}.`);
+  return reading.value;
+}
+
+function freshSecret(): string {
+  return signingSecret(randomBytes(signingSecretOctets));
+}
+
+/** Length of a nonce of the sealing keys. */
+const nonceBytes = 12;
+
+function sealSecret(keys: SealingKeys, id: string, secret: string): Buffer {
+  return keys.seal(secret, secretContext(id), randomBytes(nonceBytes));
+}
+
+function sealCredentials(keys: SealingKeys, id: string, credentials: string | null): Buffer | null {
+  return credentials === null
+    ? null
+    : keys.seal(credentials, credentialsContext(id), randomBytes(nonceBytes));
+}
+
+const sealingKeys = async (): Promise<SealingKeys> => await sealingKeysOf('SEALING_KEYS', 'sealing.keys');

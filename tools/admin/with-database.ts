@@ -3,7 +3,7 @@ import { coreDataSource } from '@certwright/core-schema';
 import type { DataSource } from 'typeorm';
 import { startedPlatform } from './started-platform';
 
-/** A person waits for the answer. */
+/** A user waits for the result. */
 const statementTimeoutMs = 60_000;
 
 /** Runs one command against a database and closes it again. */
@@ -12,17 +12,17 @@ export type WithDatabase = (work: (database: DataSource) => Promise<void>) => Pr
 export const withDatabase = onDatabase('DATABASE_URL', 'database_url', coreDataSource);
 export const withCtDatabase = onDatabase('CT_DATABASE_URL', 'ct_database_url', ctDataSource);
 
-/** @param setting where its address stands, or else what "npm start" has left under `left` */
+/** @param setting variable with the URL; without it, the member `stored` of the start.json of "npm start" is used */
 function onDatabase(
   setting: string,
-  left: 'database_url' | 'ct_database_url',
+  stored: 'database_url' | 'ct_database_url',
   open: typeof coreDataSource | typeof ctDataSource,
 ): WithDatabase {
   return async (work) => {
-    const url = process.env[setting] ?? (await startedPlatform())?.[left];
+    const url = process.env[setting] ?? (await startedPlatform())?.[stored];
     if (url === undefined)
       throw new Error(
-        `${setting} is not set, and no "npm start" has left its addresses in .certwright/start.json.`,
+        `${setting} is not set, and "npm start" has not stored its addresses in .certwright/start.json.`,
       );
     const database = open({ url, applicationName: 'certwright-admin', poolSize: 2, statementTimeoutMs });
     await database.initialize();

@@ -1,5 +1,5 @@
-// `npm run bench -- <name>`: measures one thing beside what it cannot go below, in one run, and writes the table into
-// docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less so.
+// `npm run bench -- <name>`: runs one benchmark together with a baseline, and writes its table to
+// docs/benchmarks.md. Not a test: numbers depend on the machine, ratios less.
 import { acme } from './acme/acme.mjs';
 import { certs } from './certs/certs.mjs';
 import { ct } from './ct/ct.mjs';

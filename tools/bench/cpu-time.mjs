@@ -1,4 +1,4 @@
-// CPU time of processes, from /proc: what they used themselves and what their ended children used.
+// CPU time of processes, from /proc, including their ended children.
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** USER_HZ, proc_pid_stat(5): 100 on every Linux that Node runs on. */
@@ -28,7 +28,7 @@ export function cpuSeconds(pid) {
   return sum(pid);
 }
 
-/** Seconds of this process and of those of its children, and theirs, that have ended; its own part to the microsecond. */
+/** Seconds of this process (in microseconds) and of its ended descendants. */
 export function ownCpuSeconds() {
   const text = readFileSync('/proc/self/stat', 'utf8');
   const [cutime, cstime] = text

@@ -1,4 +1,4 @@
-// The page of measurements: one section per benchmark, replaced by each run.
+// Writes docs/benchmarks.md: one section per benchmark, replaced by each run.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { workspaceRoot } from '../build/bundle.mjs';
@@ -6,8 +6,8 @@ import { workspaceRoot } from '../build/bundle.mjs';
 const page = path.join(workspaceRoot, 'docs/benchmarks.md');
 const preface = `# Benchmarks
 
-Each section is written by \`npm run bench -- <name>\`: everything in it was measured in one run on one machine, side by side
-with the bare floor of that machine. Compare ratios rather than numbers.
+\`npm run bench -- <name>\` writes one section. Everything in a section was measured in one run on one machine, together with a
+baseline of that machine. Compare ratios rather than numbers.
 `;
 
 /** @param {{ name: string, text: string }} section its text begins with a heading of the second level */

@@ -12,11 +12,11 @@ interface Case {
   readonly what: string;
   readonly filePath: string;
   readonly text: string;
-  /** The rule that must speak; null where all must be silent. */
+  /** The rule that must report an error; null for none. */
   readonly rule: string | null;
 }
 
-/** Uses what it imports, so that only the import can be the fault. */
+/** Uses the import, so that only the import rule can report an error. */
 const uses = (specifier: string) => `import * as used from '${specifier}';\nconsole.log(used);\n`;
 
 const refused: readonly Case[] = [
@@ -249,7 +249,7 @@ function node(args: readonly string[], input = ''): Promise<string> {
 }
 
 beforeAll(async () => {
-  // The boundary rule reads the cached project graph, and where there is none it says nothing at all.
+  // The boundary rule reads the cached project graph, and reports nothing without it.
   await node(['node_modules/nx/dist/bin/nx.js', 'show', 'projects']);
   const input = cases.map(({ filePath, text }) => ({ filePath: path.join(root, filePath), text }));
   const output = await node(['tools/boundaries/lint-texts.mjs'], JSON.stringify(input));

@@ -41,10 +41,13 @@ function cycleIn(imports: ReadonlyMap<string, ReadonlySet<string>>): readonly st
   return null;
 }
 
-it.each(globSync('*', { cwd: path.join(root, 'apps') }))('folders of %s do not import each other', (app) => {
-  const imports = importsBetweenFolders(app);
-  expect(cycleIn(imports)).toBeNull();
-});
+it.each(globSync('*', { cwd: path.join(root, 'apps') }))(
+  'folders of %s do not import each other in a circle',
+  (app) => {
+    const imports = importsBetweenFolders(app);
+    expect(cycleIn(imports)).toBeNull();
+  },
+);
 
 it('finds a cycle over several folders', () => {
   const imports = new Map([

@@ -1,5 +1,5 @@
-// Lints texts that stand in no file. ESLint loads its configuration with a native import(), which Jest's sandbox does
-// not allow, so the canary asks this process: [{ filePath, text }] on standard input, the messages of each on output.
+// Lints texts that are not in files. ESLint loads its configuration with a native import(), which Jest's sandbox does
+// not allow, so the canary uses this process: [{ filePath, text }] on standard input, the messages of each on output.
 import { text } from 'node:stream/consumers';
 import { ESLint } from 'eslint';
 

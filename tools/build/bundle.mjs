@@ -1,4 +1,4 @@
-// Bundles one entry point: our own sources into one CommonJS file, npm packages left outside.
+// Bundles one entry point: our own sources in one CommonJS file, npm packages excluded.
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { lowestNodeCheck } from './lowest-node.mjs';
 const require = createRequire(import.meta.url);
 export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** esbuild drops decorator metadata, which NestJS and TypeORM need; swc keeps it. */
+/** esbuild drops decorator metadata, which NestJS and TypeORM need; swc emits it. */
 const decoratorMetadata = {
   name: 'decorator-metadata',
   setup(build) {
@@ -46,13 +46,13 @@ export function bundleOptions(entryPoints, outdir) {
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    // Syntax that an older Node.js parses, so that the check of its version runs and says what is wrong.
+    // Syntax that an older Node.js parses, so that it can run the check of its version.
     target: 'node18',
     banner: { js: lowestNodeCheck(path.basename(outdir)) },
     packages: 'external',
-    // Lists of data that are part of the program.
+    // Data lists that are part of the program.
     loader: { '.txt': 'text' },
-    // Workspace aliases look like packages; they are ours and belong inside the bundle.
+    // Workspace aliases look like packages but must be bundled.
     plugins: [workspaceAliases(), decoratorMetadata],
     sourcemap: true,
     logLevel: 'warning',

@@ -1,6 +1,6 @@
 // @ts-check
-// The lowest Node.js that the platform's processes run on. `engines` in package.json is about the tools (`npm start`,
-// `npm test`): they run on an older one as well, since they start everything else with the Node.js that npm installs.
+// The lowest Node.js that the processes run on. `engines` in package.json is about the tools (`npm start`,
+// `npm test`): they also run on an older one, because they start the processes with the Node.js that npm installs.
 
 /** Also the version on which CI runs the built processes. */
 export const LOWEST_NODE = '22.19.0';

@@ -34,14 +34,14 @@ async function runOn(version) {
 }
 
 it.each(['16.20.2', '20.20.2', '22.18.0'])(
-  'a bundle says in one line that %s is too old, before it loads anything',
+  'a bundle prints one line when %s is too old, before it loads anything',
   async (version) => {
     const line = `sample cannot start: it needs Node.js 22.19 or newer; this is ${version} (${process.execPath}).\n`;
     expect(await runOn(version)).toEqual({ code: 1, stdout: '', stderr: line });
   },
 );
 
-it.each(['22.19.0', '24.0.0', '100.1.0'])('a bundle goes on with %s', async (version) => {
+it.each(['22.19.0', '24.0.0', '100.1.0'])('a bundle runs with %s', async (version) => {
   expect((await runOn(version)).stderr).toContain(`Cannot find module 'no-such-package'`);
 });
 

@@ -1,11 +1,11 @@
 import { isIPv4 } from 'node:net';
 import { type DnsName, type ZoneRecord } from '@certwright/dns-authority';
 
-/** Seconds. Short: whoever plays with the demo wants to see each change at once. */
+/** Short, so that changes are visible at once. */
 export const DEMO_TTL_S = 5;
 
 /**
- * What a new zone holds: SOA, NS with its address, and an address at the apex, where the demo's web server answers.
+ * Records of a new zone: SOA, NS with its address, and the address of the demo's web server at the apex.
  */
 export function apexRecords(apex: DnsName, dnsHost: string): ZoneRecord[] {
   const nameServer = `ns1.${apex}`;

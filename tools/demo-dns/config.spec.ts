@@ -13,7 +13,7 @@ it('serves example.com, example.net and example.org on 127.0.0.1 by default', ()
   });
 });
 
-it('takes every setting', () => {
+it('reads every setting', () => {
   expect(
     readConfig({
       DNS_HOST: '::1',

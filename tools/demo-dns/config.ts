@@ -2,15 +2,15 @@ import { isIP } from 'node:net';
 import { isLoopback, parseName, readTsigKey, type DnsName, type TsigKey } from '@certwright/dns-authority';
 import { LOG_LEVELS, type LogLevel } from './json-log';
 
-/** The demo's DNS server: plays the DNS of customers, changeable with curl or nsupdate from this machine. */
+/** The demo's DNS server: simulates the DNS of customers, changeable with curl or nsupdate from this machine. */
 export interface DemoDnsConfig {
-  /** DNS_HOST: IP address that answers DNS, UDP and TCP. Default 127.0.0.1. */
+  /** DNS_HOST: IP address for DNS over UDP and TCP. Default 127.0.0.1. */
   readonly dnsHost: string;
   /** DNS_PORT: its port; 0 picks a free one. Default 4353. */
   readonly dnsPort: number;
   /**
-   * CONTROL_HOST: IP address of the HTTP control. Default 127.0.0.1. Only a loopback address: whoever reaches the
-   * control may change every record.
+   * CONTROL_HOST: IP address of the HTTP control. Default 127.0.0.1. Only a loopback address: every client of the
+   * control can change every record.
    */
   readonly controlHost: string;
   /** CONTROL_PORT: its port; 0 picks a free one. Default 4354. */
@@ -19,22 +19,22 @@ export interface DemoDnsConfig {
   readonly zones: readonly DnsName[];
   /**
    * DEMO_TSIG_KEY: `name:algorithm:secret` (RFC 8945; hmac-sha256, hmac-sha384 or hmac-sha512; the secret in base64, 16
-   * octets or more). An UPDATE signed with it is taken from any address that reaches DNS_HOST; one without a signature
-   * from this machine only, as ever. Default: none, and signed ones are refused.
+   * bytes or more). An UPDATE signed with it is accepted from any address that reaches DNS_HOST; an unsigned one only
+   * from this machine. Default: none, and signed ones are refused.
    */
   readonly tsigKey?: TsigKey;
   /**
-   * DATA_FILE: JSON file that keeps the records over a restart; created when missing. Default: none, records are
-   * forgotten.
+   * DATA_FILE: JSON file that stores the records; created when missing. Default: none, records are lost on
+   * restart.
    */
   readonly dataFile?: string;
-  /** PID_FILE: file that holds the process id while the server answers. Default: none. */
+  /** PID_FILE: file with the process id while the server runs. Default: none. */
   readonly pidFile?: string;
   /** LOG_LEVEL: error, warn, info or debug (which logs every query). Default info. */
   readonly logLevel: LogLevel;
 }
 
-/** A setting that cannot be used; the message names it and says what would be right. */
+/** An invalid setting; the message names it and its rule. */
 export class ConfigFault extends Error {
   constructor(setting: string, rule: string) {
     super(`${setting} ${rule}`);
@@ -44,7 +44,7 @@ export class ConfigFault extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An empty value counts as none. @throws ConfigFault */
+/** An empty value counts as not set. @throws ConfigFault */
 export function readConfig(env: Environment): DemoDnsConfig {
   const controlHost = address(env, 'CONTROL_HOST');
   if (!isLoopback(controlHost)) {

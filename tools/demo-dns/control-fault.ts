@@ -1,4 +1,4 @@
-/** The words of the platform's APIs, as far as the control needs them, with their statuses. */
+/** Error codes of the platform's APIs that the control uses, with their statuses. */
 export const STATUSES = {
   bad_request: 400,
   missing_field: 400,
@@ -12,13 +12,13 @@ export const STATUSES = {
 } as const;
 export type ControlCode = keyof typeof STATUSES;
 
-/** What is wrong with a request to the control; told to its sender as it is. */
+/** An error of a request to the control; its message is part of the response. */
 export class ControlFault extends Error {
   constructor(
     readonly code: ControlCode,
     message: string,
     readonly field?: string,
-    /** HTTP methods that the path does answer. */
+    /** HTTP methods that the path supports. */
     readonly allow?: readonly string[],
   ) {
     super(message);

@@ -1,7 +1,7 @@
 import { parseName, sameRecord, type DnsName, type ZoneRecord } from '@certwright/dns-authority';
 import { DEMO_TTL_S } from './apex-records';
 import { ControlFault } from './control-fault';
-import { LISTED_RECORDS, type DemoZones } from './demo-zones';
+import { MAX_LISTED_RECORDS, type DemoZones } from './demo-zones';
 import {
   PUBLISHABLE_TYPES,
   isTtl,
@@ -34,7 +34,7 @@ export async function answerControl(
   const [path = '', query = ''] = url.split('?', 2);
   const isHealth = path === '/healthz';
   if (!isHealth && path !== '/records') {
-    throw new ControlFault('not_found', 'There are /records and /healthz.');
+    throw new ControlFault('not_found', 'The paths are /records and /healthz.');
   }
   if (method === 'GET' || method === 'HEAD') {
     return isHealth ? { status: 200, body: { status: 'ok' } } : list(new URLSearchParams(query), zones);
@@ -42,13 +42,13 @@ export async function answerControl(
   if (!isHealth && method === 'POST' && body !== undefined) return publish(body, zones);
   if (!isHealth && method === 'DELETE' && body !== undefined) return remove(body, zones);
   const allow = isHealth ? ['GET'] : ['GET', 'POST', 'DELETE'];
-  throw new ControlFault('method_not_allowed', `${path} answers ${allow.join(', ')}.`, undefined, allow);
+  throw new ControlFault('method_not_allowed', `${path} supports ${allow.join(', ')}.`, undefined, allow);
 }
 
 function list(query: URLSearchParams, zones: DemoZones): ControlAnswer {
   const asked = query.get('name');
   const records = zones.records(asked === null ? undefined : nameIn({ name: asked }));
-  const truncated = asked === null && records.length === LISTED_RECORDS;
+  const truncated = asked === null && records.length === MAX_LISTED_RECORDS;
   return { status: 200, body: { records: records.map(textOf), truncated } };
 }
 

@@ -11,8 +11,9 @@ const CONNECTIONS = 50;
 /** For a whole request, headers and body, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-const NO_HTTP_BODY = JSON.stringify({ code: 'bad_request', message: 'That was no HTTP request.' }) + '\n';
-/** Written by hand, since Node has no response object for what it cannot parse. */
+const NO_HTTP_BODY =
+  JSON.stringify({ code: 'bad_request', message: 'The request is not valid HTTP.' }) + '\n';
+/** Node has no response object for requests that it cannot parse. */
 const NO_HTTP = [
   'HTTP/1.1 400 Bad Request',
   'Content-Type: application/json',
@@ -22,7 +23,7 @@ const NO_HTTP = [
   NO_HTTP_BODY,
 ].join('\r\n');
 
-/** HTTP on loopback, through which a person with curl changes the zones. Every answer is JSON. */
+/** HTTP API on loopback that changes the zones. Every response is JSON. */
 export class ControlServer {
   readonly #server: Server;
 
@@ -48,7 +49,7 @@ export class ControlServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Requests under way are answered first; idle connections are closed. */
+  /** Finishes running requests; closes idle connections at once. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
@@ -70,7 +71,7 @@ export class ControlServer {
       answer = this.#failure(error);
     }
     this.log.debug('control', { method: request.method, path: request.url, status: answer.status });
-    // The rest of a body that was not read must not be taken for the next request.
+    // The unread rest of a body must not be parsed as the next request.
     if (!request.complete) response.setHeader('Connection', 'close');
     for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
     response.writeHead(answer.status, {
@@ -90,6 +91,6 @@ export class ControlServer {
       };
     }
     this.log.error('control failed', { error: String(error) });
-    return { status: 500, body: { code: 'internal_error', message: 'The request could not be served.' } };
+    return { status: 500, body: { code: 'internal_error', message: 'The request failed.' } };
   }
 }

@@ -7,14 +7,14 @@ export type StoredZones = ReadonlyMap<DnsName, readonly ZoneRecord[]>;
 
 const FORMAT = 'certwright-demo-dns-1';
 
-/** Keeps zones in one JSON file, which is replaced as a whole: a crash leaves the old or the new one. */
+/** Stores zones in one JSON file, which is replaced atomically: a crash leaves the old or the new one. */
 export class DataFile {
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
   constructor(private readonly path: string) {}
 
-  /** @returns no zones when there is no file yet @throws ConfigFault when it is not one of ours */
+  /** @returns no zones when there is no file yet @throws ConfigFault when it has another format */
   async read(): Promise<StoredZones> {
     let text: string;
     try {
@@ -27,15 +27,15 @@ export class DataFile {
     if (zones === undefined) {
       throw new ConfigFault(
         'DATA_FILE',
-        `${this.path} does not hold zones of this program; remove it to start anew.`,
+        `${this.path} does not contain zones of this program; remove it to start with new zones.`,
       );
     }
     return zones;
   }
 
   /**
-   * Resolves when what `zones()` yields is on the disk. Of many calls during one write, one write follows: it takes
-   * what is there when it starts, so every caller's change is in it.
+   * Resolves when the zones are on disk. Calls during a write share the next write, which calls `zones` when it
+   * starts and so contains the changes of all callers.
    */
   save(zones: () => StoredZones): Promise<void> {
     if (this.#next !== undefined) return this.#next;
@@ -71,7 +71,7 @@ export class DataFile {
 }
 
 /**
- * TXT strings are octets, written as hex; JSON.stringify has made `{type: 'Buffer', data}` of them before it calls
+ * Writes TXT strings as hex. JSON.stringify converts buffers to `{type: 'Buffer', data}` before it calls
  * this.
  */
 function withHexBuffers(_key: string, value: unknown): unknown {

@@ -80,7 +80,7 @@ const NAME = '_acme-challenge.www.example.com';
 const DELEGATION = { name: NAME, type: 'CNAME', value: 's3cret.approval.example.net' };
 
 describe('the zones', () => {
-  it('answer SOA, NS and A at each apex, and refuse foreign names', async () => {
+  it('return SOA, NS and A at each apex, and refuse other names', async () => {
     const { resolver } = await start();
     for (const zone of ['example.com', 'example.net', 'example.org']) {
       expect(await resolver.resolveNs(zone)).toEqual([`ns1.${zone}`]);
@@ -114,7 +114,7 @@ describe('DEMO_TSIG_KEY', () => {
   }
   const rcodeOf = (response: Buffer) => response.readUInt16BE(2) & 0xf;
 
-  it('takes updates that are signed with it, signs its answers, and takes unsigned ones from this machine', async () => {
+  it('accepts updates signed with it, signs its responses, and accepts unsigned ones from this machine', async () => {
     const { dns, resolver } = await start({ DEMO_TSIG_KEY: `demo:hmac-sha256:${secret}` });
     const { message, mac } = signRequest(update('signed'), key, nowS);
     const response = await ask(dns, message);
@@ -133,7 +133,7 @@ describe('DEMO_TSIG_KEY', () => {
 });
 
 describe('POST /records', () => {
-  it('publishes a record, which DNS answers at once', async () => {
+  it('publishes a record, which DNS returns at once', async () => {
     const { json, resolver } = await start();
     const before = await resolver.resolveSoa('example.com');
     expect(
@@ -146,7 +146,7 @@ describe('POST /records', () => {
     expect((await resolver.resolveSoa('example.com')).serial).toBe(before.serial + 1);
   });
 
-  it('takes each type', async () => {
+  it('accepts each type', async () => {
     const { json, http, resolver } = await start();
     const long = 'ü'.repeat(300);
     const records = [
@@ -168,7 +168,7 @@ describe('POST /records', () => {
     });
   });
 
-  it('is 200 for a record that is there, and sets its TTL', async () => {
+  it('is 200 for an existing record, and sets its TTL', async () => {
     const { json, http } = await start();
     await json('POST', DELEGATION);
     expect(await json('POST', { ...DELEGATION, ttl: 77 })).toMatchObject({ status: 200, body: { ttl: 77 } });
@@ -192,14 +192,19 @@ describe('POST /records', () => {
     ['no name', { type: 'A', value: '127.0.0.1' }, 'missing_field', 'name'],
     ['a wildcard', { name: '*.example.com', type: 'A', value: '127.0.0.1' }, 'invalid_value', 'name'],
     [
-      'a label of 64 octets',
+      'a label of 64 bytes',
       { name: 'a'.repeat(64) + '.example.com', type: 'A', value: '127.0.0.1' },
       'invalid_value',
       'name',
     ],
-    ['a foreign name', { name: 'example.edu', type: 'A', value: '127.0.0.1' }, 'invalid_value', 'name'],
+    [
+      'a name of another zone',
+      { name: 'example.edu', type: 'A', value: '127.0.0.1' },
+      'invalid_value',
+      'name',
+    ],
     ['a number as name', { name: 5, type: 'A', value: '127.0.0.1' }, 'invalid_value', 'name'],
-    ['another type', { name: 'example.com', type: 'SOA', value: 'x' }, 'invalid_value', 'type'],
+    ['an unsupported type', { name: 'example.com', type: 'SOA', value: 'x' }, 'invalid_value', 'type'],
     [
       'a prototype member as type',
       { name: 'example.com', type: 'toString', value: 'x' },
@@ -267,7 +272,7 @@ describe('DELETE /records', () => {
     await expect(resolver.resolveTxt(NAME)).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('leaves a zone its last NS', async () => {
+  it('does not remove the last NS of a zone', async () => {
     const { json, resolver } = await start();
     expect(await json('DELETE', { name: 'example.com', type: 'NS' })).toMatchObject({ body: { deleted: 0 } });
     expect(await resolver.resolveNs('example.com')).toEqual(['ns1.example.com']);
@@ -293,10 +298,13 @@ describe('the control', () => {
     },
   );
 
-  it.each(['localhost', 'LOCALHOST:1', '127.0.0.1:4354', '[::1]:4354'])('answers under %s', async (host) => {
-    const { http } = await start();
-    expect((await http('GET', '/healthz', undefined, { Host: host })).status).toBe(200);
-  });
+  it.each(['localhost', 'LOCALHOST:1', '127.0.0.1:4354', '[::1]:4354'])(
+    'accepts the Host %s',
+    async (host) => {
+      const { http } = await start();
+      expect((await http('GET', '/healthz', undefined, { Host: host })).status).toBe(200);
+    },
+  );
 
   it.each([
     [
@@ -313,8 +321,8 @@ describe('the control', () => {
       '{}',
       { 'Content-Type': 'text/plain' },
     ],
-    ['no JSON', 400, 'bad_request', '{', {}],
-    ['octets that are no UTF-8', 400, 'bad_request', Buffer.of(0x22, 0xff, 0x22), {}],
+    ['invalid JSON', 400, 'bad_request', '{', {}],
+    ['invalid UTF-8', 400, 'bad_request', Buffer.of(0x22, 0xff, 0x22), {}],
     ['an array', 400, 'bad_request', '[]', {}],
     ['null', 400, 'bad_request', 'null', {}],
     ['a body over 32 KiB', 413, 'request_too_large', JSON.stringify({ name: 'x'.repeat(40_000) }), {}],
@@ -327,7 +335,7 @@ describe('the control', () => {
     expect((await http('GET', '/healthz')).status).toBe(200);
   });
 
-  it('answers JSON to what is no HTTP', async () => {
+  it('returns JSON for invalid HTTP', async () => {
     const { lines } = await start();
     const { control } = JSON.parse(lines[0] ?? '{}') as { control: string };
     const socket = connect(Number(new URL(control).port), '127.0.0.1');
@@ -336,7 +344,7 @@ describe('the control', () => {
     expect(JSON.parse(body ?? '')).toMatchObject({ code: 'bad_request' });
   });
 
-  it('answers JSON for unknown paths and methods', async () => {
+  it('returns JSON for unknown paths and methods', async () => {
     const { http } = await start();
     expect(await http('GET', '/')).toMatchObject({ status: 404, body: { code: 'not_found' } });
     expect(await http('GET', '/records?name=%ff')).toMatchObject({ status: 400, body: { field: 'name' } });
@@ -349,7 +357,7 @@ describe('the control', () => {
 });
 
 describe('DATA_FILE', () => {
-  it('keeps records and serial over a restart, also of zones that are not served now', async () => {
+  it('stores records and serial across restarts, also of zones that are not configured now', async () => {
     const DATA_FILE = path.join(await folder(), 'zones.json');
     const first = await start({ DATA_FILE });
     await Promise.all(
@@ -381,7 +389,7 @@ describe('DATA_FILE', () => {
 });
 
 describe('the process', () => {
-  it('writes PID_FILE while it answers', async () => {
+  it('has a PID_FILE while it runs', async () => {
     const PID_FILE = path.join(await folder(), 'demo-dns.pid');
     const { demo } = await start({ PID_FILE });
     expect(await readFile(PID_FILE, 'utf8')).toBe(`${process.pid}\n`);
@@ -389,7 +397,7 @@ describe('the process', () => {
     await expect(readFile(PID_FILE)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('says which port is taken, and leaves the other process its PID_FILE', async () => {
+  it('reports the port in use, and does not change the PID_FILE of the other process', async () => {
     const PID_FILE = path.join(await folder(), 'demo-dns.pid');
     const { lines } = await start({ PID_FILE });
     const { dns } = JSON.parse(lines[0] ?? '{}') as { dns: string };

@@ -6,21 +6,21 @@ import { DataFile } from './data-file';
 import { DemoZones } from './demo-zones';
 import { type JsonLog } from './json-log';
 
-/** The ports that were taken; they differ from the configured ones where those were 0. */
+/** The ports in use; they differ from configured ones that are 0. */
 export interface DemoDnsPorts {
   readonly dns: number;
   readonly control: number;
 }
 
 /**
- * Authoritative DNS for the demo's zones, and the platform's resolver for them: CNAMEs are followed through all of
- * them. It resolves nothing else, so RA is never set and a name outside its zones is REFUSED; a stub resolver that
- * insists on RA must not be pointed at it alone.
+ * Authoritative DNS for the demo's zones, and the platform's resolver for them: it follows CNAMEs through all of
+ * them. It resolves nothing else, so RA is never set and other names are REFUSED. A stub resolver that requires RA
+ * needs another server too.
  */
 export class DemoDns {
   #dns: DnsServer | undefined;
   #control: ControlServer | undefined;
-  /** The file may be another process's until this one has its ports. */
+  /** Until this process has its ports, the file may belong to another process. */
   #ownsPidFile = false;
 
   constructor(
@@ -28,7 +28,7 @@ export class DemoDns {
     private readonly log: JsonLog,
   ) {}
 
-  /** @throws ConfigFault for an unusable data file, or the system's error for a port; nothing is left open. */
+  /** @throws ConfigFault for an unusable data file, or the system's error for a port; closes everything before. */
   async start(): Promise<DemoDnsPorts> {
     const { config, log } = this;
     const file = config.dataFile === undefined ? undefined : new DataFile(config.dataFile);
@@ -63,7 +63,7 @@ export class DemoDns {
     }
   }
 
-  /** Answers what is under way, then closes; afterwards nothing keeps the process alive. */
+  /** Finishes running requests and closes. */
   async stop(): Promise<void> {
     await Promise.all([this.#control?.close(), this.#dns?.close()]);
     if (this.#ownsPidFile && this.config.pidFile !== undefined)
@@ -73,7 +73,7 @@ export class DemoDns {
 
   #logAnswer({ peer, opcode, question, rcode, octets, error }: Answered): void {
     if (error !== undefined) {
-      this.log.error('dns answer failed', {
+      this.log.error('dns response failed', {
         name: question?.name,
         type: question?.type,
         error: String(error),
@@ -86,7 +86,7 @@ export class DemoDns {
       name: question?.name,
       type: question?.type,
       rcode,
-      octets,
+      bytes: octets,
     });
   }
 }

@@ -11,13 +11,13 @@ import { apexRecords } from './apex-records';
 import { type StoredZones } from './data-file';
 import { ControlFault } from './control-fault';
 
-/** Records that `records()` lists at most. */
-export const LISTED_RECORDS = 1_000;
+/** Maximum number of records that `records()` lists. */
+export const MAX_LISTED_RECORDS = 1_000;
 
-/** The demo's zones, and the changes that people make to them. */
+/** The demo's zones and their changes. */
 export class DemoZones {
   readonly zones: MemoryZones;
-  /** Zones in the data file that are not served now; they are kept. */
+  /** Zones in the data file that are not configured now; they are kept. */
   readonly #dormant: StoredZones;
 
   /** @param save called after each change; a change is acknowledged once it resolves */
@@ -37,12 +37,12 @@ export class DemoZones {
     return new Map([...this.#dormant, ...live]);
   }
 
-  /** @returns whether it is new; publishing a record twice sets its TTL @throws ControlFault */
+  /** @returns whether it is new; publishing a record again sets its TTL @throws ControlFault */
   async publish(record: ZoneRecord): Promise<boolean> {
     const zone = this.#zoneOf(record.name);
     const held = zone.recordsAt(record.name) ?? [];
-    const inTheWay = conflictOf(record, held);
-    if (inTheWay !== undefined) throw new ControlFault('conflict', inTheWay, 'name');
+    const conflict = conflictOf(record, held);
+    if (conflict !== undefined) throw new ControlFault('conflict', conflict, 'name');
     const isNew = !held.some((other) => sameRecord(other, record));
     const draft = new Draft(zone);
     draft.add(record);
@@ -52,7 +52,7 @@ export class DemoZones {
     return isNew;
   }
 
-  /** @returns how many records are gone; none is a success too @throws ControlFault */
+  /** @returns number of removed records; 0 is a success too @throws ControlFault */
   async remove(name: DnsName, matches: (record: ZoneRecord) => boolean): Promise<number> {
     const zone = this.#zoneOf(name);
     const before = zone.recordsAt(name)?.length ?? 0;
@@ -62,12 +62,12 @@ export class DemoZones {
     return before - (zone.recordsAt(name)?.length ?? 0);
   }
 
-  /** Those at the name, or of all zones the first `LISTED_RECORDS`. @throws ControlFault */
+  /** Records at the name, or the first `MAX_LISTED_RECORDS` of all zones. @throws ControlFault */
   records(name?: DnsName): readonly ZoneRecord[] {
     if (name !== undefined) return this.#zoneOf(name).recordsAt(name) ?? [];
     const all: ZoneRecord[] = [];
     for (const zone of this.zones.zones()) {
-      for (const record of zone.records()) if (all.push(record) === LISTED_RECORDS) return all;
+      for (const record of zone.records()) if (all.push(record) === MAX_LISTED_RECORDS) return all;
     }
     return all;
   }
@@ -76,25 +76,21 @@ export class DemoZones {
     const zone = this.zones.read(name);
     if (zone !== undefined) return zone;
     const served = [...this.zones.zones()].map(({ apex }) => apex).join(', ');
-    throw new ControlFault(
-      'invalid_value',
-      `${name} is in none of the zones served here: ${served}.`,
-      'name',
-    );
+    throw new ControlFault('invalid_value', `${name} is not in one of the zones: ${served}.`, 'name');
   }
 }
 
 /**
- * One CNAME at a name and nothing beside it (RFC 2181 section 10.1): told here, where an update message would be
+ * A CNAME must be the only record at a name (RFC 2181 section 10.1). Reported here; in an update message it would be
  * ignored.
  */
 function conflictOf(record: ZoneRecord, held: readonly ZoneRecord[]): string | undefined {
   const [alias] = recordsOfType(held, 'CNAME');
   if (alias !== undefined && !sameRecord(alias, record)) {
-    return `${record.name} is a CNAME to ${alias.data}, and nothing may stand beside a CNAME; DELETE it first.`;
+    return `${record.name} is a CNAME to ${alias.data}, and a CNAME must be the only record of a name; DELETE it first.`;
   }
   if (record.type === 'CNAME' && alias === undefined && held.length > 0) {
-    return `${record.name} has other records, and nothing may stand beside a CNAME; DELETE them first.`;
+    return `${record.name} has other records, and a CNAME must be the only record of a name; DELETE them first.`;
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: NodeJS.ErrnoException) => {
-  const told = error instanceof ConfigFault || error.code !== undefined;
-  console.error(told ? `demo-dns: ${error.message}` : error);
+  const isExpected = error instanceof ConfigFault || error.code !== undefined;
+  console.error(isExpected ? `demo-dns: ${error.message}` : error);
   process.exitCode = 1;
 });

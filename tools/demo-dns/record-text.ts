@@ -7,7 +7,7 @@ import {
   type ZoneRecord,
 } from '@certwright/dns-authority';
 
-/** A record as the control speaks of it. */
+/** A record in requests and responses of the control. */
 export interface RecordText {
   readonly name: string;
   readonly type: string;
@@ -17,20 +17,20 @@ export interface RecordText {
   readonly ttl: number;
 }
 
-/** Types that can be published; each with the form of its value, for messages. */
+/** Types that can be published, with the format of their values for messages. */
 const VALUE_FORMS = {
   A: 'an IPv4 address',
   AAAA: 'an IPv6 address',
   CAA: 'flags, tag and quoted value, as in 0 issue "ca.example"',
   CNAME: 'a domain name',
   NS: 'a domain name',
-  TXT: 'text of at most 4,000 octets',
+  TXT: 'text of at most 4,000 bytes',
 } as const;
 export type PublishableType = keyof typeof VALUE_FORMS;
 export const PUBLISHABLE_TYPES = Object.keys(VALUE_FORMS) as PublishableType[];
 
-/** Octets; what still fits, with its answer, into the messages that ordinary resolvers take. */
-const TEXT_LIMIT = 4_000;
+/** Fits with its response into the messages that common resolvers accept. */
+const MAX_TEXT_BYTES = 4_000;
 const CAA_FORM = /^(\d{1,3})\s+([A-Za-z0-9]{1,15})\s+"([ !#-~]{0,1000})"$/;
 
 export function publishableType(text: string): PublishableType | undefined {
@@ -41,13 +41,13 @@ export function valueForm(type: PublishableType): string {
   return VALUE_FORMS[type];
 }
 
-/** `undefined` when the value has not the form of the type. */
+/** `undefined` when the value does not have the format of the type. */
 export function parseValue(type: PublishableType, value: string): RecordData | undefined {
   switch (type) {
     case 'A':
       return isIPv4(value) ? { type, data: value } : undefined;
     case 'AAAA':
-      // A zone id (fe80::1%eth0) is no part of an address in DNS.
+      // A zone id (fe80::1%eth0) is not part of an address in DNS.
       if (!isIPv6(value) || value.includes('%')) return undefined;
       return { type, data: new SocketAddress({ family: 'ipv6', address: value }).address };
     case 'CNAME':
@@ -57,8 +57,8 @@ export function parseValue(type: PublishableType, value: string): RecordData | u
     }
     case 'TXT': {
       const text = Buffer.from(value);
-      // A lone surrogate has no octets of its own.
-      return text.length <= TEXT_LIMIT && text.toString() === value
+      // A lone surrogate cannot be encoded.
+      return text.length <= MAX_TEXT_BYTES && text.toString() === value
         ? { type, data: textStrings(text) }
         : undefined;
     }

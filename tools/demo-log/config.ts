@@ -11,14 +11,14 @@ import {
   string,
 } from '@certwright/service';
 
-/** The demo log: two small Certificate Transparency logs in one process, one for each API that logs have. */
+/** The demo log: two small Certificate Transparency logs in one process, one per log API. */
 export const settings = defineSettings({
   HOST: string({
-    meaning: 'Address that answers; whoever reaches it may submit',
+    meaning: 'Address to listen on; every client that reaches it may submit',
     pattern: /^[0-9A-Fa-f.:]+$/,
     default: '127.0.0.1',
   }),
-  PORT: port({ meaning: 'Its port; 0 takes any free one', default: 4380 }),
+  PORT: port({ meaning: 'Its port; 0 chooses a free one', default: 4380 }),
   PUBLIC_URL: string<null>({
     meaning:
       'Where clients reach it, without a path; part of the log list, of checkpoints and of fixture certificates. Default: http, HOST and PORT',
@@ -26,7 +26,7 @@ export const settings = defineSettings({
     default: null,
   }),
   DATA_DIR: filePath({
-    meaning: 'Folder that keeps keys and entries; made when missing',
+    meaning: 'Folder with keys and entries; created when missing',
     default: 'demo-log',
   }),
   ACCEPTED_ROOTS: list(filePath({ meaning: 'A file' }), {
@@ -48,16 +48,16 @@ export const settings = defineSettings({
     default: 240,
   }),
   MERGE_DELAY: durationMs({
-    meaning: 'How long entries may wait for the next tree head',
+    meaning: 'Maximum time until an entry is in a tree head',
     maxMs: 30_000,
     default: 500,
   }),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'silent'], {
-    meaning: 'The least severe log lines that are written',
+    meaning: 'Minimum level of log lines',
     default: 'info',
   }),
   PID_FILE: filePath({
-    meaning: 'Where the process id is written; removed when the process ends',
+    meaning: 'File for the process id; removed when the process ends',
     default: null,
   }),
 });

@@ -83,7 +83,7 @@ function rootOf(leaves: readonly LogEntry[]): Buffer {
   return tree.root();
 }
 
-/** Verified by another implementation than the one that signed, over octets put together here. */
+/** Verified by an independent implementation, over bytes that the spec assembles. */
 function opensslVerifies(keyDer: Buffer, signed: Buffer, digitallySigned: Buffer): boolean {
   const folder = mkdtempSync(path.join(tmpdir(), 'demo-log-openssl-'));
   const file = (name: string, content: string | Buffer) => {
@@ -100,8 +100,8 @@ function opensslVerifies(keyDer: Buffer, signed: Buffer, digitallySigned: Buffer
   }
 }
 
-const uint = (value: number, octets: number) =>
-  Buffer.from(value.toString(16).padStart(octets * 2, '0'), 'hex');
+const uint = (value: number, bytes: number) =>
+  Buffer.from(value.toString(16).padStart(bytes * 2, '0'), 'hex');
 const base64 = (text: string) => Buffer.from(text, 'base64');
 
 /** What an SCT of a certificate signs (RFC 6962, section 3.2). */
@@ -143,7 +143,7 @@ describe('both logs', () => {
     },
   );
 
-  it('know a precertificate again by what its certificate will say', async () => {
+  it('recognize a repeated precertificate by its TBSCertificate', async () => {
     const [precertificate, ...above] = ca.precertificateChain('pre.example.com') as [Buffer, ...Buffer[]];
     const first = await running.sct('/rfc6962/ct/v1/add-pre-chain', [precertificate, ...above]);
     // ECDSA signs differently each time: another precertificate of the same issuance.
@@ -153,7 +153,7 @@ describe('both logs', () => {
     expect(await running.sct('/rfc6962/ct/v1/add-pre-chain', second)).toEqual(first);
   });
 
-  it('are in a list that ct-ingest reads, each with its real address', async () => {
+  it('are in a log list that ct-ingest reads, with their URLs', async () => {
     expect(await listed('rfc6962')).toMatchObject({
       url: `${running.url}/rfc6962/`,
       state: 'usable',
@@ -165,7 +165,7 @@ describe('both logs', () => {
 });
 
 describe('the log with the API of RFC 6962', () => {
-  it('signs heads that openssl takes, and whose root its entries have', async () => {
+  it('signs heads that openssl verifies, with the root of its entries', async () => {
     const head = await sth();
     const { key } = await listed('rfc6962');
     const { tree_head_signature: signature } = await running.json<{ tree_head_signature: string }>(
@@ -183,7 +183,7 @@ describe('the log with the API of RFC 6962', () => {
     expect(rootOf(all)).toEqual(head.rootHash);
   });
 
-  it('shows an entry with its chain and proves it', async () => {
+  it('returns an entry with its chain and a proof', async () => {
     const chain = ca.chain('proof.example.com');
     await running.sct('/rfc6962/ct/v1/add-chain', chain.slice(0, 2));
     const { treeSize, rootHash } = await sth();
@@ -204,7 +204,7 @@ describe('the log with the API of RFC 6962', () => {
     expect(byHash).toEqual({ leaf_index: index, audit_path: answer.audit_path });
   });
 
-  it('proves that a head continues another one', async () => {
+  it('proves that a head extends another one', async () => {
     const older = await sth();
     await running.sct('/rfc6962/ct/v1/add-chain', ca.chain('later.example.com'));
     const newer = await sth();
@@ -224,7 +224,7 @@ describe('the log with the API of RFC 6962', () => {
     expect(newer.timestamp - older.timestamp).toBeGreaterThanOrEqual(30_000);
   });
 
-  it('gives pages of 256 entries at most, compressed to whoever takes that', async () => {
+  it('returns pages of at most 256 entries, compressed for clients that accept that', async () => {
     const chains = Array.from({ length: 257 }, (_, nth) => ca.chain(`page-${nth}.example.org`));
     await Promise.all(chains.map(async (chain) => await running.sct('/rfc6962/ct/v1/add-chain', chain)));
     const { treeSize } = await sth();
@@ -238,7 +238,7 @@ describe('the log with the API of RFC 6962', () => {
 });
 
 describe('the static log', () => {
-  it('has a checkpoint whose root its data tiles and hash tiles have, of every width', async () => {
+  it('has a checkpoint with the root of its data tiles and hash tiles, of every width', async () => {
     const { treeSize, rootHash } = await checkpoint();
     const all = await dataTile(treeSize);
     expect(rootOf(all)).toEqual(rootHash);
@@ -250,7 +250,7 @@ describe('the static log', () => {
     expect((await running.ask(`/static/tile/data/000.p/${treeSize + 1}`)).status).toBe(404);
   });
 
-  it('promises the place in the tree with the certificate, which the entry then has', async () => {
+  it('returns the leaf index in the SCT, and the entry has that index', async () => {
     const chain = ca.chain('place.example.com');
     const { extensions } = await running.sct('/static/ct/v1/add-chain', chain);
     const { treeSize } = await checkpoint();
@@ -259,7 +259,7 @@ describe('the static log', () => {
     expect(last).toMatchObject({ leafIndex: treeSize - 1, certificateDer: chain[0] });
   });
 
-  it('has every certificate of a chain by its fingerprint', async () => {
+  it('serves every certificate of a chain by its fingerprint', async () => {
     const chain = ca.chain('issuer.example.com');
     await running.sct('/static/ct/v1/add-chain', chain.slice(0, 2));
     const { treeSize } = await checkpoint();
@@ -371,16 +371,16 @@ describe('a submission is refused', () => {
       [400, 'Certificate 2 of the chain is not in DER.'],
       [400, 'Certificate 2 of the chain is not in DER.'],
       [400, 'Certificate 3 of the chain is not in DER.'],
-      [400, 'The chain leads to none of the accepted roots, which get-roots tells.'],
+      [400, 'The chain does not end at an accepted root; see get-roots.'],
       [400, 'Certificate 2 of the chain has not signed certificate 1.'],
       [400, 'Certificate 2 of the chain has not signed certificate 1.'],
-      [400, 'Certificate 1 of the chain cannot be read.'],
+      [400, 'Certificate 1 of the chain cannot be parsed.'],
       [400, 'Certificate 1 of the chain is not in DER.'],
       [400, 'Certificate 4 of the chain has not signed certificate 3.'],
       [400, 'Certificate 2 of the chain has not signed certificate 1.'],
       [400, 'This is a precertificate: submit it with add-pre-chain.'],
-      [400, 'A precertificate has a critical poison extension with NULL in it.'],
-      [400, 'A precertificate has a critical poison extension with NULL in it.'],
+      [400, 'A precertificate must have a critical poison extension that contains NULL.'],
+      [400, 'A precertificate must have a critical poison extension that contains NULL.'],
     ]);
     expect((await checkpoint()).treeSize).toBe(before.treeSize);
   });
@@ -393,20 +393,20 @@ describe('a submission is refused', () => {
     ['{"chain":{"length":1}}', 'chain must be an array of certificates in base64.'],
     ['{"chain":[]}', 'chain must have 1 to 10 certificates.'],
     [`{"chain":[${Array(11).fill('"AA=="').join()}]}`, 'chain must have 1 to 10 certificates.'],
-    ['{"chain":["\\u0000"]}', 'Certificate 1 of the chain is not in base64, or too long.'],
-    ['{"chain":["\\ud800"]}', 'Certificate 1 of the chain is not in base64, or too long.'],
-    ['{"chain":["AA==",[]]}', 'Certificate 2 of the chain is not in base64, or too long.'],
-    ['{"chain":["AA"]}', 'Certificate 1 of the chain is not in base64, or too long.'],
-    ['{"chain":["AA=="]}', 'Certificate 1 of the chain cannot be read.'],
+    ['{"chain":["\\u0000"]}', 'Certificate 1 of the chain is not base64, or is too long.'],
+    ['{"chain":["\\ud800"]}', 'Certificate 1 of the chain is not base64, or is too long.'],
+    ['{"chain":["AA==",[]]}', 'Certificate 2 of the chain is not base64, or is too long.'],
+    ['{"chain":["AA"]}', 'Certificate 1 of the chain is not base64, or is too long.'],
+    ['{"chain":["AA=="]}', 'Certificate 1 of the chain cannot be parsed.'],
   ])('whose body is %j', async (body, message) => {
     const target = '/rfc6962/ct/v1/add-chain';
     expect(await refusal(running.ask(target, { method: 'POST', body }))).toEqual([400, message]);
   });
 
-  it('whose body is larger than any chain', async () => {
+  it('with a body larger than any chain', async () => {
     const body = `{"chain":["${'A'.repeat(2 ** 20)}"]}`;
     const answer = running.ask('/static/ct/v1/add-pre-chain', { method: 'POST', body });
-    expect(await refusal(answer)).toEqual([413, 'A body has at most 1048576 octets.']);
+    expect(await refusal(answer)).toEqual([413, 'The body has more than 1048576 bytes.']);
   });
 });
 
@@ -425,20 +425,20 @@ describe('a question is refused', () => {
     ['get-proof-by-hash?hash=AA==&tree_size=1', /^hash must be a SHA-256 in base64/],
     ['get-proof-by-hash?hash=%00&tree_size=1', /^hash must be a SHA-256 in base64/],
   ])('%s', async (question, message) => {
-    const [status, told] = await refusal(running.ask(`/rfc6962/ct/v1/${question}`));
+    const [status, reason] = await refusal(running.ask(`/rfc6962/ct/v1/${question}`));
     expect(status).toBe(400);
-    if (typeof message === 'string') expect(told).toBe(message);
-    else expect(told).toMatch(message);
+    if (typeof message === 'string') expect(reason).toBe(message);
+    else expect(reason).toMatch(message);
   });
 
-  it('with another method than the path has', async () => {
+  it('with a method that the path does not support', async () => {
     const answer = await running.ask('/rfc6962/ct/v1/add-chain');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
     expect((await running.ask('/static/checkpoint', { method: 'DELETE' })).status).toBe(405);
     expect((await running.ask('/healthz', { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('about a leaf that is in no tree', async () => {
+  it('for a leaf that is in no tree', async () => {
     const hash = encodeURIComponent(Buffer.alloc(32).toString('base64'));
     const answer = running.ask(`/rfc6962/ct/v1/get-proof-by-hash?hash=${hash}&tree_size=1`);
     expect(await refusal(answer)).toEqual([404, 'No entry in a tree of this size has this leaf hash.']);

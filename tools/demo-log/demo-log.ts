@@ -21,7 +21,7 @@ interface Logs {
   readonly static: CtLog;
 }
 
-/** Two logs with keys of their own behind one port, and the CA whose certificates they begin with. */
+/** Two logs with separate keys on one port, and the CA of their first certificates. */
 export class DemoLog {
   private findRoutes: FindRoutes | undefined;
   private readonly http: HttpServer;
@@ -39,10 +39,10 @@ export class DemoLog {
   }
 
   /**
-   * The port comes first: it keeps a second process away from the files.
+   * Opens the port first, so that a second process fails before it opens the files.
    *
-   * @returns where it answers, without a slash at the end
-   * @throws LogFileFault, or the system's error; nothing is left open
+   * @returns its URL, without a slash at the end
+   * @throws LogFileFault, or the system's error; closes everything before
    */
   async start(): Promise<string> {
     const { HOST, PORT, PUBLIC_URL, PID_FILE } = this.config;
@@ -62,7 +62,7 @@ export class DemoLog {
     }
   }
 
-  /** Answers what is under way, then closes; afterwards nothing keeps the process alive. */
+  /** Finishes running requests and closes. */
   async stop(): Promise<void> {
     for (const step of this.undo.splice(0).reverse()) await step();
   }
@@ -88,9 +88,9 @@ export class DemoLog {
   private async openLog(kind: CtLog['kind']): Promise<CtLog> {
     const { DATA_DIR: folder, MERGE_DELAY: mergeDelayMs } = this.config;
     const log = await CtLog.open({ folder, kind, mergeDelayMs, now: this.now });
-    // Requests are answered before their log is closed: the server was opened first, and closes last but for this.
+    // The server finishes its requests before their log is closed.
     this.undo.unshift(async () => await log.close());
-    if (log.cutOctets > 0) this.log.warn({ log: kind, octets: log.cutOctets }, 'cut off an unfinished write');
+    if (log.cutBytes > 0) this.log.warn({ log: kind, bytes: log.cutBytes }, 'removed an incomplete record');
     return log;
   }
 

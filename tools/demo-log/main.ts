@@ -17,7 +17,8 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: NodeJS.ErrnoException) => {
-  const told = error instanceof SettingsError || error instanceof LogFileFault || error.code !== undefined;
-  console.error(told ? `demo-log cannot start: ${error.message}` : error);
+  const isExpected =
+    error instanceof SettingsError || error instanceof LogFileFault || error.code !== undefined;
+  console.error(isExpected ? `demo-log cannot start: ${error.message}` : error);
   process.exitCode = 1;
 });

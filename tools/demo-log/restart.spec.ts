@@ -26,7 +26,7 @@ const sth = async () =>
 const addChain = async (name: string) => await running.sct('/rfc6962/ct/v1/add-chain', ca.chain(name));
 
 describe('a log that is started again', () => {
-  it('is the same log: keys, entries, heads and promises', async () => {
+  it('is the same log: keys, entries, heads and SCTs', async () => {
     await start();
     const chain = ca.chain('a.example.com');
     const sct = await running.sct('/rfc6962/ct/v1/add-chain', chain);
@@ -48,7 +48,7 @@ describe('a log that is started again', () => {
     expect([size, timestamp > head.timestamp]).toEqual([2, true]);
   });
 
-  it('cuts off what a crash left unfinished, says so, and goes on', async () => {
+  it('removes an incomplete record of a crash, logs that, and continues', async () => {
     await start();
     await addChain('a.example.com');
     const head = await sth();
@@ -56,14 +56,14 @@ describe('a log that is started again', () => {
     const { size } = statSync(file('rfc6962.log'));
     appendFileSync(file('rfc6962.log'), Buffer.from('0000040012345678aabb', 'hex'));
     await start();
-    expect(running.lines.filter((line) => line.includes('cut off')).join()).toContain('"octets":10');
+    expect(running.lines.filter((line) => line.includes('incomplete record')).join()).toContain('"bytes":10');
     expect(statSync(file('rfc6962.log')).size).toBe(size);
     expect(await sth()).toEqual(head);
     await addChain('b.example.com');
     expect((await sth()).tree_size).toBe(2);
   });
 
-  it('does not start without an entry that it has signed, and leaves the file alone', async () => {
+  it('does not start when a signed entry is missing, and does not change the file', async () => {
     await start();
     await addChain('a.example.com');
     await addChain('b.example.com');
@@ -76,7 +76,7 @@ describe('a log that is started again', () => {
     other.writeUInt8(other.readUInt8(place) ^ 1, place);
     writeFileSync(file('rfc6962.log'), other);
     await expect(start()).rejects.toThrow('does not have the 2 entries that the log has signed');
-    // What stands behind the damage is there for whoever mends it.
+    // The records after the damage are kept for a repair.
     expect(readFileSync(file('rfc6962.log'))).toEqual(other);
     truncateSync(file('rfc6962.log'), 0);
     await expect(start()).rejects.toThrow('does not have the 2 entries that the log has signed');
@@ -85,7 +85,7 @@ describe('a log that is started again', () => {
     expect((await sth()).tree_size).toBe(2);
   });
 
-  it('does not start with other entries than it has signed, as many as they are', async () => {
+  it('does not start when entries differ from the signed ones', async () => {
     await start();
     await addChain('a.example.com');
     await sth();
@@ -99,7 +99,7 @@ describe('a log that is started again', () => {
     await expect(start()).rejects.toThrow('does not have the 1 entries that the log has signed');
   });
 
-  it('does not start beside another one at the same port, and does not touch its files', async () => {
+  it('does not start when its port is in use, and does not change the files', async () => {
     await start();
     const second = new RunningLog();
     const starting = second.start({ PORT: new URL(running.url).port });
@@ -109,8 +109,8 @@ describe('a log that is started again', () => {
   });
 });
 
-describe('an entry that no head tells of yet', () => {
-  it('is shown nowhere, and everywhere once the merge delay is over', async () => {
+describe('an entry that is in no head yet', () => {
+  it('is returned nowhere before the merge delay, and everywhere after it', async () => {
     await start({ MERGE_DELAY: '10s' });
     await sth();
     await running.ask('/static/checkpoint');
@@ -138,7 +138,7 @@ describe('accepted roots', () => {
   const roots = async () =>
     (await running.json<{ certificates: string[] }>('/rfc6962/ct/v1/get-roots')).certificates;
 
-  it('in a file count from when it appears, and changes count; a broken one changes nothing', async () => {
+  it('in a file are accepted when it is created or changed; an invalid file changes nothing', async () => {
     await running.start({ ACCEPTED_ROOTS: `${file('none.pem')},${file('roots.pem')}` });
     expect([await refused(), await roots()]).toEqual([400, []]);
     writeFileSync(file('roots.pem'), encodePem('CERTIFICATE', ca.root));
@@ -154,7 +154,7 @@ describe('accepted roots', () => {
     expect([await refused(), await roots()]).toEqual([400, [other.root.toString('base64')]]);
   });
 
-  it('count for all who come at once, first thing after the start', async () => {
+  it('are accepted for concurrent submissions right after the start', async () => {
     writeFileSync(file('roots.pem'), encodePem('CERTIFICATE', ca.root));
     await running.start({ ACCEPTED_ROOTS: file('roots.pem') });
     const names = Array.from({ length: 8 }, (_, nth) => `at-once-${nth}.example.com`);
@@ -164,7 +164,7 @@ describe('accepted roots', () => {
     expect((await Promise.all(submitted)).map(({ status }) => status)).toEqual(Array(8).fill(200));
   });
 
-  it('may be any self-signed certificate with ACCEPT_ANY_ROOT, which the chain must bring along', async () => {
+  it('may be any self-signed certificate in the chain with ACCEPT_ANY_ROOT', async () => {
     await start();
     const [leaf, issuer, root] = ca.chain('any.example.com') as [Buffer, Buffer, Buffer];
     const submit = async (chain: readonly Buffer[]) =>
@@ -191,7 +191,7 @@ async function allEntries(size: number): Promise<LogEntry[]> {
 const workspaceRoot = path.join(__dirname, '../..');
 
 describe('the process', () => {
-  it('has every entry that it promised, however often it is killed', async () => {
+  it('has every entry with an SCT, however often it is killed', async () => {
     const bundling = `import('./tools/build/bundle.mjs').then(({ bundle }) => bundle({ main: 'tools/demo-log/main.ts' }, '${running.folder}/dist'))`;
     execFileSync(process.execPath, ['-e', bundling], { cwd: workspaceRoot });
     const promised = new Map<string, SctJson>();

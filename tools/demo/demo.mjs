@@ -1,5 +1,5 @@
-// `npm run demo`: an order becomes a certificate in front of your eyes, through the public HTTP API and a real DNS server,
-// with nothing but openssl, curl and dig. Every line that is printed behind `$` is run as it stands.
+// `npm run demo`: issues a certificate through the public HTTP API and a real DNS server, with openssl, curl and dig. Every
+// command that is printed after `$` is run exactly as printed.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const home = path.resolve(process.env.CERTWRIGHT_HOME ?? path.join(workspaceRoot, '.certwright'));
 
-/** The first check of a name is at once, later ones follow within seconds: half a minute is ample. */
-const patienceMs = 30_000;
-const betweenMs = 500;
+/** The first check of a name is immediate, later ones follow within seconds. */
+const timeoutMs = 30_000;
+const pollIntervalMs = 500;
 
 const started = readStart();
 const name = `shop-${randomBytes(2).toString('hex')}.${started.demo_zone}`;
@@ -32,35 +32,36 @@ await main();
 
 async function main() {
   need('openssl');
-  explain(`The platform is at ${environment.API}; API_KEY holds the key of your sandbox account.`);
+  explain(`API is ${environment.API}; API_KEY is the key of your sandbox account.`);
 
-  step('Make a key and a certificate signing request');
+  step('Create a key and a certificate signing request');
   shell('openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out key.pem');
   shell(
     'openssl req -new -key key.pem -subj / -addext "subjectAltName=DNS:$NAME" -outform DER -out request.der',
   );
 
-  step('Order a certificate for it');
+  step('Order a certificate');
   const csr = readFileSync(path.join(folder, 'request.der')).toString('base64');
   writeFileSync(path.join(folder, 'order.json'), JSON.stringify({ dns_names: [name], csr }));
   explain(`order.json: {"dns_names": ["${name}"], "csr": "${csr.slice(0, 24)}…"}`);
   const order = http('POST', '/api/v3/orders?expand=issuance', 'order.json');
   const { phase, names } = order.issuance;
   const [record] = names[0].record.options;
-  explain(`phase: ${phase}. The order is approved by this standing record, now and at every renewal:`);
+  explain(`phase: ${phase}. This record approves the order, now and at every renewal:`);
   explain(`  ${record.name}  ${record.type}  ${record.value}`);
 
-  step('Publish the record in the DNS of the name');
-  explain('(This sandbox carries a DNS server for the demo zone; it takes curl, and nsupdate as well.)');
+  step('Publish the record in DNS');
+  explain('(The sandbox has a DNS server for the demo zone, which accepts HTTP requests and nsupdate.)');
   writeFileSync(
     path.join(folder, 'record.json'),
     JSON.stringify({ name: record.name, type: record.type, value: record.value }),
   );
   publish();
   if (has('dig')) shell(`dig +short -p ${dnsPort} @${dnsHost} ${record.name} ${record.type}`, { echo: true });
-  else explain('(dig is not installed; apt-get install bind9-dnsutils brings it.)');
+  else
+    explain('(dig is not installed, so the record is not shown. Install it: apt-get install bind9-dnsutils)');
 
-  step('Fetch the certificate from the public download URL of the order');
+  step('Download the certificate from the public URL of the order');
   const chain = await download(order.current_cert_download);
   writeFileSync(path.join(folder, 'chain.pem'), chain);
   const [leaf, ...others] =
@@ -68,36 +69,36 @@ async function main() {
   writeFileSync(path.join(folder, 'leaf.pem'), leaf ?? '');
   writeFileSync(path.join(folder, 'intermediates.pem'), others.join(''));
 
-  step('Check it: chain, name and key');
+  step('Verify chain, name and key');
   shell('openssl verify -CAfile "$ROOT" -untrusted chain.pem -verify_hostname "$NAME" chain.pem', {
     echo: true,
   });
   const keys = ['openssl pkey -in key.pem -pubout', 'openssl x509 -in chain.pem -noout -pubkey'].map((line) =>
     shell(line),
   );
-  if (keys[0] !== keys[1]) fail('The certificate is for another key.');
+  if (keys[0] !== keys[1]) fail('The key of the certificate is not the key of the request.');
   explain('The key of the certificate is the key of the request.');
 
   step('The certificate');
   shell('openssl x509 -in chain.pem -noout -text', { echo: true });
-  explain(`Everything lies in ${path.relative(process.cwd(), folder)}.`);
+  explain(`All files are in ${path.relative(process.cwd(), folder)}.`);
 }
 
 function readStart() {
   try {
     return JSON.parse(readFileSync(path.join(home, 'start.json'), 'utf8'));
   } catch {
-    return fail('The platform has not been started here: run "npm start" in another terminal first.');
+    return fail('Certwright is not running here: run "npm start" in another terminal first.');
   }
 }
 
-/** Asks the API with curl, or from Node where there is no curl. */
+/** Sends a request to the API with curl, or with Node if curl is not installed. */
 function http(method, target, bodyFile) {
   const line =
     `curl -sS -X ${method} "$API${target}" -H "Authorization: Bearer $API_KEY" ` +
     `-H "Content-Type: application/json" --data @${bodyFile}`;
   const order = parse(
-    has('curl') ? shell(line) : askFromNode(method, `${environment.API}${target}`, bodyFile, true),
+    has('curl') ? shell(line) : requestWithNode(method, `${environment.API}${target}`, bodyFile, true),
   );
   if (order.code !== undefined) fail(JSON.stringify(order, null, 2));
   return order;
@@ -106,22 +107,22 @@ function http(method, target, bodyFile) {
 function publish() {
   const line =
     'curl -sS -X POST "$DNS_CONTROL/records" -H "Content-Type: application/json" --data @record.json';
-  const answer = parse(
+  const response = parse(
     has('curl')
       ? shell(line)
-      : askFromNode('POST', `${environment.DNS_CONTROL}/records`, 'record.json', false),
+      : requestWithNode('POST', `${environment.DNS_CONTROL}/records`, 'record.json', false),
   );
-  if (answer.code !== undefined) fail(JSON.stringify(answer, null, 2));
+  if (response.code !== undefined) fail(JSON.stringify(response, null, 2));
 }
 
 /** A small child process, so that the demo stays a plain sequence of lines. */
-function askFromNode(method, url, bodyFile, authenticated) {
-  explain('(curl is not installed; Node asks instead. apt-get install curl brings it.)');
+function requestWithNode(method, url, bodyFile, authenticated) {
+  explain('(curl is not installed, so Node sends the request. Install it: apt-get install curl)');
   const script = `
     const [method, url, file, key] = process.argv.slice(1);
     const headers = { 'content-type': 'application/json', ...(key === '' ? {} : { authorization: 'Bearer ' + key }) };
     fetch(url, { method, headers, body: require('node:fs').readFileSync(file) })
-      .then(async (answer) => process.stdout.write(await answer.text()));`;
+      .then(async (response) => process.stdout.write(await response.text()));`;
   const args = ['-e', script, method, url, bodyFile, authenticated ? environment.API_KEY : ''];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
   if (status !== 0) fail(stderr);
@@ -131,15 +132,15 @@ function askFromNode(method, url, bodyFile, authenticated) {
 async function download(url) {
   environment.DOWNLOAD = url;
   say(`$ curl -sS "${url}" -o chain.pem`);
-  const until = Date.now() + patienceMs;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const answer = await fetch(url).catch(() => fail(`Nothing answers at ${url}.`));
-    if (answer.status === 200) return await answer.text();
-    if (answer.status !== 202) fail(`${url} answered ${answer.status}: ${await answer.text()}`);
-    if (Date.now() > until)
-      fail('No certificate yet. Read "issuance" in the order: it tells what it waits for.');
+    const response = await fetch(url).catch(() => fail(`Cannot connect to ${url}.`));
+    if (response.status === 200) return await response.text();
+    if (response.status !== 202) fail(`${url} returned ${response.status}: ${await response.text()}`);
+    if (Date.now() > deadline)
+      fail(`No certificate after ${timeoutMs / 1000} s. See "issuance" in the order for the reason.`);
     explain('202: not issued yet');
-    await delay(betweenMs);
+    await delay(pollIntervalMs);
   }
 }
 

@@ -24,7 +24,7 @@ describe('docs/errors.md', () => {
   it.each([
     ['Codes', problemCodes],
     ['Sub-errors of an order', fieldFaultCodes],
-    ['What an issuance says', issuanceErrorCodes],
+    ['Error codes of an issuance', issuanceErrorCodes],
     ['Reasons of the certificate API', reasons],
   ])('"%s" lists exactly the codes of the catalogue', (heading, codes) => {
     expect(firstColumn(errors, heading).sort()).toEqual([...codes].sort());
@@ -58,7 +58,7 @@ describe('paths in the documents', () => {
 });
 
 describe('docs/walkthrough.md', () => {
-  it('walks through every step of the worker', () => {
+  it('names the files of the main steps', () => {
     const walkthrough = read('docs/walkthrough.md');
     for (const place of [
       'orders.controller.ts',

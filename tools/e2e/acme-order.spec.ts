@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '@certwright/testing';
@@ -12,11 +14,9 @@ import {
   responderAddress,
   startAcmePlatform,
 } from './acme-platform';
-import { csrFor } from './csr';
 import type { Fault } from './faulty-link';
 import { missingPrograms } from './installed';
 import { type NameServers, startNameServers } from './name-servers';
-import { startWebServer, type WebServer } from './web-server';
 
 const missing = missingPrograms(['named', 'pdns_server', 'unbound', 'nsupdate', 'pebble']);
 if (missing.length > 0) console.warn(`Skipped: ${missing.join(', ')} not installed (tools/test/peers.sh).`);
@@ -157,14 +157,14 @@ whole('an order at a CA that speaks ACME', () => {
     expect(serialsIssued()).toHaveLength(1);
   }, 150_000);
 
-  it('leaves no answer for the CA behind', async () => {
+  it('removes all challenge values afterwards', async () => {
     const { rows } = await database.query(
       `SELECT label FROM challenge_record UNION ALL SELECT token FROM challenge_file`,
     );
     expect(rows).toEqual([]);
   });
 
-  it('makes one certificate each, whatever becomes of connections and of the worker', async () => {
+  it('leads to one certificate per order despite faults of connections and the worker', async () => {
     const before = serialsIssued().length;
     const placed = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => await order([`fault${index}.example.com`])),
@@ -191,7 +191,7 @@ whole('an order at a CA that speaks ACME', () => {
     expect((await serialsStored()).sort()).toEqual([...serialsIssued()].sort());
   }, 480_000);
 
-  /** Back-off counts minutes; nobody waits for them here. */
+  /** Back-off takes minutes; the spec does not wait for it. */
   async function hurry(): Promise<void> {
     await database.query(
       `UPDATE issuance SET due_at = clock_timestamp() WHERE state = 'open' AND due_at > clock_timestamp()`,
@@ -214,18 +214,61 @@ whole('an order at a CA that speaks ACME', () => {
   }
 });
 
-/** A serial number in hex, as nobody else writes it: without zeros in front. */
+/** A serial number in hex without leading zeros. */
 const plain = (hex: string) => BigInt(`0x${hex}`).toString(16);
 
 /** Every connection another: cut in the handshake, within the first answers and later on, swallowed, late, and good ones between. */
 function faultOf(turn: number): Fault {
-  const afterOctets = 300 + ((turn * 1_571) % 9_000);
+  const afterBytes = 300 + ((turn * 1_571) % 9_000);
   const faults: readonly Fault[] = [
-    { kind: 'cut', afterOctets },
-    { kind: 'swallow', afterOctets },
+    { kind: 'cut', afterBytes },
+    { kind: 'swallow', afterBytes },
     { kind: 'delay', byMs: 300 },
-    { kind: 'cut', afterOctets: afterOctets * 2 },
+    { kind: 'cut', afterBytes: afterBytes * 2 },
     { kind: 'none' },
   ];
   return faults[turn % faults.length] ?? { kind: 'none' };
+}
+
+/** A CSR with a new P-256 key, by OpenSSL. @returns DER in base64, as the API accepts it */
+function csrFor(dnsNames: readonly string[], folder: string): string {
+  const key = path.join(folder, 'order.key');
+  const curve = ['-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256'];
+  execFileSync('openssl', ['genpkey', ...curve, '-out', key]);
+  const names = `subjectAltName=${dnsNames.map((name) => `DNS:${name}`).join(',')}`;
+  const args = ['req', '-new', '-key', key, '-subj', '/', '-addext', names, '-outform', 'DER'];
+  return execFileSync('openssl', args).toString('base64');
+}
+
+/** A customer's web server with a rule that proxies challenge paths of all its names to the approval responder. */
+interface WebServer {
+  readonly port: number;
+  /** Sets the rule of the order. @param path of the account's rule at the responder */
+  follow(path: string): void;
+  close(): Promise<void>;
+}
+
+/** @param responderPort of approval-responder, on loopback */
+async function startWebServer(port: number, responderPort: number): Promise<WebServer> {
+  let rule: string | undefined;
+  const server = createServer((incoming, response) => {
+    const at = incoming.url ?? '/';
+    if (rule === undefined || !at.startsWith('/.well-known/')) return void response.writeHead(404).end();
+    const headers = { 'x-forwarded-host': incoming.headers.host ?? '' };
+    request({ host: '127.0.0.1', port: responderPort, path: rule + at, headers }, (proxied) => {
+      response.writeHead(proxied.statusCode ?? 502, { 'content-type': 'text/plain' });
+      proxied.pipe(response);
+    })
+      .on('error', () => response.writeHead(502).end())
+      .end();
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    follow: (path) => void (rule = path),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }

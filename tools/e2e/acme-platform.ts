@@ -8,26 +8,26 @@ import { type FaultyLink, faultyLink } from './faulty-link';
 import type { NameServers } from './name-servers';
 import { type Platform, startPlatform, workspaceRoot } from './platform';
 
-/** Where approval-responder answers DNS. Resolvers follow delegations to port 53, and to no other. */
+/** DNS address of approval-responder. Resolvers follow delegations only to port 53. */
 export const responderAddress = '127.0.0.53';
 export const caaDomain = 'pebble.example';
 const dnsPort = 53;
 const readyWithinMs = 40_000;
 
-/** The platform with approval-responder and prober, and one CA that speaks ACME behind a link that can be disturbed. */
+/** The platform with approval-responder and prober, and one ACME CA behind a link with faults. */
 export interface AcmePlatform {
   readonly platform: Platform;
   readonly acme: AcmeServer;
   readonly link: FaultyLink;
-  /** Of approval-responder, HTTP. */
+  /** HTTP port of approval-responder. */
   readonly responderPort: number;
-  /** Ends the worker as a crash would, and starts another. */
+  /** Kills the worker, and starts another. */
   crashWorker(): Promise<void>;
   worker(): Child;
   stop(): Promise<void>;
 }
 
-/** Whether this machine lets us answer DNS at the port where resolvers look. Waits: what is skipped is said before specs run. */
+/** Whether this process may listen on the DNS port. Synchronous, because specs are skipped before they run. */
 export function mayServeDns(): boolean {
   const bind = `require('node:dgram').createSocket('udp4').on('error', () => process.exit(1))
     .bind(${dnsPort}, '${responderAddress}', () => require('node:net').createServer().on('error', () => process.exit(1))
@@ -63,7 +63,7 @@ export async function startAcmePlatform(peers: NameServers, pebble: object = {})
     });
     undo.push(await startBeside('approval-responder', responder));
     undo.push(await startBeside('prober', prober));
-    // The one that runs follows an operator's change within 5 s; a new one knows it at once.
+    // The running process applies an operator's change within 5 s; a new one reads it at once.
     await platform.processes['issuance-worker'].stop();
     let worker = await platform.start('issuance-worker');
     const crashWorker = async () => {
@@ -82,7 +82,7 @@ const workerSettings = {
   SANDBOX_AUTHORITIES: 'true',
   CA_ACCOUNT_KEYS: randomBytes(32).toString('base64'),
   APPROVAL_RESPONDERS: `${responderAddress}:${dnsPort}`,
-  // An answer that is swallowed is waited for so long.
+  // Timeout for a discarded response.
   ACME_ANSWER_TIMEOUT: '2s',
 };
 
@@ -124,7 +124,7 @@ async function startBeside(app: string, env: Readonly<Record<string, string>>) {
   return async () => await child.stop();
 }
 
-/** As an operator does it. The directory is given by the link, so that all that it leads to goes through the link. */
+/** Like an operator. The directory URL is that of the link, so that all requests go through the link. */
 function setUpAuthority(
   { databaseUrl, redisUrl, folder }: Platform,
   acme: AcmeServer,

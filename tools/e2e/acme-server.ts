@@ -4,16 +4,16 @@ import path from 'node:path';
 import { startChild } from '@certwright/testing';
 import { workspaceRoot } from './platform';
 
-/** What tools/peers/pebble.mjs tells of the one that it started. */
+/** Output of tools/peers/pebble.mjs. */
 export interface AcmeServer {
   readonly directoryUrl: string;
   readonly managementUrl: string;
   readonly tlsRoot: string;
   readonly httpPort: number;
   readonly folder: string;
-  /** PEM: what its certificates lead to. */
+  /** Root of its certificates, PEM. */
   readonly root: string;
-  /** Serial numbers of all that it has issued so far, in the order of its log. */
+  /** Serial numbers of all issued certificates, in the order of its log. */
   issued(): readonly string[];
   stop(): Promise<unknown>;
 }
@@ -28,14 +28,14 @@ export async function startAcmeServer(options: object): Promise<AcmeServer> {
   });
   await child.says(/^\{"binary":.*\}$/m, upWithinMs);
   const line = /^\{"binary":.*\}$/m.exec(child.output())?.[0] ?? '';
-  const told = JSON.parse(line) as Omit<AcmeServer, 'root' | 'issued' | 'stop'>;
-  const root = await get(`${told.managementUrl}/roots/0`, told.tlsRoot);
-  const log = path.join(told.folder, 'pebble.log');
+  const started = JSON.parse(line) as Omit<AcmeServer, 'root' | 'issued' | 'stop'>;
+  const root = await get(`${started.managementUrl}/roots/0`, started.tlsRoot);
+  const log = path.join(started.folder, 'pebble.log');
   const issued = () =>
     [...readFileSync(log, 'utf8').matchAll(/Issued certificate serial ([0-9a-f]+)/g)].map(
       ([, serial = '']) => serial,
     );
-  return { ...told, root, issued, stop: async () => await child.stop() };
+  return { ...started, root, issued, stop: async () => await child.stop() };
 }
 
 async function get(url: string, ca: string): Promise<string> {

@@ -20,7 +20,7 @@ let webServer: Server;
 /** What the customer's web server redirects the rule's paths to. */
 let rule = '';
 let password = '';
-const user = 'somebody@example.com';
+const user = 'user@example.com';
 
 const lwpIsHere = missingPrograms(['perl']).length === 0 && hasLwp();
 function hasLwp(): boolean {
@@ -48,7 +48,7 @@ interface Key {
   csrFor(dn: Readonly<Record<string, string>>): string;
 }
 
-/** As a client makes it: a key in a file, and a CSR with the distinguished name that the API asks for. */
+/** As a client creates it: a key in a file, and a CSR with the distinguished name that the API requires. */
 function newKey(name: string): Key {
   const file = path.join(platform.folder, `${name.replace('*', '_')}.key`);
   execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', file]);
@@ -93,7 +93,7 @@ const cases: [string, Transport][] = [
   ...(lwpIsHere ? [['LWP', byLwp] as [string, Transport]] : []),
 ];
 
-// The hooks stand in a describe: they run before those of the file, which kill what is left, the supervisor before its children.
+// Hooks of a describe run before those of the file, which kill remaining processes, the supervisor before its children.
 describe('the certificate API of a whole platform', () => {
   beforeAll(async () => {
     const webPort = await freePort();
@@ -155,7 +155,7 @@ describe('the certificate API of a whole platform', () => {
       expect((await client.getAs(user, 'wrong', '/api_credentials')).json.reason).toBe('bad_credentials');
     });
 
-    it('sees what it would cost and how the name can be approved', async () => {
+    it('shows prices and approval methods', async () => {
       expect(fetched(await client.get('/pricing', { cn, custom_sans: 'false' }))).toMatchObject({
         dns_names: [cn, `www.${cn}`],
         duration: 1,
@@ -224,7 +224,7 @@ describe('the certificate API of a whole platform', () => {
       );
     });
 
-    it('stands in the transparency search and in the firehose seconds later', async () => {
+    it('is in the transparency search and in the firehose seconds later', async () => {
       const { current } = fetched(await client.get(inCn, { expand: ['current.crt'] }));
       const sha256 = createHash('sha256').update(new X509Certificate(current.crt).raw).digest('hex');
       const asked = { domain: `www.${cn}`, expand: ['dns_names', 'issuer', 'pubkey'] };
@@ -293,7 +293,7 @@ describe('the certificate API of a whole platform', () => {
       expect(install(name, await active(name, id), made)).toContain(`DNS:${name}`);
     });
 
-    it('buys by email: the button of the mail approves; another approver by editing and redoing', async () => {
+    it('buys by email: the button in the mail approves; edit and redo change the approver', async () => {
       const name = `mail-${transportName.toLowerCase()}.example.com`;
       const at = `/certs/${inPath(name)}`;
       const made = await setUp(name, { approval_method: 'email', approver_email: `admin@${name}`, sans: [] });
@@ -329,7 +329,7 @@ describe('the certificate API of a whole platform', () => {
       install(name, await active(name, id), made);
     });
 
-    it('tests what a server serves', async () => {
+    it('tests the certificate of a server', async () => {
       const name = `web-${transportName.toLowerCase()}.example.com`;
       const at = `/certs/${inPath(name)}`;
       const { current } = fetched(await client.get(at, { expand: ['current.crt', 'current.chain'] }));
@@ -353,7 +353,7 @@ describe('the certificate API of a whole platform', () => {
       expect(await served(current.crt)).toEqual([{ ...found, chained: false }]);
     });
 
-    it('makes a configuration, without credentials', async () => {
+    it('creates a configuration without credentials', async () => {
       const { data } = fetched(await client.getAnonymously('/config_templates'));
       expect(data.map(({ name }: { name: string }) => name)).toEqual(
         expect.arrayContaining(['nginx', 'apache']),

@@ -1,21 +1,21 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What happens to one connection. Octets are counted as they come from the server, TLS and all. */
+/** The fault of one connection. Counts bytes from the server, including TLS. */
 export type Fault =
   | { readonly kind: 'none' }
-  /** Reset after so many octets of the answers. */
-  | { readonly kind: 'cut'; readonly afterOctets: number }
-  /** After so many octets nothing more arrives, and the connection stays. */
-  | { readonly kind: 'swallow'; readonly afterOctets: number }
-  /** Everything arrives later, ms. */
+  /** Resets the connection after this number of bytes. */
+  | { readonly kind: 'cut'; readonly afterBytes: number }
+  /** Discards all data after this number of bytes, but keeps the connection open. */
+  | { readonly kind: 'swallow'; readonly afterBytes: number }
+  /** Delays all data, ms. */
   | { readonly kind: 'delay'; readonly byMs: number };
 
-/** A TCP connection to a server on which answers are cut off, held back or lost, each in its turn. */
+/** A TCP proxy that truncates, delays or discards responses, one fault per connection. */
 export interface FaultyLink {
   readonly port: number;
-  /** Connections that something was done to so far. */
+  /** Number of connections with faults so far. */
   faults(): number;
-  /** From now on; ends every connection that stands. @param next the fault of each new connection */
+  /** Closes open connections. @param next the fault of each new connection */
   disturb(next: () => Fault): void;
   close(): Promise<void>;
 }
@@ -63,14 +63,14 @@ export async function faultyLink(target: {
 }
 
 function carry(from: Socket, to: Socket, fault: Fault): void {
-  let octets = 0;
+  let bytes = 0;
   from.on('data', (chunk: Buffer) => {
     if (fault.kind === 'none') return void to.write(chunk);
     if (fault.kind === 'delay') return void setTimeout(() => to.write(chunk), fault.byMs);
-    const passing = chunk.subarray(0, Math.max(0, fault.afterOctets - octets));
-    octets += chunk.length;
+    const passing = chunk.subarray(0, Math.max(0, fault.afterBytes - bytes));
+    bytes += chunk.length;
     to.write(passing, () => {
-      if (octets > fault.afterOctets && fault.kind === 'cut') to.resetAndDestroy();
+      if (bytes > fault.afterBytes && fault.kind === 'cut') to.resetAndDestroy();
     });
   });
 }

@@ -1,7 +1,7 @@
 import { type Child, startChild } from '@certwright/testing';
 import { workspaceRoot } from './platform';
 
-/** What tools/peers tells of the servers that it started; see options.mjs there. */
+/** Output of tools/peers/main.mjs; see options.mjs there. */
 export interface NameServers {
   readonly port: number;
   readonly keys: { readonly full: TsigKey };
@@ -23,7 +23,7 @@ export interface TsigKey {
 
 const upWithinMs = 40_000;
 
-/** Real name servers, each at a loopback address of its own, and a resolver that knows their zones. */
+/** Real name servers with separate loopback addresses, and a resolver for their zones. */
 export async function startNameServers(servers: readonly object[]): Promise<NameServers> {
   const child: Child = await startChild(process.execPath, {
     args: ['tools/peers/main.mjs', JSON.stringify({ servers, unbound: true })],

@@ -79,7 +79,7 @@ whole('an order with three names in three zones at two providers', () => {
     return execFileSync('dig', args, { encoding: 'utf8' }).trim();
   };
 
-  it('is approved, issued and cleared away by itself', async () => {
+  it('is approved, issued and cleaned up automatically', async () => {
     const api = peers.servers[1];
     await integrate('rfc2136', rfc2136('127.0.0.11', 'example.com'));
     await integrate('powerdns', { type: 'bearer', endpoint: api?.api, api_key: api?.apiKey });
@@ -113,7 +113,7 @@ whole('an order with three names in three zones at two providers', () => {
     });
   }, 200_000);
 
-  it('leaves an audit log that verifies: every change with its outcome, and no credential', () => {
+  it('writes a valid audit log: every change with its outcome, and no credential', () => {
     const audit = path.join(platform.folder, 'audit');
     const files = readdirSync(audit)
       .filter((name) => name.endsWith('.jsonl'))
@@ -128,7 +128,7 @@ whole('an order with three names in three zones at two providers', () => {
     for (const secret of planted()) expect(text).not.toContain(secret);
   });
 
-  it('leaves the credentials in no database, Redis, log or answer but the gateway’s handles', async () => {
+  it('stores the credentials nowhere except in the gateway’s handles: database, Redis, logs, responses', async () => {
     const seen = [
       await databaseText(platform.databaseUrl),
       await redisText(platform.redisUrl),
@@ -140,18 +140,18 @@ whole('an order with three names in three zones at two providers', () => {
     for (const secret of planted()) expect(seen).not.toContain(secret);
   });
 
-  it('forgets an integration that is deleted', async () => {
+  it('removes a deleted integration', async () => {
     for (const { id } of integrations) {
       expect((await call('DELETE', `/account/dns_integrations/${id}`)).status).toBe(204);
     }
     expect((await call('GET', '/account/dns_integrations')).json).toEqual([]);
   });
 
-  /** The secrets as they are and as they would stand in octets and in other spellings. */
+  /** The secrets as text, as bytes and in other encodings. */
   function planted(): string[] {
     const { secret } = peers.keys.full;
     const key = peers.servers[1]?.apiKey ?? '';
-    const spellings = (octets: Buffer) => [octets.toString('hex'), octets.toString('base64url')];
+    const spellings = (bytes: Buffer) => [bytes.toString('hex'), bytes.toString('base64url')];
     return [secret, key, ...spellings(Buffer.from(secret, 'base64')), ...spellings(Buffer.from(key))];
   }
 });
@@ -172,7 +172,7 @@ function csrFor(dnsNames: readonly string[], folder: string): string {
   return execFileSync('openssl', args).toString('base64');
 }
 
-/** Every row of every table, octets in hex. */
+/** Every row of every table, bytes in hex. */
 async function databaseText(url: string): Promise<string> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -9,10 +9,10 @@ export const workspaceRoot = path.join(__dirname, '../..');
 export const approvalZone = 'approval.example.net';
 const readyWithinMs = 40_000;
 
-/** Orders API, worker and DNS gateway as processes, on a database and a Redis of their own. */
+/** Orders API, worker and DNS gateway as processes, with a separate database and Redis. */
 export interface Platform {
   readonly databaseUrl: string;
-  /** The database as the role of a process. */
+  /** URL of the database for the role of a process. */
   readonly urlOf: (process: string) => string;
   readonly redisUrl: string;
   readonly api: string;
@@ -20,7 +20,7 @@ export interface Platform {
   readonly folder: string;
   readonly gatewayKeys: string;
   readonly processes: Readonly<Record<AppName, Child>>;
-  /** One more copy. */
+  /** Starts one more copy. */
   start(name: AppName): Promise<Child>;
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface World {
   readonly resolver: string;
   /** Of every authoritative server. */
   readonly authorityPort: number;
-  /** Settings besides or in place of those below. */
+  /** Settings that are added to or replace those below. */
   readonly more?: Partial<Record<AppName, Readonly<Record<string, string>>>>;
 }
 
@@ -166,7 +166,7 @@ function environments(places: Places) {
   } satisfies Record<string, Readonly<Record<string, string>>>;
 }
 
-/** Everything that the gateway's neighbours have written so far. */
+/** All output of the other processes so far. */
 export function logsBesidesTheGateway({ processes }: Platform): string {
   return processes['orders-v3'].output() + processes['issuance-worker'].output();
 }

@@ -6,7 +6,7 @@ interface Ports {
   freeOffset(wanted: readonly unknown[], from: number): Promise<number>;
 }
 
-/** PORT_OFFSET for an `npm start` beside others: below the ports that the kernel gives to clients. */
+/** PORT_OFFSET for an `npm start` beside others: below the kernel's ephemeral ports. */
 export async function freePortOffset(): Promise<string> {
   const folder = path.join(workspaceRoot, 'tools/up');
   const { apps } = (await import(path.join(folder, 'apps.mjs'))) as { apps: readonly unknown[] };

@@ -1,7 +1,7 @@
 import { eventually } from '@certwright/testing';
 import type { Started } from './whole-platform';
 
-/** From the certificate to the search: logged, ingested, indexed, on a machine that runs other specs at the same time. */
+/** Time for logging, ingesting and indexing, on a machine that runs other specs at the same time. */
 const loggedWithinMs = 60_000;
 
 export interface FoundIssuance {
@@ -15,7 +15,7 @@ interface Search {
   readonly expand: readonly string[];
 }
 
-/** The issuance of that certificate, as soon as the search knows it. */
+/** The issuance of that certificate, as soon as the search returns it. */
 export async function issuanceInSearch(
   { apis, api_key }: Pick<Started, 'apis' | 'api_key'>,
   { domain, expand }: Search,
@@ -31,12 +31,12 @@ export async function issuanceInSearch(
       if (issuance === undefined) throw new Error(`${domain} is not in the search yet`);
       return issuance;
     },
-    // The sandbox's plan has its rate too.
+    // The search plan of the sandbox limits the rate.
     { withinMs: loggedWithinMs, everyMs: 500 },
   );
 }
 
-/** All pages, to the empty one that says when to come again. */
+/** All pages, up to the empty one with Retry-After. */
 export async function firehose({ apis, api_key }: Pick<Started, 'apis' | 'api_key'>) {
   const data: FoundIssuance[] = [];
   for (;;) {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What came back, as the existing command-line client sees it: status, the whole Content-Type, the body. */
+/** A response as the existing command-line client sees it: status, the whole Content-Type, the body. */
 export interface ClientAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -9,29 +9,29 @@ export interface ClientAnswer {
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST';
-  /** Below the API's address, with its query. */
+  /** Relative to the URL of the API, with its query. */
   readonly path: string;
   readonly credentials?: { readonly user: string; readonly password: string };
-  /** Left out: no body. */
+  /** Default: no body. */
   readonly body?: string;
   readonly contentType?: string;
 }
 
-/** How requests leave the machine. */
+/** The program that sends requests. */
 export type Transport = (endpoint: string, request: ClientRequest) => Promise<ClientAnswer>;
 
 /** Longer than the longest poll. */
-const patienceS = 300;
+const timeoutS = 300;
 
 /**
- * By the curl command, which reads what to do from its standard input, so that no secret stands in the list of processes.
- * Every POST has a body, an empty one too, and curl says that it is a form unless told otherwise.
+ * Runs curl, which reads its options from standard input, so that no secret is in the list of processes.
+ * Every POST has a body, possibly empty, with the content type of a form by default.
  */
 export const byCurl: Transport = async (endpoint, { method, path, credentials, body, contentType }) => {
   const lines = [
     'silent',
     'include',
-    `max-time = "${patienceS}"`,
+    `max-time = "${timeoutS}"`,
     `request = "${method}"`,
     `url = "${quoted(endpoint + path)}"`,
     ...(contentType === undefined ? [] : [`header = "Content-Type: ${contentType}"`]),
@@ -52,7 +52,7 @@ export const byLwp: Transport = async (endpoint, { method, path, credentials, bo
 const lwpProgram = `
   use strict; use warnings; use LWP::UserAgent; use JSON::PP; use Encode;
   my $asked = decode_json(do { local $/; <STDIN> });
-  my $agent = LWP::UserAgent->new(timeout => ${patienceS});
+  my $agent = LWP::UserAgent->new(timeout => ${timeoutS});
   my $request = HTTP::Request->new($asked->{method}, $asked->{url});
   $request->header('Content-Type' => $asked->{contentType}) if defined $asked->{contentType};
   $request->authorization_basic($asked->{credentials}{user}, encode('utf8', $asked->{credentials}{password}))
@@ -144,7 +144,7 @@ export class V2Client {
     return await this.transport(this.endpoint, { method: 'GET', path, credentials: { user, password } });
   }
 
-  /** Polls as the client does: again and again, and never before it is told. */
+  /** Polls as the client does: repeatedly, and never before `retry_after`. */
   async waitFor(cn: string, id: number, timeoutS: number): Promise<ClientAnswer> {
     const until = Date.now() + timeoutS * 1_000;
     for (;;) {

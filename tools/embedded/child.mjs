@@ -1,5 +1,5 @@
 // @ts-check
-// Processes that we start: apart from the terminal, with a log and a pid file, ready within a bound.
+// Starts processes detached from the terminal, with a log, a pid file and a time limit to become ready.
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -15,10 +15,10 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { send, stopProcess } from './process.mjs';
 
-/** Above this size a log is set aside as `<name>.1` at the next start; one older file is kept. */
+/** A larger log is renamed to `<name>.1` at the next start; one older file is kept. */
 const LOG_ROTATE_BYTES = 10 * 1024 * 1024;
 const PROBE_EVERY_MS = 50;
-/** One probe; a server that accepts a connection and then says nothing is not ready. */
+/** For one probe; a server that accepts a connection and does not respond is not ready. */
 const PROBE_TIMEOUT_MS = 2_000;
 const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
 
@@ -26,12 +26,12 @@ const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
  * @typedef {object} Child
  * @property {number} pid
  * @property {() => boolean} hasEnded
- * @property {Promise<string>} ended how it ended, for people: "exit code 1", "signal SIGKILL"
+ * @property {Promise<string>} ended how it ended, as text: "exit code 1", "signal SIGKILL"
  * @property {string} logFile
  */
 
 /**
- * Starts a process in a session of its own: a Ctrl-C in the terminal reaches only the supervisor, which then stops
+ * Starts a process in a session of its own: Ctrl-C in the terminal reaches only the supervisor, which then stops
  * everything in order. Rejects when the program cannot be started at all.
  * @param {object} what
  * @param {string} what.command
@@ -66,9 +66,9 @@ export async function launch({ command, args, logFile, env, cwd, pidFile, uid, g
 }
 
 /**
- * Waits until the probe says yes. Rejects, with the last lines of the log, when the child ends first or the time is up;
- * rejects with the signal's reason when that is aborted.
- * @param {() => boolean | Promise<boolean>} probe an exception means "not yet"
+ * Waits until the probe returns true. Rejects with the last lines of the log when the child ends first or the time is over,
+ * and with the signal's reason when the signal is aborted.
+ * @param {() => boolean | Promise<boolean>} probe an exception counts as false
  * @param {{ child: Child, what: string, withinMs: number, signal?: AbortSignal }} how
  */
 export async function untilReady(probe, { child, what, withinMs, signal }) {
@@ -95,7 +95,7 @@ export async function untilReady(probe, { child, what, withinMs, signal }) {
 
 /**
  * @param {string} url
- * @returns {() => Promise<boolean>} true for a 2xx answer
+ * @returns {() => Promise<boolean>} true for a 2xx response
  */
 export function httpProbe(url) {
   return async () => {
@@ -106,8 +106,8 @@ export function httpProbe(url) {
 }
 
 /**
- * Runs a program to its end and answers what it printed. Rejects when it fails, with what it printed last.
- * When the signal is aborted it is ended together with everything that it started.
+ * Runs a program and returns its output. Rejects with its last output when it fails. When the signal is aborted, the
+ * program and all its descendants are killed.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, input?: string, uid?: number, gid?: number,
@@ -127,7 +127,7 @@ export async function run(
       printed[stream] = (printed[stream] + text).slice(-OUTPUT_LIMIT_CHARACTERS);
     });
   }
-  // A program that ends without reading its input must not end us with EPIPE; its exit code tells what happened.
+  // Ignores EPIPE from a program that ends without reading its input; its exit code is checked.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const kill = () => child.pid && send(-child.pid, 'SIGKILL');
@@ -148,7 +148,7 @@ export async function run(
 }
 
 /**
- * Stops a child that we started, so that its pid cannot have been given to somebody else.
+ * Stops a child of this process, whose pid cannot have been reused.
  * @param {Child} child
  * @param {{ signal?: NodeJS.Signals, graceMs?: number }} [how]
  */
@@ -165,7 +165,7 @@ export function logExcerpt(logFile, count = 20) {
     const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-count);
     return [`Last lines of ${logFile}:`, ...lines.map((line) => `  | ${line}`)].join('\n');
   } catch {
-    return `${logFile} cannot be read.`;
+    return `Cannot read ${logFile}.`;
   }
 }
 
@@ -186,7 +186,7 @@ function removePidFile(file, pid) {
   try {
     if (readFileSync(file, 'utf8').trim() === String(pid)) rmSync(file);
   } catch {
-    // Somebody removed it, or the whole folder, before us.
+    // Another process has removed it, or the whole folder.
   }
 }
 

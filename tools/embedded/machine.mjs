@@ -1,5 +1,5 @@
 // @ts-check
-// What kind of machine this is, as far as it decides which programs come with the packages.
+// The platform of this machine, which determines the programs that npm installs.
 
 /**
  * @typedef {object} Machine

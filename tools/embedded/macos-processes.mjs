@@ -1,5 +1,5 @@
 // @ts-check
-// What /proc tells on Linux, on macOS: from lsof and ps, which are part of the system.
+// Replaces /proc on macOS with lsof and ps, which are part of the system.
 import { execFileSync } from 'node:child_process';
 
 /** Every process with its environment. */
@@ -22,7 +22,7 @@ export function processesWithEnvironment(entry) {
 }
 
 /**
- * One field per line: `p` and the number, then `f` and the descriptor, then `n` and the folder.
+ * One field per line: `p` and the pid, then `f` and the descriptor, then `n` and the folder.
  * @param {string} text
  */
 export function parseLsof(text) {
@@ -37,7 +37,7 @@ export function parseLsof(text) {
 }
 
 /**
- * One process per line: its number, its command line and its environment, apart by blanks.
+ * One process per line: pid, command line and environment, separated by spaces.
  * @param {string} text
  * @param {string} entry
  */
@@ -49,7 +49,7 @@ export function parsePs(text, entry) {
 /**
  * @param {string} command
  * @param {readonly string[]} args
- * @returns {string} also of a command that fails: lsof does when it finds nothing, or may not see everything
+ * @returns {string} also of a command that fails: lsof fails when it finds nothing, or cannot read all processes
  */
 function output(command, args) {
   try {

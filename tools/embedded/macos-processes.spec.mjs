@@ -1,6 +1,6 @@
 import { parseLsof, parsePs } from './macos-processes.mjs';
 
-it('reads from lsof which process works in which folder', () => {
+it('reads the working directories of processes from lsof', () => {
   const printed = 'p812\nfcwd\nn/Users/a b/certwright/.certwright/postgres/data\np815\nfcwd\nn/\n';
   expect(parseLsof(printed)).toEqual([
     { pid: 812, cwd: '/Users/a b/certwright/.certwright/postgres/data' },
@@ -9,7 +9,7 @@ it('reads from lsof which process works in which folder', () => {
   expect(parseLsof('')).toEqual([]);
 });
 
-it('reads from ps which process was started with a setting', () => {
+it('reads the processes with an environment variable from ps', () => {
   const printed = [
     '  501 /usr/local/bin/node jest.js PATH=/bin CERTWRIGHT_TEST_RUN=/w/.certwright/test/77 HOME=/Users/a',
     '  502 /usr/local/bin/node main.js CERTWRIGHT_TEST_RUN=/w/.certwright/test/77',

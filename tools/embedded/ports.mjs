@@ -1,17 +1,16 @@
 // @ts-check
-// Which loopback ports are free. Nothing here, or anywhere in these tools, listens on another address.
+// Finds free ports on loopback, the only address that these tools listen on.
 import { randomInt } from 'node:crypto';
 import dgram from 'node:dgram';
 import net from 'node:net';
 
 export const LOOPBACK = '127.0.0.1';
 
-/** Below the ports that systems give to outgoing connections, so that none of those takes one before its server listens. */
+/** Below the ephemeral ports, so that no outgoing connection takes a port before its server listens. */
 const RANGE = { min: 10_240, below: 32_768 };
 
 /**
- * A port that nobody listens on at this moment. Another server may take it before you do: whoever starts a server on it looks
- * for "address in use" and asks again.
+ * A port that no server uses at this moment. Another server may take it first: on "address in use", request another one.
  * @returns {Promise<number>}
  */
 export async function freePort() {
@@ -31,9 +30,9 @@ export async function isFree(port, { udp = false } = {}) {
 }
 
 /**
- * The preferred port, or the next one above it that is free and not promised to anybody yet.
+ * The preferred port, or the next one above it that is free and not yet assigned.
  * @param {number} preferred
- * @param {{ udp?: boolean, taken?: Set<number> }} [needs] taken: ports given out already; the answer is added to it
+ * @param {{ udp?: boolean, taken?: Set<number> }} [needs] taken: assigned ports; the returned one is added
  * @returns {Promise<number>}
  */
 export async function preferredPort(preferred, { udp = false, taken = new Set() } = {}) {
@@ -42,7 +41,7 @@ export async function preferredPort(preferred, { udp = false, taken = new Set() 
     taken.add(port);
     return port;
   }
-  throw new Error(`No free port from ${preferred} upwards on ${LOOPBACK}.`);
+  throw new Error(`There is no free port from ${preferred} on at ${LOOPBACK}.`);
 }
 
 /** @param {number} port @returns {Promise<boolean>} */

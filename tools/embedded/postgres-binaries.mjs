@@ -1,17 +1,17 @@
 // @ts-check
-// Where the PostgreSQL that comes with node_modules lies, made complete.
+// The PostgreSQL of node_modules, with its symbolic links.
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { machineName, POSTGRES_MACHINES, thisMachine } from './machine.mjs';
 import { errorCode } from './process.mjs';
 
-/** The major version of the package below; a data folder of another one cannot be opened. */
+/** The major version of the package; it cannot open a data folder of another one. */
 export const POSTGRES_MAJOR = '18';
 
 /**
  * @param {string} workspaceRoot
  * @returns {{ initdb: string, postgres: string }}
- * @throws {Error} when the packages have none for this machine
+ * @throws {Error} when there is no package for this machine
  */
 export function postgresBinaries(workspaceRoot) {
   const machine = thisMachine();
@@ -26,7 +26,7 @@ export function postgresBinaries(workspaceRoot) {
 /**
  * @param {{ workspaceRoot: string, setting: string, machine: import('./machine.mjs').Machine }} where setting: names
  *   another server
- * @returns {string | null} why there is no PostgreSQL, and what to do
+ * @returns {string | null} message when there is no PostgreSQL
  */
 export function postgresProblem({ workspaceRoot, setting, machine }) {
   const home = postgresPackage(workspaceRoot, machine);
@@ -34,7 +34,7 @@ export function postgresProblem({ workspaceRoot, setting, machine }) {
   const other = `set ${setting} to a PostgreSQL ${POSTGRES_MAJOR} server`;
   if (!POSTGRES_MACHINES.includes(name)) {
     const known = POSTGRES_MACHINES.join(', ');
-    return `PostgreSQL is missing: no package has it for ${name}, only for ${known} (Linux with glibc). To go on, ${other}.`;
+    return `PostgreSQL is missing: npm installs it for ${known} (Linux with glibc) only, not for ${name}; ${other}.`;
   }
   if (existsSync(path.join(home, 'native/bin/postgres'))) return null;
   return `PostgreSQL is missing: ${home} is not installed. Run \`npm ci --include=optional\`, or ${other}.`;
@@ -49,8 +49,8 @@ function postgresPackage(workspaceRoot, { platform, arch }) {
 }
 
 /**
- * An npm tarball cannot hold symbolic links, so the package's install script makes them; where scripts are switched
- * off it did not run, and the server would not find its libraries.
+ * An npm tarball cannot contain symbolic links, so the package's install script creates them. If scripts are disabled, it
+ * did not run, and the server would not find its libraries.
  * @param {string} home
  */
 function completeLibraries(home) {

@@ -1,5 +1,5 @@
 // @ts-check
-// One real PostgreSQL in a folder of its own: made on the first start, found again on the next, on loopback only.
+// A PostgreSQL on loopback with a data folder of its own, which the first start creates.
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,27 +10,27 @@ import { isGone, processesIn, readPid, send, stopProcess } from './process.mjs';
 import { identityFor } from './unprivileged.mjs';
 
 const USER = 'certwright';
-/** Recovery after a crash replays at most one checkpoint's worth of log (max_wal_size 1 GiB); a slow disk needs this. */
+/** Recovery after a crash replays at most one checkpoint's worth of log (max_wal_size 1 GiB); allows for a slow disk. */
 const READY_WITHIN_MS = 60_000;
-/** A fast shutdown ends sessions and writes one checkpoint; past this the next start recovers instead. */
+/** A fast shutdown ends sessions and writes one checkpoint; after this, the next start recovers instead. */
 const SHUTDOWN_WITHIN_MS = 30_000;
-/** Another program may take a free port between our look and the server's bind. */
+/** Another program may take a free port between our check and the server's bind. */
 const PORT_ATTEMPTS = 3;
 
 /**
- * English messages, which are recognised below. Without a valid locale the server does not start on macOS
+ * English messages, which the code below matches. Without a valid locale the server does not start on macOS
  * ("postmaster became multithreaded during startup").
  */
 const LOCALE = { LC_ALL: 'C' };
 
-/** What a database that is thrown away does without; each of the first three loses data when the machine stops. */
-const THROWN_AWAY = [
+/** Settings of a temporary database; each of the first three loses data when the machine stops. */
+const TEMPORARY = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
-  // In the data folder instead of /dev/shm, where a killed server's segments would outlive the folder.
+  // In the data folder instead of /dev/shm, where segments of a killed server would remain.
   'dynamic_shared_memory_type=mmap',
-  // User, application and SQLSTATE, by which tools/grants reads what each role did.
+  // User, application and SQLSTATE, which tools/grants reads.
   'log_line_prefix=%u|%a|%e ',
 ];
 
@@ -44,14 +44,14 @@ const THROWN_AWAY = [
  */
 
 /**
- * Starts the server and waits until it takes connections. A server that still runs on the same folder is stopped first,
- * and what a killed one left behind is cleared; crash recovery is PostgreSQL's own.
+ * Starts the server and waits until it accepts connections. A server that still runs with the same folder is stopped first,
+ * and leftovers of a killed one are removed; PostgreSQL does the crash recovery.
  * @param {object} options
- * @param {string} options.workspaceRoot holds node_modules
+ * @param {string} options.workspaceRoot contains node_modules
  * @param {string} options.folder gets `data`, `password` (0600) and `postgres.log`
  * @param {readonly string[]} [options.databases] created together with the folder, not later
  * @param {number} [options.port] default: any free one
- * @param {boolean} [options.durable] default true; false only where the data is thrown away
+ * @param {boolean} [options.durable] default true; false only for temporary data
  * @param {string} [options.pidFile]
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<Postgres>}
@@ -91,9 +91,9 @@ export async function startPostgres(options) {
 }
 
 /**
- * Ends every server process that works on this folder, and removes a `postmaster.pid` that outlived its server. After a
- * reboot its number may belong to a stranger, and PostgreSQL would refuse to start; but it may be removed only when no
- * backend is left, for two servers on one folder destroy it.
+ * Ends every server process of this folder, and removes a stale `postmaster.pid`. After a reboot its pid may belong to
+ * another process, and PostgreSQL would refuse to start. It may be removed only when no backend is left, because two servers
+ * with one folder destroy the data.
  * @param {string} folder
  */
 export async function clearPostgres(folder) {
@@ -103,8 +103,8 @@ export async function clearPostgres(folder) {
 }
 
 /**
- * Made beside its final place and moved there when complete, so that an interrupted first start leaves nothing that
- * looks like a database. The databases are created in single-user mode: no client library is needed.
+ * Created in a temporary folder and renamed when complete, so that an interrupted first start leaves nothing that looks like
+ * a database. The databases are created in single-user mode, which needs no client library.
  * @param {{ folder: string, binaries: { initdb: string, postgres: string }, databases: readonly string[],
  *   identity: import('./unprivileged.mjs').Identity, durable: boolean, signal?: AbortSignal }} what
  */
@@ -126,7 +126,7 @@ async function createCluster({ folder, binaries, databases, identity, durable, s
     '-A',
     'scram-sha-256',
   ];
-  // One order of text on every machine, whatever locales the system has.
+  // The same order of text on every machine, independent of its locales.
   initdb.push('-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8');
   if (!durable) initdb.push('--no-sync');
   await runAs(identity, initdb, { signal });
@@ -148,16 +148,16 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
     `listen_addresses=${LOOPBACK}`,
     `port=${port}`,
     'unix_socket_directories=',
-    // About ten connections per app, a dozen apps, and room for people.
+    // About ten connections per app, a dozen apps, and a reserve for users.
     'max_connections=200',
     'timezone=UTC',
     'log_timezone=UTC',
-    ...(durable ? [] : THROWN_AWAY),
+    ...(durable ? [] : TEMPORARY),
   ];
-  const words = [...identity.prefix, binary, '-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+  const argv = [...identity.prefix, binary, '-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   const child = await launch({
-    command: words[0] ?? binary,
-    args: words.slice(1),
+    command: argv[0] ?? binary,
+    args: argv.slice(1),
     env: { ...process.env, ...LOCALE },
     logFile: path.join(folder, 'postgres.log'),
     pidFile,
@@ -168,7 +168,7 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
     const probe = () => isReady(data, child.pid);
     await untilReady(probe, { child, what: 'PostgreSQL', withinMs: READY_WITHIN_MS, signal });
   } catch (error) {
-    // One that has just begun does not work in its folder yet, by which the others are found.
+    // killServer finds processes by their working directory, which a new process has not set yet.
     await stopChild(child, { signal: 'SIGKILL' });
     await killServer(folder);
     throw error;
@@ -177,7 +177,7 @@ async function startServer({ folder, binary, identity, port, durable, pidFile, s
 }
 
 /**
- * The eighth line of postmaster.pid is the server's own word about its state; pg_ctl waits for the same.
+ * The eighth line of postmaster.pid is the state of the server; pg_ctl waits for the same.
  * @param {string} data
  * @param {number} pid
  */
@@ -195,14 +195,15 @@ async function stopServer(folder) {
 }
 
 /**
- * Backends are in sessions of their own and may outlive the postmaster for a while, so each is killed by its number.
+ * Backends are in sessions of their own and may run longer than the postmaster, so each is killed by its pid.
  * @param {string} folder
  */
 async function killServer(folder) {
   const all = serverProcesses(folder);
   for (const pid of all) send(pid, 'SIGKILL');
   for (const pid of all) {
-    if (!(await isGone(pid, 5_000))) throw new Error(`PostgreSQL process ${pid} does not end.`);
+    if (!(await isGone(pid, 5_000)))
+      throw new Error(`The PostgreSQL process ${pid} does not exit after SIGKILL.`);
   }
 }
 
@@ -216,17 +217,17 @@ function requireMajor(data) {
   const found = readFileSync(path.join(data, 'PG_VERSION'), 'utf8').trim();
   if (found === POSTGRES_MAJOR) return;
   throw new Error(
-    `${data} was made by PostgreSQL ${found}; this is ${POSTGRES_MAJOR}. ` +
-      'Move the folder away to start with an empty database, or set DATABASE_URL to a server of your own.',
+    `${data} was created by PostgreSQL ${found}; this is ${POSTGRES_MAJOR}. ` +
+      'Move the folder elsewhere to start with an empty database, or set DATABASE_URL to a server of your own.',
   );
 }
 
 /**
  * @param {import('./unprivileged.mjs').Identity} identity
- * @param {readonly string[]} words
+ * @param {readonly string[]} argv
  * @param {{ input?: string, signal?: AbortSignal }} how
  */
-function runAs({ prefix, uid, gid }, words, how) {
-  const [command, ...args] = [...prefix, ...words];
+function runAs({ prefix, uid, gid }, argv, how) {
+  const [command, ...args] = [...prefix, ...argv];
   return run(String(command), args, { ...how, uid, gid, env: { ...process.env, ...LOCALE } });
 }

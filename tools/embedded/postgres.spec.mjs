@@ -39,7 +39,7 @@ async function query(server, text, values) {
   }
 }
 
-it('keeps its data and its password over a stop, and leaves no process', async () => {
+it('keeps data and password across a stop, and leaves no process', async () => {
   const first = await start();
   await query(first, 'CREATE TABLE kept AS SELECT 1 AS value');
   await first.stop();
@@ -49,7 +49,7 @@ it('keeps its data and its password over a stop, and leaves no process', async (
   expect(await query(second, 'SELECT value FROM kept')).toEqual([{ value: 1 }]);
 });
 
-it('leaves nothing behind when it is stopped before it has begun', async () => {
+it('leaves no process when it is stopped before its start', async () => {
   const first = await start();
   await first.stop();
   const pidFile = path.join(folder, 'postgres.pid');
@@ -59,7 +59,7 @@ it('leaves nothing behind when it is stopped before it has begun', async () => {
   expect([running(), existsSync(pidFile)]).toEqual([[], false]);
 });
 
-it('recovers what was committed before kill -9', async () => {
+it('recovers committed data after kill -9', async () => {
   const first = await start({ durable: true });
   await query(first, 'CREATE TABLE committed AS SELECT 1 AS value');
   send(first.child.pid, 'SIGKILL');
@@ -68,14 +68,14 @@ it('recovers what was committed before kill -9', async () => {
   expect(await query(second, 'SELECT value FROM committed')).toEqual([{ value: 1 }]);
 });
 
-it('stops a server that still runs on the same folder', async () => {
+it('stops a server that still runs with the same folder', async () => {
   const first = await start();
   const second = await start();
   expect(await first.child.ended).toBe('exit code 0');
   expect(await query(second, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
 });
 
-it('starts although postmaster.pid names a living stranger, as after a reboot, and leaves that one alone', async () => {
+it('starts although postmaster.pid names another running process, as after a reboot, and does not stop that process', async () => {
   const first = await start();
   const lock = path.join(folder, 'data/postmaster.pid');
   const content = readFileSync(lock, 'utf8');
@@ -86,7 +86,7 @@ it('starts although postmaster.pid names a living stranger, as after a reboot, a
   expect(isAlive(process.pid)).toBe(true);
 });
 
-it('listens on loopback alone and asks for the password', async () => {
+it('listens only on loopback and requires the password', async () => {
   const server = await start();
   expect(await query(server, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
   expect(await query(server, 'SHOW unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
@@ -97,11 +97,11 @@ it('listens on loopback alone and asks for the password', async () => {
   await expect(stranger.connect()).rejects.toHaveProperty('code', '28P01');
 });
 
-it('is durable unless told otherwise', async () => {
+it('is durable by default', async () => {
   const durable = await start({ durable: true });
   expect(await query(durable, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
-  const throwAway = await start({ durable: false });
-  expect(await query(throwAway, 'SHOW fsync')).toEqual([{ fsync: 'off' }]);
+  const temporary = await start({ durable: false });
+  expect(await query(temporary, 'SHOW fsync')).toEqual([{ fsync: 'off' }]);
 });
 
 it('leaves no process and nothing that looks like a database when the first start is interrupted', async () => {
@@ -114,16 +114,16 @@ it('leaves no process and nothing that looks like a database when the first star
   await start();
 });
 
-it('begins again where an interrupted first start left half a database', async () => {
+it('creates the database again after an interrupted first start', async () => {
   mkdirSync(path.join(folder, 'data.unfinished/base'), { recursive: true });
   const server = await start();
   expect(await query(server, 'SELECT 1 AS value')).toEqual([{ value: 1 }]);
   expect(readdirSync(folder)).not.toContain('data.unfinished');
 });
 
-it('refuses a folder of another major version and says what to do', async () => {
+it('refuses a folder of another major version with a message', async () => {
   const server = await start();
   await server.stop();
   writeFileSync(path.join(folder, 'data/PG_VERSION'), '17\n');
-  await expect(start()).rejects.toThrow(/made by PostgreSQL 17.*DATABASE_URL/s);
+  await expect(start()).rejects.toThrow(/created by PostgreSQL 17.*DATABASE_URL/s);
 });

@@ -1,19 +1,19 @@
 // @ts-check
-// Processes seen from outside, by their number: is it alive, is it ours, who works in this folder, make it stop.
+// Other processes, by pid: whether one is alive or ours, which ones use a folder, and how to stop one.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processesWithEnvironment, workingDirectories } from './macos-processes.mjs';
 
-/** How long a process may take to stop by itself. Longer than any app's own limit for draining requests and jobs. */
+/** Time for a process to stop by itself. Longer than the time that any app waits for running requests and jobs. */
 export const STOP_GRACE_MS = 10_000;
 /** After SIGKILL the kernel only has to reap it; the rest is margin for a loaded machine. */
 const KILL_GRACE_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * A zombie counts as gone: it runs no code, and without an init nobody may ever reap it.
+ * A zombie counts as gone: it runs no code, and without an init it may never be reaped.
  * @param {number} pid
  */
 export function isAlive(pid) {
@@ -26,7 +26,7 @@ export function isAlive(pid) {
 }
 
 /**
- * The command line with its arguments apart by blanks; empty when there is no such process or it may not be seen.
+ * The command line, with arguments separated by spaces; empty when the process does not exist or is not visible.
  * @param {number} pid
  * @returns {string}
  */
@@ -42,7 +42,7 @@ export function commandLine(pid) {
 }
 
 /**
- * Numbers are given out again after a crash or a reboot, so a pid file alone proves nothing.
+ * Pids are reused after a crash or a reboot, so a pid file alone proves nothing.
  * @param {number | undefined} pid
  * @param {string} marker text that only our command line contains, such as the absolute path of the program's file
  * @returns {pid is number}
@@ -65,9 +65,9 @@ export function readPid(file) {
 }
 
 /**
- * Everyone who runs this program with this folder, or one below it, as working directory. PostgreSQL (every backend too)
- * and Redis change to their data folder, so this finds what a killed supervisor left behind, whatever a stale pid file
- * says. The program's name keeps a person's shell or pager in that folder out of it. Linux and macOS.
+ * Processes that run this program with this folder, or one below it, as working directory. PostgreSQL (with every backend)
+ * and Redis change to their data folder, so this finds processes of a killed supervisor without a valid pid file. The
+ * program's name excludes a user's shell or pager in that folder. Linux and macOS.
  * @param {string} folder
  * @param {string} program file name of the executable
  * @returns {number[]}
@@ -79,29 +79,30 @@ export function processesIn(folder, program) {
     const theirs = workingDirectories(program).filter(({ cwd }) => isWithin(cwd));
     return theirs.map(({ pid }) => pid).filter(isAlive);
   }
-  return everyone().filter(
+  return allPids().filter(
     (pid) => isWithin(workingDirectory(pid)) && programOf(pid) === program && isAlive(pid),
   );
 }
 
 /**
- * Everyone, except us, who was started with this setting or by somebody who was: the whole offspring, whatever groups
- * and sessions it made for itself. Servers that rewrite their title lose it (those, `processesIn` finds). Linux and macOS.
+ * Processes, except this one, that have this environment variable: all descendants inherit it, in any process group or
+ * session. Servers that rewrite their title lose it (`processesIn` finds them). Linux and macOS.
  * @param {string} name
  * @param {string} value
  * @returns {number[]}
  */
-export function processesToldOf(name, value) {
+export function processesWithSetting(name, value) {
   const entry = `${name}=${value}`;
-  const told =
+  const found =
     process.platform === 'darwin'
       ? processesWithEnvironment(entry)
-      : everyone().filter((pid) => environment(pid).includes(entry));
-  return told.filter((pid) => pid !== process.pid && isAlive(pid));
+      : allPids().filter((pid) => environment(pid).includes(entry));
+  return found.filter((pid) => pid !== process.pid && isAlive(pid));
 }
 
 /**
- * Asks, waits, then kills; true when it went by itself. Also ends a process that somebody froze with SIGSTOP.
+ * Sends the signal, waits, then kills. Returns true when the process stopped by itself. Also ends a process that was frozen
+ * with SIGSTOP.
  * @param {number} pid
  * @param {{ signal?: NodeJS.Signals, graceMs?: number }} [how]
  * @returns {Promise<boolean>}
@@ -154,7 +155,7 @@ function programOf(pid) {
   return path.basename(commandLine(pid).split(' ')[0] ?? '').replace(/:$/, '');
 }
 
-function everyone() {
+function allPids() {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))

@@ -27,7 +27,7 @@ describe('a child', () => {
     expect(readPid(pidFile)).toBeUndefined();
   });
 
-  it('that dies before it is ready is reported with the last lines of its log', async () => {
+  it('that exits before it is ready is reported with the last lines of its log', async () => {
     const child = await node('console.error("no such setting: PORT"); process.exit(3)');
     const ready = untilReady(() => false, { child, what: 'The app', withinMs: 20_000 });
     await expect(ready).rejects.toThrow(/The app ended.*exit code 3.*no such setting: PORT/s);
@@ -40,7 +40,7 @@ describe('a child', () => {
     await stopProcess(child.pid);
   });
 
-  it('that ignores SIGTERM is killed after the grace', async () => {
+  it('that ignores SIGTERM is killed after the grace period', async () => {
     const child = await node(
       'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); console.log("ready")',
     );
@@ -50,7 +50,7 @@ describe('a child', () => {
     expect(await child.ended).toBe('signal SIGKILL');
   });
 
-  it('that was frozen is stopped all the same', async () => {
+  it('that is frozen is stopped too', async () => {
     const child = await node('setInterval(() => {}, 1000)');
     send(child.pid, 'SIGSTOP');
     expect(await stopProcess(child.pid)).toBe(true);
@@ -70,24 +70,24 @@ describe('a number in a pid file', () => {
     expect(isOurs(child.pid, 'setInterval')).toBe(false);
   });
 
-  it.each(['', 'nonsense\n', '0\n', '1\n', '-5\n'])('is nobody’s when the file says %j', (content) => {
+  it.each(['', 'nonsense\n', '0\n', '1\n', '-5\n'])('is undefined for the content %j', (content) => {
     writeFileSync(pidFile(), content);
     expect(readPid(pidFile())).toBeUndefined();
   });
 });
 
-describe('a program that runs to its end', () => {
-  it('answers what it printed', async () => {
+describe('a program that exits', () => {
+  it('returns its output', async () => {
     expect(await run('cat', [], { input: 'text' })).toEqual({ stdout: 'text', stderr: '' });
   });
 
-  it('is reported with what it printed when it fails', async () => {
+  it('is reported with its output when it fails', async () => {
     await expect(run('sh', ['-c', 'echo "disk full" >&2; exit 4'])).rejects.toThrow(
       /sh failed \(exit code 4\).*disk full/s,
     );
   });
 
-  it('is ended together with what it started when it takes too long', async () => {
+  it('is killed with its descendants after the timeout', async () => {
     let grandchild = NaN;
     // Until there was time enough for it to say whom it started.
     for (let timeoutMs = 200; !(grandchild > 1) && timeoutMs < 20_000; timeoutMs *= 4) {
@@ -111,20 +111,20 @@ describe('ports', () => {
   });
   afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-  it('that are taken are passed over', async () => {
+  it('in use are skipped', async () => {
     expect(await isFree(taken)).toBe(false);
     expect(await preferredPort(taken)).toBeGreaterThan(taken);
   });
 
-  it('are promised only once', async () => {
-    const promised = new Set();
-    const first = await preferredPort(taken, { taken: promised });
-    const second = await preferredPort(taken, { taken: promised });
+  it('are assigned only once', async () => {
+    const assigned = new Set();
+    const first = await preferredPort(taken, { taken: assigned });
+    const second = await preferredPort(taken, { taken: assigned });
     expect(second).toBeGreaterThan(first);
-    expect([...promised]).toEqual([first, second]);
+    expect([...assigned]).toEqual([first, second]);
   });
 
-  it('wanted for UDP are free there as well', async () => {
+  it('for UDP are free for UDP too', async () => {
     const socket = createSocket('udp4');
     const port = await new Promise((resolve) => {
       socket.bind(0, '127.0.0.1', () => resolve(socket.address().port));

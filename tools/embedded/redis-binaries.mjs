@@ -1,23 +1,23 @@
 // @ts-check
-// Where redis-server comes from: the PATH, else Debian's own packages, unpacked into a folder without becoming root.
+// Finds redis-server on the PATH, or else unpacks Debian's packages into a folder, without root.
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { run } from './child.mjs';
 import { thisMachine } from './machine.mjs';
 
-/** Package lists are about 9 MB, the packages 1 MB; a slow line takes a while. */
+/** Package lists are about 9 MB, the packages 1 MB; allows for a slow network. */
 const FETCH_TIMEOUT_MS = 180_000;
 
 /**
  * @typedef {object} RedisBinary
  * @property {string} command absolute path
- * @property {NodeJS.ProcessEnv} env what the command needs on top of the usual environment
+ * @property {NodeJS.ProcessEnv} env additions to the environment of the command
  */
 
 /**
  * @param {object} options
- * @param {string} options.cache keeps what was fetched; safe to delete, safe to share between processes
- * @param {(line: string) => void} [options.report] told when something has to be fetched
+ * @param {string} options.cache stores fetched packages; safe to delete and to share between processes
+ * @param {(line: string) => void} [options.report] called before packages are fetched
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<RedisBinary>}
  */
@@ -39,7 +39,7 @@ export async function redisBinary({ cache, report = () => undefined, signal }) {
   } catch (error) {
     signal?.throwIfAborted();
     const cause = error instanceof Error ? error.message : error;
-    throw new Error(`${missing(machine, 'REDIS_URL')}\nIt could not be fetched: ${cause}`);
+    throw new Error(`${missing(machine, 'REDIS_URL')}\nFetching it failed: ${cause}`);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -48,7 +48,7 @@ export async function redisBinary({ cache, report = () => undefined, signal }) {
 
 /**
  * @param {{ cache: string, setting: string, machine: import('./machine.mjs').Machine }} where setting: names another server
- * @returns {string | null} why there is no Redis and none can be fetched, and what to do
+ * @returns {string | null} message when there is no Redis and none can be fetched
  */
 export function redisProblem({ cache, setting, machine }) {
   if (onPath('redis-server') || existsSync(path.join(cache, 'redis'))) return null;
@@ -57,9 +57,9 @@ export function redisProblem({ cache, setting, machine }) {
 }
 
 /**
- * A private package state: nothing of the system is changed, no lock of it is taken, signatures are checked as always.
- * What the system has installed does not count, since a package may be installed in part: Redis and every library that it
- * needs come along, but for the C library, which belongs to the system's dynamic linker.
+ * Uses a private package state: the system is not changed or locked, and signatures are checked as usual. Packages that the
+ * system has installed are ignored, because a package may be installed in part. Redis and every library that it needs are
+ * fetched, except the C library, which belongs to the system's dynamic linker.
  * @param {string} scratch
  * @param {AbortSignal} [signal]
  */
@@ -81,7 +81,7 @@ async function fetchPackages(scratch, signal) {
     'Acquire::http::Timeout=20',
   ].flatMap((option) => ['-o', option]);
   const how = { cwd: archives, env: { ...process.env, LC_ALL: 'C' }, timeoutMs: FETCH_TIMEOUT_MS, signal };
-  // One broken third-party source fails the update as a whole; whether Redis can be fetched shows in the next step.
+  // One broken third-party source fails the whole update, but the next step may still succeed.
   const update = await run('apt-get', [...options, 'update'], how).catch(
     (/** @type {Error} */ error) => error,
   );
@@ -101,7 +101,7 @@ const DEPENDENCIES_OF_REDIS = ['depends', '--recurse', '--important', 'redis-too
 /**
  * The two packages of Redis (the binary of `redis-server` is a file of `redis-tools`) and the libraries that these need.
  * @param {string} dependencies what `apt-cache depends --recurse` prints: a line for each package, and its dependencies
- *   indented below it; `|` marks all but the last of several alternatives, of which the first will do
+ *   indented below it; `|` marks all but the last of several alternatives, of which the first is enough
  * @returns {string[]}
  */
 export function packagesToUnpack(dependencies) {
@@ -121,7 +121,7 @@ export function packagesToUnpack(dependencies) {
   return [...wanted];
 }
 
-/** @param {string} name of a package. The C library belongs to the system's dynamic linker, and is there. */
+/** @param {string} name of a package. The C library belongs to the system's dynamic linker and is always installed. */
 function isLibrary(name) {
   return /^(?:lib|lua-)/.test(name) && name !== 'libc6';
 }
@@ -139,7 +139,7 @@ function unpackedIn(home) {
 }
 
 /**
- * Another process may have fetched at the same time; the first one's copy stays.
+ * Another process may have fetched at the same time; the first copy is kept.
  * @param {string} from
  * @param {string} to
  */
@@ -177,5 +177,5 @@ function missing({ platform }, setting) {
     darwin: `install it (brew install redis), or ${other}`,
     linux: `install it (Debian and Ubuntu: apt install redis-server), or ${other}`,
   };
-  return `Redis is missing: redis-server is not on the PATH. To go on, ${hints[platform] ?? other}.`;
+  return `Redis is missing: redis-server is not on the PATH; ${hints[platform] ?? other}.`;
 }

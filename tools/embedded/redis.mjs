@@ -1,5 +1,5 @@
 // @ts-check
-// One real Redis on loopback that keeps nothing on disk: it carries nudges, and whatever it loses is found again.
+// A Redis on loopback without persistence: it holds wake-ups, which PostgreSQL can always re-create.
 import { mkdirSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const READY_WITHIN_MS = 15_000;
 const SHUTDOWN_WITHIN_MS = 5_000;
 const PORT_ATTEMPTS = 3;
 const PROBE_TIMEOUT_MS = 1_000;
-/** Redis' own default. */
+/** The default of Redis. */
 const DATABASES = 16;
 
 /**
@@ -24,7 +24,7 @@ const DATABASES = 16;
  */
 
 /**
- * A server that still runs in the same folder is stopped first.
+ * Starts Redis. A server that still runs with the same folder is stopped first.
  * @param {object} options
  * @param {import('./redis-binaries.mjs').RedisBinary} options.binary
  * @param {string} options.folder working directory; gets `redis.log`
@@ -80,13 +80,13 @@ function settings(folder, port, databases) {
     databases: String(databases),
     save: '',
     appendonly: 'no',
-    // Evicted keys would be lost jobs; a full Redis refuses writes instead, which callers see.
+    // Evicted keys would be lost jobs; a full Redis refuses writes instead, which clients notice.
     'maxmemory-policy': 'noeviction',
   }).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
 /**
- * Another program may have taken the port and answer in our server's place, so it is asked who it is.
+ * Compares the pid, because another program may have taken the port.
  * @param {number} port
  * @param {number} pid
  * @returns {Promise<boolean>}

@@ -31,7 +31,7 @@ async function config(server, name) {
   }
 }
 
-it('listens on loopback alone, keeps nothing on disk and evicts nothing', async () => {
+it('listens only on loopback, without persistence and eviction', async () => {
   const server = await startRedis({ binary, folder });
   expect(await config(server, 'bind')).toBe('127.0.0.1');
   expect(await config(server, 'protected-mode')).toBe('yes');
@@ -47,7 +47,7 @@ it('leaves no process when stopped', async () => {
   expect(processesIn(folder, 'redis-server')).toEqual([]);
 });
 
-it('stops a server that still runs in the same folder, and nobody else who works there', async () => {
+it('stops a server that still runs with the same folder, and no other process of that folder', async () => {
   const bystander = await launch({
     command: 'sleep',
     args: ['60'],
@@ -62,7 +62,7 @@ it('stops a server that still runs in the same folder, and nobody else who works
   await stopChild(bystander);
 });
 
-it('says why when its port is taken', async () => {
+it('reports when its port is in use', async () => {
   const { port } = await startRedis({ binary, folder });
   const other = path.join(folder, 'other');
   await expect(startRedis({ binary, folder: other, port })).rejects.toThrow(
@@ -70,7 +70,7 @@ it('says why when its port is taken', async () => {
   );
 });
 
-it('fetches both packages of Redis and every library that they need, whatever the machine has installed', () => {
+it('fetches both packages of Redis and every library that they need, including installed ones', () => {
   const printed = [
     'redis-tools',
     '  Depends: adduser',
@@ -97,7 +97,7 @@ it('fetches both packages of Redis and every library that they need, whatever th
   ]);
 });
 
-it('says what to install or set where Redis is neither installed nor to be had', async () => {
+it('prints what to install or set when Redis is neither installed nor available', async () => {
   const { PATH } = process.env;
   process.env.PATH = folder;
   try {

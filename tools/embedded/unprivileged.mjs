@@ -1,23 +1,23 @@
 // @ts-check
-// PostgreSQL refuses to run as root. This decides as whom it runs instead.
+// PostgreSQL refuses to run as root. Chooses the user that it runs as instead.
 import { spawnSync } from 'node:child_process';
 import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Debian's `nobody` and `nogroup`. */
-const NOBODY = 65_534;
+/** Debian's `nobody` and `nogroup`. */ // language: name of a user
+const UNPRIVILEGED_ID = 65_534;
 
 /**
  * @typedef {object} Identity
- * @property {readonly string[]} prefix words in front of the command
+ * @property {readonly string[]} prefix arguments before the command
  * @property {number} [uid]
  * @property {number} [gid]
  */
 
 /**
- * The owner of the data folder runs its server. When that is root, a user namespace shows root to PostgreSQL as nobody:
- * no user is created, the files stay root's, and folders that only root may enter work too. Where namespaces are
- * not allowed, the folder is given to nobody instead.
+ * The owner of the data folder runs its server. If that is root, a user namespace maps root to an unprivileged user: no
+ * user is created, the files still belong to root, and folders that only root may enter work too. If namespaces are not
+ * allowed, the folder is given to the unprivileged user.
  * @param {string} folder exists
  * @returns {Identity}
  */
@@ -25,10 +25,16 @@ export function identityFor(folder) {
   if (process.getuid?.() !== 0) return { prefix: [] };
   const { uid, gid } = statSync(folder);
   if (uid !== 0) return { prefix: [], uid, gid };
-  const namespace = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--'];
+  const namespace = [
+    'unshare',
+    '-U',
+    `--map-user=${UNPRIVILEGED_ID}`,
+    `--map-group=${UNPRIVILEGED_ID}`,
+    '--',
+  ];
   if (spawnSync('unshare', [...namespace.slice(1), 'true']).status === 0) return { prefix: namespace };
-  giveTo(folder, NOBODY);
-  return { prefix: [], uid: NOBODY, gid: NOBODY };
+  giveTo(folder, UNPRIVILEGED_ID);
+  return { prefix: [], uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID };
 }
 
 /**

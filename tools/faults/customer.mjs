@@ -1,5 +1,5 @@
 // @ts-check
-// One request through each process, as a customer would notice that it works.
+// A customer of the platform: one request through each process shows that it works.
 import { randomBytes } from 'node:crypto';
 import dgram from 'node:dgram';
 import http from 'node:http';
@@ -13,14 +13,14 @@ import { until } from './until.mjs';
 
 const [ZONE] = DEMO_ZONES;
 const REQUEST_WITHIN_MS = 15_000;
-/** From the order to the certificate, its webhook and its entry in the search, on a machine that does other things as well. */
+/** From the order to the certificate, its webhook and its entry in the search, on a loaded machine. */
 const WORK_WITHIN_MS = 180_000;
 
 export class Customer {
   /** Bodies of webhooks that have arrived. */
   #webhooks = '';
   #names = 0;
-  /** Names of one run are not those of another. */
+  /** Makes the names of each run unique. */
   #run = randomBytes(3).toString('hex');
   #receiver = http.createServer((request, response) => {
     request.setEncoding('utf8').on('data', (text) => (this.#webhooks += text));
@@ -44,7 +44,7 @@ export class Customer {
    */
   async send(url, { method, json, form, key = true } = {}) {
     const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json);
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(key ? { authorization: `Bearer ${this.platform.account.api_key}` } : {}),
@@ -53,7 +53,7 @@ export class Customer {
       body,
       signal: AbortSignal.timeout(REQUEST_WITHIN_MS),
     });
-    return { status: answer.status, text: await answer.text() };
+    return { status: response.status, text: await response.text() };
   }
 
   /** Webhook, DNS integration through the gateway, and a certificate object of the v2 API with an active instance. */
@@ -79,8 +79,8 @@ export class Customer {
   }
 
   /**
-   * @returns {Promise<string>} how long each took
-   * @throws {Error} when something does not move
+   * @returns {Promise<string>} durations
+   * @throws {Error} when a step takes too long
    */
   async checkWork() {
     const begun = Date.now();
@@ -102,8 +102,8 @@ export class Customer {
       is('webhook', () => this.#webhooks.includes(name)),
       is('in the search', async () => JSON.parse((await this.search(name)).text).some(() => true)),
       is('test of an installation', async () => (await this.testInstallation()).status === 200),
-      is('approval over HTTP', async () => (await this.askResponder()).status === 404),
-      is('approval over DNS', async () => (await this.askDns()) !== SERVFAIL),
+      is('approval over HTTP', async () => (await this.requestResponder()).status === 404),
+      is('approval over DNS', async () => (await this.queryDns()) !== SERVFAIL),
     ]);
     return [ordered, issued, ...rest].join(', ');
   }
@@ -112,9 +112,9 @@ export class Customer {
   async order(name) {
     const json = { dns_names: [name], csr: certificationRequest(name) };
     const { status, text } = await this.send(this.orders('/orders'), { json });
-    // Placed by a request before, whose answer was lost.
+    // Created by an earlier request whose response was lost.
     if (status === 409) return JSON.parse((await this.send(this.orders(`/orders/${name}`))).text);
-    if (status !== 201) throw Object.assign(new Error(`orders-v3 answered ${status}: ${text}`), { status });
+    if (status !== 201) throw Object.assign(new Error(`orders-v3 returned ${status}: ${text}`), { status });
     return JSON.parse(text);
   }
 
@@ -132,25 +132,25 @@ export class Customer {
     return await this.send(this.certs(`/${this.installed}/test?hostname=${LOOPBACK}&port=1`));
   }
 
-  async askResponder() {
+  async requestResponder() {
     const url = `${this.platform.url('approval-responder', 'http')}/${secretLabel()}/.well-known/acme-challenge/${secretLabel()}`;
     return await this.send(url, { key: false });
   }
 
-  /** A question to the approval zone. @returns {Promise<number>} RCODE */
-  async askDns() {
+  /** Queries the approval zone. @returns {Promise<number>} RCODE */
+  async queryDns() {
     const socket = dgram.createSocket('udp4');
     try {
-      const answer = new Promise((resolve, reject) => {
+      const response = new Promise((resolve, reject) => {
         socket.once('message', resolve).once('error', reject);
-        setTimeout(() => reject(new Error('no answer over DNS')), REQUEST_WITHIN_MS).unref();
+        setTimeout(() => reject(new Error('no DNS response')), REQUEST_WITHIN_MS).unref();
       });
       socket.send(
-        question(`${secretLabel()}.${APPROVAL_ZONE}`),
+        query(`${secretLabel()}.${APPROVAL_ZONE}`),
         this.platform.port('approval-responder', 'dns'),
         LOOPBACK,
       );
-      return (await answer)[3] & 15;
+      return (await response)[3] & 15;
     } finally {
       socket.close();
     }
@@ -177,20 +177,20 @@ export class Customer {
    */
   async #created(url, what) {
     const { status, text } = await this.send(url, what);
-    if (status >= 300) throw new Error(`${url} answered ${status}: ${text}`);
+    if (status >= 300) throw new Error(`${url} returned ${status}: ${text}`);
   }
 }
 
 const SERVFAIL = 2;
 const TXT = 16;
 
-/** Such as the platform gives out; nobody has this one, which only the database knows. */
+/** A random label of the platform's format, so the responder must look it up in the database. */
 function secretLabel() {
   return [...randomBytes(32)].map((byte) => 'abcdefghijklmnopqrstuvwxyz234567'.charAt(byte & 31)).join('');
 }
 
 /** @param {string} name @returns {Buffer} a DNS query for its TXT records */
-function question(name) {
+function query(name) {
   const labels = name
     .split('.')
     .map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`, 'latin1'));

@@ -1,23 +1,23 @@
 // @ts-check
-// What befalls PostgreSQL and Redis. Each fault resolves when it is over: a restarted server takes connections again.
+// Faults of PostgreSQL and Redis. Each resolves when it is over: a restarted server accepts connections again.
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { commandLine, isGone, processesIn, send } from '../embedded/process.mjs';
 import { places } from '../up/home.mjs';
 
-/** Longer, and it is killed, as whoever operates it would do: PostgreSQL sometimes does not end a fast shutdown during recovery. */
+/** After this it is killed, as an operator would do: PostgreSQL sometimes hangs in a fast shutdown during recovery. */
 const STOP_WITHIN_MS = 20_000;
 
 /**
  * @typedef {import('./platform.mjs').Stores} Stores
- * @typedef {{ name: string, strike: (stores: Stores, downMs: number, random: () => number) => Promise<void> }} Fault
+ * @typedef {{ name: string, inject: (stores: Stores, downMs: number, random: () => number) => Promise<void> }} Fault
  */
 
-/** The server ends and is started again. @type {readonly Fault[]} */
+/** The server exits and is restarted. @type {readonly Fault[]} */
 export const postgresRestarts = [
   .../** @type {const} */ (['SIGQUIT', 'SIGKILL', 'SIGINT']).map((signal) => ({
     name: `postmaster ${signal}`,
-    strike: async (/** @type {Stores} */ stores, /** @type {number} */ downMs) => {
+    inject: async (/** @type {Stores} */ stores, /** @type {number} */ downMs) => {
       const { pid } = stores.postgres().child;
       send(pid, signal);
       if (!(await isGone(pid, STOP_WITHIN_MS))) await stores.postgres().kill();
@@ -27,7 +27,7 @@ export const postgresRestarts = [
   })),
   {
     name: 'every process of PostgreSQL SIGKILL',
-    strike: async (stores, downMs) => {
+    inject: async (stores, downMs) => {
       await stores.postgres().kill();
       await delay(downMs);
       await stores.restartPostgres();
@@ -35,11 +35,11 @@ export const postgresRestarts = [
   },
 ];
 
-/** The server stays, or recovers by itself. @type {readonly Fault[]} */
+/** The server keeps running, or recovers by itself. @type {readonly Fault[]} */
 export const postgresDisturbances = [
   {
     name: 'one backend SIGKILL',
-    strike: async (_stores, _downMs, random) => {
+    inject: async (_stores, _downMs, random) => {
       const backends = clientBackends();
       const victim = backends[Math.floor(random() * backends.length)];
       if (victim !== undefined) send(victim, 'SIGKILL');
@@ -47,22 +47,22 @@ export const postgresDisturbances = [
   },
   {
     name: 'every backend SIGTERM',
-    strike: async () => clientBackends().forEach((pid) => send(pid, 'SIGTERM')),
+    inject: async () => clientBackends().forEach((pid) => send(pid, 'SIGTERM')),
   },
   {
     name: 'every process of PostgreSQL SIGSTOP',
-    strike: async (_stores, downMs) => await freeze(everyPostgres(), downMs),
+    inject: async (_stores, downMs) => await freeze(everyPostgres(), downMs),
   },
   {
     name: 'every backend SIGSTOP',
-    strike: async (_stores, downMs) => await freeze(clientBackends(), downMs),
+    inject: async (_stores, downMs) => await freeze(clientBackends(), downMs),
   },
 ];
 
 /** @type {readonly Fault[]} */
 export const redisRestarts = /** @type {const} */ (['SIGKILL', 'SIGTERM', 'SIGQUIT']).map((signal) => ({
   name: `Redis ${signal}`,
-  strike: async (stores, downMs) => {
+  inject: async (stores, downMs) => {
     const { pid } = stores.redis().child;
     send(pid, signal);
     if (!(await isGone(pid, STOP_WITHIN_MS))) send(pid, 'SIGKILL');
@@ -75,7 +75,7 @@ export const redisRestarts = /** @type {const} */ (['SIGKILL', 'SIGTERM', 'SIGQU
 export const redisDisturbances = [
   {
     name: 'Redis SIGSTOP',
-    strike: async (stores, downMs) => await freeze([stores.redis().child.pid], downMs),
+    inject: async (stores, downMs) => await freeze([stores.redis().child.pid], downMs),
   },
 ];
 
@@ -93,7 +93,7 @@ function everyPostgres() {
   return processesIn(path.join(places.postgres, 'data'), 'postgres');
 }
 
-/** Their titles name the client's address: "postgres: certwright certwright 127.0.0.1(51234) idle". */
+/** Their process titles contain the client's address: "postgres: certwright certwright 127.0.0.1(51234) idle". */
 function clientBackends() {
   return everyPostgres().filter((pid) => / 127\.0\.0\.1\(\d+\)/.test(commandLine(pid)));
 }

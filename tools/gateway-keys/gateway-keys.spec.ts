@@ -20,7 +20,7 @@ describe('the keys and certificates of the gateway', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('hold before OpenSSL, each for its purpose alone', () => {
+  it('are valid for OpenSSL, each only for its purpose', () => {
     ensureGatewayKeys(folder, new Date());
     const verify = (purpose: string, file: string) =>
       openssl('verify', '-x509_strict', '-CAfile', 'ca.pem', '-purpose', purpose, file);
@@ -35,7 +35,7 @@ describe('the keys and certificates of the gateway', () => {
     expect(() => verify('sslclient', 'server.pem')).toThrow();
   });
 
-  it('open a connection in which both sides know each other', async () => {
+  it('open a mutually authenticated connection', async () => {
     ensureGatewayKeys(folder, new Date());
     const ca = read('ca.pem');
     const server = createServer({ key: read('server.key'), cert: read('server.pem'), ca, requestCert: true });
@@ -53,13 +53,13 @@ describe('the keys and certificates of the gateway', () => {
     server.close();
   });
 
-  it('are kept while they are good, and secret files are their owner’s alone', () => {
+  it('are kept while they are valid, and only the owner can read secret files', () => {
     expect(ensureGatewayKeys(folder, new Date())).toContain('ca.key');
     expect(ensureGatewayKeys(folder, new Date())).toEqual([]);
     for (const file of readdirSync(folder)) expect(statSync(path.join(folder, file)).mode & 0o077).toBe(0);
   });
 
-  it('are made anew when two thirds of their time are over, or when key and certificate do not belong together', () => {
+  it('are replaced after two thirds of their lifetime, or when key and certificate do not match', () => {
     ensureGatewayKeys(folder, new Date());
     const later = new Date(Date.now() + 250 * dayMs);
     expect(ensureGatewayKeys(folder, later)).toEqual(

@@ -10,11 +10,11 @@ import {
   type SubjectName,
 } from './certificate-maker';
 
-/** Whoever calls the gateway, by the URI in its certificate. */
+/** Clients of the gateway, identified by the URI in their certificates. */
 export const clients = ['issuance-worker', 'orders-v3', 'admin'] as const;
 export const identityOf = (client: string): string => `spiffe://certwright.internal/${client}`;
 
-/** The CA outlives everything; the rest is made anew when a third of its time is left. */
+/** Lifetimes. Leaf certificates are replaced when a third of theirs is left. */
 const days = { ca: 3_650, leaf: 365 } as const;
 const caName = 'Certwright gateway CA';
 
@@ -26,17 +26,17 @@ const serverNames: readonly SubjectName[] = [
 ];
 
 /**
- * Makes what is missing in the folder, and keeps what is there: the private CA, the gateway's certificate, one per
- * client, the key of handles, the key that credentials are sealed to. Everything secret is readable by its owner alone.
+ * Creates missing files and keeps existing ones: the private CA, the certificates of the gateway and of each client, the key
+ * of handles, the key that credentials are encrypted with. Only the owner can read secrets.
  *
- * @returns the files that were made
+ * @returns the created files
  */
 export function ensureGatewayKeys(folder: string, now: Date): readonly string[] {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const made: string[] = [];
+  const created: string[] = [];
   const write = (file: string, text: string): void => {
-    writeSecretly(path.join(folder, file), text);
-    made.push(file);
+    writePrivately(path.join(folder, file), text);
+    created.push(file);
   };
   const ca = certificateAuthority(folder, now, write);
   const server = { commonName: 'dns-gateway', names: serverNames };
@@ -48,7 +48,7 @@ export function ensureGatewayKeys(folder: string, now: Date): readonly string[] 
   if (!existsSync(path.join(folder, 'handle.keys')))
     write('handle.keys', `${randomBytes(32).toString('base64')}\n`);
   if (!existsSync(path.join(folder, 'credentials.key'))) write('credentials.key', keyPem(freshKey()));
-  return made;
+  return created;
 }
 
 type Write = (file: string, text: string) => void;
@@ -76,8 +76,8 @@ function ensureLeaf(
   const place = path.join(folder, `${file}.pem`);
   const keyPlace = path.join(folder, `${file}.key`);
   if (existsSync(place) && existsSync(keyPlace)) {
-    const standing = { certificate: readFileSync(place, 'utf8'), key: readFileSync(keyPlace, 'utf8') };
-    if (isFresh(standing, ca.certificate, now)) return;
+    const existing = { certificate: readFileSync(place, 'utf8'), key: readFileSync(keyPlace, 'utf8') };
+    if (isFresh(existing, ca.certificate, now)) return;
   }
   const leaf = certify({ ...subject, days: days.leaf }, freshKey(), ca, now);
   write(`${file}.key`, keyPem(leaf.key));
@@ -85,15 +85,15 @@ function ensureLeaf(
 }
 
 /** Also false when a crash left the new key beside the old certificate. */
-function isFresh(standing: { certificate: string; key: string }, caPem: string, now: Date): boolean {
-  const certificate = new X509Certificate(standing.certificate);
-  if (!certificate.checkPrivateKey(keyFromPem(standing.key))) return false;
+function isFresh(existing: { certificate: string; key: string }, caPem: string, now: Date): boolean {
+  const certificate = new X509Certificate(existing.certificate);
+  if (!certificate.checkPrivateKey(keyFromPem(existing.key))) return false;
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const left = to - now.getTime();
   return left > (to - from) / 3 && certificate.verify(new X509Certificate(caPem).publicKey);
 }
 
-function writeSecretly(file: string, text: string): void {
+function writePrivately(file: string, text: string): void {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, text, { mode: 0o600 });
   chmodSync(draft, 0o600);

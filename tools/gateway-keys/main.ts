@@ -1,10 +1,10 @@
 import { ensureGatewayKeys } from './gateway-keys';
 
-const usage = `Makes the keys and certificates of the DNS gateway and of its clients, for development and small installations.
+const usage = `Creates the keys and certificates of the DNS gateway and its clients, for development and small installations.
 
   npm run gateway-keys -- <folder>
 
-What is there already is kept; certificates with less than a third of their time left are made anew.
+Existing files are kept; certificates with less than a third of their lifetime left are replaced.
 `;
 
 const [folder, ...rest] = process.argv.slice(2);
@@ -12,5 +12,5 @@ if (folder === undefined || folder.startsWith('-') || rest.length > 0) {
   process.stderr.write(usage);
   process.exit(folder === '--help' ? 0 : 2);
 }
-const made = ensureGatewayKeys(folder, new Date());
-process.stdout.write(made.length === 0 ? 'Everything is there.\n' : `Made: ${made.join(', ')}\n`);
+const created = ensureGatewayKeys(folder, new Date());
+process.stdout.write(created.length === 0 ? 'All files exist.\n' : `Created: ${created.join(', ')}\n`);

@@ -2,7 +2,7 @@ import { type Columns, privilegesOf, type RoleGrants } from '@certwright/postgre
 import type { Probe } from './probe';
 import type { ProbedStatements } from './probed-statements';
 
-/** @returns what is wrong with the grants of a role that ran these statements, and no others; a line each */
+/** @returns problems of the grants of a role that ran exactly these statements, one line each */
 export async function checkRole(
   probe: Probe,
   role: string,
@@ -31,7 +31,7 @@ export async function checkRole(
 
 const inOneLine = (statement: string) => statement.replaceAll(/\s+/g, ' ');
 
-/** Each grant with those of partitions behind it, and the words that a statement contains that needs it. */
+/** Each grant with those of its partitions, and the words in statements that need it. */
 async function privilegesToProbe(
   probe: Probe,
   { tables, functions = [] }: RoleGrants,
@@ -67,8 +67,8 @@ function usesSequence(statement: string, sequence: string): boolean {
 }
 
 /**
- * First those that contain every word; then, for what `*`, row locks and defaults need without naming it, those that contain
- * the first; then the others, which may call it by a default of a column.
+ * First statements that contain every word; then, for `*`, row locks and defaults, which do not name columns, those with
+ * the first word; then the others, which may call a function in a column default.
  */
 function statementsOf(
   statements: readonly string[],

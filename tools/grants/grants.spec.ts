@@ -19,7 +19,7 @@ describe('statements of a log', () => {
     return await readLog(file);
   };
 
-  it('are kept once for each role, with their lines, whether they were prepared or not', async () => {
+  it('are stored once for each role, with their lines, prepared or not', async () => {
     const roles = await read(
       '||00000 LOG:  database system is ready to accept connections',
       'r_notifier|notifier|00000 LOG:  statement: SELECT 1',
@@ -35,7 +35,7 @@ describe('statements of a log', () => {
     ]);
   });
 
-  it('that were refused are found, and not those of a spec that tries them', async () => {
+  it('that were refused are found, except those that a spec tries on purpose', async () => {
     const refusal = (application: string) => [
       `r|${application}|42501 ERROR:  permission denied for table plan`,
       `r|${application}|42501 STATEMENT:  SELECT *`,
@@ -52,7 +52,7 @@ describe('statements of a log', () => {
     ]);
   });
 
-  it('are probed as EXPLAIN takes them', () => {
+  it('are probed in a form that EXPLAIN accepts', () => {
     const logged = [
       'BEGIN',
       'SET LOCAL lock_timeout = 1',
@@ -104,7 +104,7 @@ describe('the grants of a role', () => {
   const check = async (grants: RoleGrants, ...statements: readonly string[]) =>
     await checkRole(probe, role, grants, { statements, usesTemporaryTables: false });
 
-  it('are right when each is needed by a statement, and no statement is refused', async () => {
+  it('are valid when each is needed by a statement, and no statement is refused', async () => {
     const grants: RoleGrants = {
       tables: {
         spec: { select: '*', insert: ['name'], update: ['made'], delete: true },
@@ -123,7 +123,7 @@ describe('the grants of a role', () => {
     expect(faults).toEqual([]);
   });
 
-  it('that no statement needs are named', async () => {
+  it('that no statement needs are listed', async () => {
     const grants: RoleGrants = {
       tables: { spec: { select: '*', insert: ['id', 'name'], update: ['made'], delete: true } },
       functions: ['spec_id()'],
@@ -144,7 +144,7 @@ describe('the grants of a role', () => {
     ]);
   });
 
-  it('that are missing are named by the statement', async () => {
+  it('that are missing are listed with the statement', async () => {
     const faults = await check({ tables: {} }, `UPDATE spec SET id = $1`, `TABLE spec_none`);
     expect(faults).toEqual([
       'a statement cannot be explained (relation "spec_none" does not exist): TABLE spec_none',

@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-/** What one role did, from the log of a server with `log_statement = all` and the prefix below. */
+/** The statements of one role, from the log of a server with `log_statement = all` and the prefix below. */
 export interface LoggedRole {
   /** Distinct texts. */
   readonly statements: Set<string>;
-  /** What it was refused, with the statement. */
+  /** Refusals with their statements. */
   readonly refused: Set<string>;
 }
 
-/** With `log_line_prefix = '%u|%a|%e '`, as tools/embedded starts servers that are thrown away. */
+/** With `log_line_prefix = '%u|%a|%e '`, as tools/embedded configures temporary servers. */
 const firstLine = /^([^|]*)\|([^|]*)\|(\w{5}) ([A-Z]+): {2}(.*)$/;
 const executed = /^(?:statement|execute [^:]*): ([\s\S]*)$/;
 const insufficientPrivilege = '42501';
@@ -22,7 +22,7 @@ interface Message {
   text: string;
 }
 
-/** Application whose refusals are no fault: a spec that tries what is forbidden. */
+/** Application of specs that try forbidden statements, whose refusals are expected. */
 const trying = 'tries what is forbidden';
 
 export async function readLog(file: string): Promise<ReadonlyMap<string, LoggedRole>> {
@@ -42,7 +42,7 @@ export async function readLog(file: string): Promise<ReadonlyMap<string, LoggedR
   };
   let message: Message | undefined;
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-    // The lines of a message behind its first one begin with a tab.
+    // Further lines of a message begin with a tab.
     if (line.startsWith('\t') && message !== undefined) {
       message.text += `\n${line.slice(1)}`;
       continue;

@@ -16,7 +16,7 @@ const usage = `Compares the grants of each role with the statements that the rol
 LOG           log of a PostgreSQL with log_statement = all for the roles, and the prefix of tools/embedded
 PREFIX        of the roles in that log
 PROCESS       processes whose specs have all run: each of their grants must be needed by a statement
-DATABASE_URL  an empty database on a server that is thrown away
+DATABASE_URL  an empty database on a temporary server
 
 Prints JSON: checked, those of the processes that have a role, and faults, a line each: what a role was refused, and
 its grants that no statement needs.
@@ -25,7 +25,7 @@ its grants that no statement needs.
 const statementTimeoutMs = 600_000;
 const prefix = 'probe_';
 
-/** Of a role that are printed, and characters of each: enough to see what is wrong. */
+/** Printed faults per role, and characters of each. */
 const maxFaults = 25;
 const maxFaultLength = 250;
 
@@ -56,7 +56,7 @@ interface Probing {
   readonly renamed: (statement: string) => string;
 }
 
-/** @param grants of the role, when it has run all that its process ever does; null: only what it was refused is found */
+/** @param grants of the role, when all specs of its process have run; null: finds only refused statements */
 async function faultsOf(
   { statements, refused }: LoggedRole = { statements: new Set(), refused: new Set() },
   grants: { readonly role: string; readonly declared: RoleGrants } | null,

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 
 /**
- * PostgreSQL itself says which privileges a statement needs: it is explained as the role, without one of its privileges. The
- * server checks privileges when it starts a plan, and EXPLAIN starts it. A function is seen as a whole: those that roles
+ * Determines the privileges of a statement by explaining it as the role without one of them. The
+ * server checks privileges when it starts a plan, and EXPLAIN starts it. Functions are not analysed: those that roles
  * call run as their owner.
  */
 const functions = [
@@ -25,7 +25,7 @@ const functions = [
      RESET ROLE;
      RETURN false;
    END $$`,
-  // Whether any of the statements is refused without these privileges. They are back when it returns.
+  // Whether any of the statements is refused without these privileges, which are restored afterwards.
   `CREATE FUNCTION probe_needs(role_name text, privileges text[], statements text[]) RETURNS boolean LANGUAGE plpgsql AS $$
    DECLARE
      privilege text;
@@ -59,7 +59,7 @@ export async function openProbe(database: DataSource): Promise<Probe> {
 export class Probe {
   constructor(private readonly database: DataSource) {}
 
-  /** @returns by statement, why nobody can run it here: what it needs is unknown */
+  /** @returns by statement, the error why the owner cannot run it, so that its required grants are unknown */
   async unexplained(statements: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.database.query<{ statement: string; problem: string }[]>(
       `SELECT statement, problem
@@ -78,7 +78,7 @@ export class Probe {
     return new Map(rows.map(({ parent, names }) => [parent, names]));
   }
 
-  /** @returns those of the statements that the role may not run */
+  /** @returns the statements that the role may not run */
   async refused(role: string, statements: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ statement: string }[]>(
       `SELECT statement FROM unnest($2::text[]) AS statement WHERE probe_refuses($1, statement)`,
@@ -87,7 +87,7 @@ export class Probe {
     return rows.map(({ statement }) => statement);
   }
 
-  /** Whether one of the statements is refused to a role that has none of these privileges, but its others. */
+  /** Whether a role without these privileges is refused one of the statements. */
   async needs(role: string, privileges: readonly string[], statements: readonly string[]): Promise<boolean> {
     if (statements.length === 0) return false;
     const [row] = await this.database.query<[{ needed: boolean }]>(

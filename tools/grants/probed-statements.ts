@@ -8,7 +8,7 @@ const temporary = /^CREATE TEMPORARY TABLE\b/i;
 const ofTemporary = /^(TRUNCATE|ANALYZE)\b/i;
 const copy = /^COPY\s+(\w+)\s*\(([^)]*)\)\s+FROM STDIN/i;
 
-/** Temporary tables of the code, here as long as the database, so that statements about them can be explained. */
+/** Temporary tables of the code as permanent ones, so that statements with them can be explained. */
 export const temporaryTables = [
   `CREATE TABLE ct_listed (serial bytea, revoked_at timestamptz, reason smallint)`,
   `CREATE TABLE ct_change (nth integer PRIMARY KEY, serial bytea, revoked_at timestamptz, reason smallint)`,
@@ -30,7 +30,7 @@ export async function partitionNames(database: DataSource): Promise<(statement: 
 }
 
 export interface ProbedStatements {
-  /** As EXPLAIN takes them; fewer than were logged, since many differ in the name of a partition only. */
+  /** In a form that EXPLAIN accepts; fewer than logged ones, because many differ only in the name of a partition. */
   readonly statements: readonly string[];
   readonly usesTemporaryTables: boolean;
 }

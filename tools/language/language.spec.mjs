@@ -20,7 +20,7 @@ it.each([
 it.each([
   ['longer words', '// understands, tasks, amend, recommend, judicial, gateway, prejudges, withstands'],
   ['ASN.1 and media types', 'new OctetString(); // OCTET STRING, OCTET_STRING, application/octet-stream'],
-])('leaves %s alone', (_what, text) => {
+])('ignores %s', (_what, text) => {
   expect(wordsIn(text)).toEqual([]);
 });
 
@@ -43,7 +43,7 @@ it.each([
   expect(wordsIn(text)).toEqual(words);
 });
 
-it('allows a word on its own line only', () => {
+it('allows a word only on its own line', () => {
   expect(wordsIn('// language: RFC 791\noctet')).toEqual(['octet']); // language: test data
 });
 
@@ -96,7 +96,7 @@ describe('the projects', () => {
 describe('the baseline', () => {
   const baseline = { docs: 3, tools: 2, 'libs/gone': 5 };
 
-  it('is broken by a project with more words than its number, and by a new project with any', () => {
+  it('is exceeded by a project with more words than its number, and by a new project with any', () => {
     const { above } = compare(baseline, { docs: 4, tools: 2, 'apps/new': 1 });
     expect(above).toEqual([
       { project: 'docs', count: 4, allowed: 3 },
@@ -104,7 +104,7 @@ describe('the baseline', () => {
     ]);
   });
 
-  it('reports projects that have fewer words and projects that are gone', () => {
+  it('reports projects that have fewer words and removed projects', () => {
     const { above, below, removed } = compare(baseline, { docs: 2, tools: 2 });
     expect([above, below, removed]).toEqual([[], [{ project: 'docs', count: 2, allowed: 3 }], ['libs/gone']]);
   });

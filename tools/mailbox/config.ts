@@ -1,21 +1,21 @@
 import { defineSettings, filePath, port, type SettingValues } from '@certwright/service';
 
-/** The local mailbox: takes every mail that the platform sends, and shows it. Always on loopback: it has no login. */
+/** The local mailbox: accepts all mail of the platform and shows it. Only on loopback, because it has no login. */
 export const settings = defineSettings({
   MAILBOX_SMTP_PORT: port({
-    meaning: 'Port that takes mail, at 127.0.0.1; 0 takes any free one',
+    meaning: 'Port for SMTP, on 127.0.0.1; 0 chooses a free one',
     default: 4361,
   }),
   MAILBOX_WEB_PORT: port({
-    meaning: 'Port of the web page and API, at 127.0.0.1; 0 takes any free one',
+    meaning: 'Port of the web page and API, on 127.0.0.1; 0 chooses a free one',
     default: 4360,
   }),
   MAILBOX_DIR: filePath({
-    meaning: 'Folder that keeps the mails over a restart; without it they are forgotten',
+    meaning: 'Folder that stores the mails; without it they are lost on restart',
     default: null,
   }),
   PID_FILE: filePath({
-    meaning: 'Where the process id is written; removed when the process ends',
+    meaning: 'File for the process id; removed when the process ends',
     default: null,
   }),
 });

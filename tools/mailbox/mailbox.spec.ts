@@ -47,7 +47,7 @@ const subjects = async (web: string) => {
 };
 
 describe('the local mailbox', () => {
-  it('takes mail, shows it on loopback, keeps it over a restart, and stops cleanly', async () => {
+  it('accepts mail, shows it on loopback, stores it across a restart, and stops cleanly', async () => {
     const first = await startMailbox();
     expect((await fetch(`${first.web}/api/healthz`)).status).toBe(200);
     const page = await fetch(first.web, { headers: { accept: 'text/html' } });

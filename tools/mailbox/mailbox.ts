@@ -6,10 +6,10 @@ import type { MailboxConfig } from './config';
 
 const loopback = '127.0.0.1';
 
-/** Mails that are kept; the oldest go first. */
-const mostMails = 500;
+/** Stored mails; the oldest are deleted. */
+const maxMails = 500;
 
-/** MailDev on loopback, without relaying: no mail ever leaves this machine. */
+/** MailDev on loopback, without relaying: no mail leaves this machine. */
 export class Mailbox {
   private constructor(
     private readonly maildev: MailDev,
@@ -19,11 +19,11 @@ export class Mailbox {
     readonly webPort: number,
   ) {}
 
-  /** @throws the system's error for a port that is taken; nothing is left open */
+  /** @throws the system's error for a port in use; closes everything before */
   static async open(config: MailboxConfig): Promise<Mailbox> {
     // MailDev is an ES module only, and this program is CommonJS.
     const { MailDev } = await import('maildev');
-    // Attachments are written to files in any case, so without a folder there is one for this run alone.
+    // Attachments are always written to files, so without a configured folder a temporary one is used.
     const folder = config.MAILBOX_DIR ?? (await mkdtemp(path.join(tmpdir(), 'certwright-mailbox-')));
     const undo = config.MAILBOX_DIR === null ? [() => rm(folder, { recursive: true, force: true })] : [];
     const maildev = new MailDev({
@@ -32,7 +32,7 @@ export class Mailbox {
       webIp: loopback,
       web: config.MAILBOX_WEB_PORT,
       mailDirectory: folder,
-      maxEmails: mostMails,
+      maxEmails: maxMails,
     });
     try {
       const { smtp, api } = await maildev.start();

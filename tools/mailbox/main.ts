@@ -18,7 +18,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: NodeJS.ErrnoException) => {
-  const told = error instanceof SettingsError || error.code !== undefined;
-  console.error(told ? `mailbox cannot start: ${error.message}` : error);
+  const isExpected = error instanceof SettingsError || error.code !== undefined;
+  console.error(isExpected ? `mailbox cannot start: ${error.message}` : error);
   process.exitCode = 1;
 });

@@ -7,32 +7,32 @@ import { type AppliedGrants, applyGrants, type RoleSettings } from '@certwright/
 import type { DataSource } from 'typeorm';
 import { rolesTable } from './roles-table';
 
-const usage = `Brings the databases to their newest schemas: core, and ct where CT_DATABASE_URL is set.
+const usage = `Migrates the core database, and the ct database if CT_DATABASE_URL is set.
 
-  npm run migrate                     runs every migration that has not run yet, then creates the roles that are
-                                      missing and gives each role the grants that it needs, and no others
-  npm run migrate -- --database ct    of one of them only: core or ct
-  npm run migrate -- --revert         takes the newest one back; of core unless --database says ct
-  npm run migrate -- --create         makes the ct database first where it is missing, on the server of DATABASE_URL
-  npm run migrate -- --check-drift    fails when entities and migrations disagree (on an empty database of its own)
-  npm run migrate -- --roles          prints what each role may do, as docs/operating.md has it
+  npm run migrate                     runs the pending migrations, then creates missing roles and updates the grants of
+                                      each role to the declared ones
+  npm run migrate -- --database ct    migrates only one of them: core or ct
+  npm run migrate -- --revert         reverts the newest migration of core, or of ct with --database ct
+  npm run migrate -- --create         first creates the ct database, if it is missing, on the server of DATABASE_URL
+  npm run migrate -- --check-drift    fails if entities and migrations differ; uses an empty database of its own
+  npm run migrate -- --roles          prints the table of roles in docs/operating.md
   npm run migrate -- --help
 
 DATABASE_URL      the core database, postgres://user:password@host:port/name (with --check-drift: any database of a
-                  server on which another one may be created)
-CT_DATABASE_URL   the ct database; where it is not set, only the core database is looked at
-DATABASE_ROLE_PREFIX         begins the name of every role; default certwright_, which makes certwright_orders_v3
+                  server on which the user may create databases)
+CT_DATABASE_URL   the ct database; if it is not set, only the core database is migrated
+DATABASE_ROLE_PREFIX         prefix of the names of roles; default certwright_, as in certwright_orders_v3
 DATABASE_ROLE_PASSWORDS_DIR  folder with a file for each role that logs in by password, named after its process
-                             (orders-v3); a role without a file keeps the password it has
+                             (orders-v3); without a file the password of a role does not change
 `;
 
-/** Which schema, and in which database it belongs. */
+/** A schema and its database. */
 interface Schema {
   readonly name: 'core' | 'ct';
   readonly url: string;
 }
 
-/** Creating an index on a large table takes its time. */
+/** Creating an index on a large table may take long. */
 const statementTimeoutMs = 60 * 60 * 1_000;
 
 async function main(args: readonly string[]): Promise<void> {
@@ -56,11 +56,12 @@ async function main(args: readonly string[]): Promise<void> {
   for (const schema of schemas) await migrate(schema);
 }
 
-/** The core database first: it is the one without which nothing runs. */
+/** The core database first, because every process needs it. */
 function schemasOf(args: readonly string[]): Schema[] {
   const at = args.indexOf('--database');
   const only = at < 0 ? undefined : args[at + 1];
-  if (at >= 0 && only !== 'core' && only !== 'ct') throw new Error(`--database is core or ct.\n\n${usage}`);
+  if (at >= 0 && only !== 'core' && only !== 'ct')
+    throw new Error(`--database must be core or ct.\n\n${usage}`);
   const [core, ct] = [process.env['DATABASE_URL'], process.env['CT_DATABASE_URL']];
   const schemas: Schema[] = [];
   if (only !== 'ct') {
@@ -72,13 +73,15 @@ function schemasOf(args: readonly string[]): Schema[] {
   return schemas;
 }
 
-/** @param schemas the first of them has a database already, from which the others' are made: on one server */
+/** @param schemas the database of the first exists, and is used to create the others on the same server */
 async function createMissing([core, ...others]: readonly Schema[]): Promise<void> {
   if (core === undefined) return;
   for (const { url } of others) {
     const name = decodeURIComponent(new URL(url).pathname.slice(1));
     if (new URL(url).host !== new URL(core.url).host || !/^\w{1,63}$/.test(name))
-      throw new Error('--create makes a database of a plain name on the server of DATABASE_URL only.');
+      throw new Error(
+        '--create needs a CT_DATABASE_URL on the server of DATABASE_URL, with a database name of letters, digits and underscores.',
+      );
     await withDatabase(core, async (database) => {
       const found = await database.query<unknown[]>(`SELECT 1 FROM pg_database WHERE datname = $1`, [name]);
       if (found.length === 0) await database.query(`CREATE DATABASE "${name}"`);
@@ -101,7 +104,7 @@ async function migrate(schema: Schema): Promise<void> {
 function roleSettings(processes: readonly string[]): RoleSettings {
   const prefix = process.env['DATABASE_ROLE_PREFIX'] ?? 'certwright_';
   if (!/^[a-z_][a-z0-9_]{0,40}$/.test(prefix))
-    throw new Error('DATABASE_ROLE_PREFIX is up to 41 lower-case letters, digits and underscores.');
+    throw new Error('DATABASE_ROLE_PREFIX must have up to 41 lower-case letters, digits and underscores.');
   const folder = process.env['DATABASE_ROLE_PASSWORDS_DIR'];
   if (folder === undefined) return { prefix, passwords: {} };
   const files = processes
@@ -122,12 +125,12 @@ function reportRoles({ name }: Schema, { created, absent, granted, revoked }: Ap
   );
   if (absent.length > 0)
     console.log(
-      `missing roles, which this user may not create: ${absent.join(', ')}. Until they exist, processes keep the ` +
-        'privileges of the user they connect as.',
+      `missing roles, which this user may not create: ${absent.join(', ')}. Create them and migrate again. Until then, ` +
+        'processes have the privileges of the user they connect as.',
     );
 }
 
-/** Migrates an empty database up, down and up again, and asks TypeORM what it would still change. */
+/** Migrates an empty database up, down and up again, and has TypeORM compare it with the entities. */
 async function checkDrift(schema: Schema): Promise<void> {
   const name = `certwright_drift_${schema.name}_${process.pid}`;
   await withDatabase(schema, async (database) => await database.query(`CREATE DATABASE ${name}`));
@@ -140,11 +143,9 @@ async function checkDrift(schema: Schema): Promise<void> {
       await database.runMigrations({ transaction: 'each' });
       const { upQueries } = await database.driver.createSchemaBuilder().log();
       if (upQueries.length === 0)
-        return void console.log(`No drift in ${schema.name}: entities and migrations agree, up and down.`);
+        return void console.log(`No drift in ${schema.name}: entities and migrations match, up and down.`);
       for (const { query } of upQueries) console.error(query);
-      throw new Error(
-        'Entities and migrations disagree: the statements above are missing from the migrations.',
-      );
+      throw new Error('Entities and migrations differ: the migrations lack the statements above.');
     });
   } finally {
     await withDatabase(schema, async (database) => await database.query(`DROP DATABASE IF EXISTS ${name}`));

@@ -18,7 +18,7 @@ it('is the table of docs/operating.md, as npm run migrate -- --roles prints it',
   expect(cellsOf(own)).toEqual(cellsOf(rolesTable()));
 });
 
-it('has a role for each app that npm start gives one to', () => {
+it('has a role for each app that npm start connects with one', () => {
   const { appsWithRoles } = jest.requireActual<{ readonly appsWithRoles: readonly string[] }>(
     '../up/database-roles.mjs',
   );

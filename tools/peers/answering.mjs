@@ -1,11 +1,11 @@
 // @ts-check
-// When a name server is up: it answers for its zones over UDP, and takes connections.
+// Checks whether a name server is up: it responds for its zones over UDP, and accepts connections.
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 50;
-/** Milliseconds that one datagram is waited for. */
+/** Timeout for one datagram, milliseconds. */
 const PATIENCE_MS = 250;
 
 /**
@@ -40,7 +40,7 @@ function hasSoa(address, port, zone) {
     };
     const timer = setTimeout(() => end(false), PATIENCE_MS);
     socket.once('error', () => end(false));
-    // NOERROR with one answer: the zone is loaded, not only its server up.
+    // NOERROR with one answer means that the zone is loaded.
     socket.once('message', (answer) => end(((answer[3] ?? 15) & 0xf) === 0 && answer.readUInt16BE(6) === 1));
     socket.connect(port, address, () => socket.send(message));
   });

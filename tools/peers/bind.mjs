@@ -5,12 +5,12 @@ import { requiredProgram } from './programs.mjs';
 import { zoneFile } from './zone-file.mjs';
 /** @import { Command, Setting } from './servers.mjs' */
 
-/** The one address that BIND can listen on; a relay lends it the others. */
+/** The only address that BIND can listen on; a relay forwards the others. */
 export const BIND_ADDRESS = '127.0.0.1';
 
 /**
- * BIND, authoritative only. Nobody may change a zone without a key, and the key for challenges is told by update-policy
- * which records are its.
+ * BIND, authoritative only. Changes of a zone need a key, and update-policy limits the key for challenges to
+ * its records.
  * @param {Setting & { ownPort: number }} setting
  * @returns {Command}
  */

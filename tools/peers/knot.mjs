@@ -6,7 +6,7 @@ import { zoneFile } from './zone-file.mjs';
 /** @import { Command, Setting } from './servers.mjs' */
 
 /**
- * Knot. The key for challenges is held to names and types by its access rule.
+ * Knot. An access rule limits the key for challenges to its names and types.
  * @param {Setting} setting
  * @returns {Command}
  */

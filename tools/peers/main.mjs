@@ -1,6 +1,6 @@
 // @ts-check
-// `node tools/peers/main.mjs '<PeerOptions as JSON>'`: starts real name servers, says so in one line of JSON
-// (`{"peers":{…}}`), and stops them when it gets SIGTERM or SIGINT. options.mjs tells what goes in and comes out.
+// `node tools/peers/main.mjs '<PeerOptions as JSON>'`: starts real name servers, prints one line of JSON
+// (`{"peers":{…}}`), and stops them on SIGTERM or SIGINT. options.mjs describes input and output.
 import { startPeers } from './peers.mjs';
 /** @import { PeerOptions } from './options.mjs' */
 
@@ -23,7 +23,7 @@ try {
   const options = /** @type {PeerOptions} */ (JSON.parse(argument));
   const { stop, ...peers } = await startPeers(options, starting.signal);
   stopAll = stop;
-  // Something has to keep this process here.
+  // Keeps the process running.
   setInterval(() => undefined, 60_000);
   console.log(JSON.stringify({ peers }));
 } catch (error) {

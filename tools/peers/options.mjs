@@ -1,5 +1,5 @@
 // @ts-check
-// What can be started, and what is told of it. The one argument of main.mjs and its one line of output are these, in JSON.
+// The argument of main.mjs and its line of output, both in JSON.
 
 /**
  * @typedef {object} ZoneOptions
@@ -49,7 +49,7 @@
  * @property {{ address: string, port: number, pid: number, log: string } | null} unbound
  */
 
-export const freshKeys = (/** @type {(octets: number) => Buffer} */ random) => ({
+export const freshKeys = (/** @type {(bytes: number) => Buffer} */ random) => ({
   full: key('gateway-key', 'hmac-sha256', random(32)),
   sha384: key('gateway-key-384', 'hmac-sha384', random(48)),
   sha512: key('gateway-key-512', 'hmac-sha512', random(64)),

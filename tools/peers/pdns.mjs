@@ -8,7 +8,7 @@ import { zoneRecords } from './zone-file.mjs';
 /** @import { ServerOptions, ZoneOptions } from './options.mjs' */
 
 /**
- * PowerDNS with SQLite, its caches off, its API on the same address. The zones are made through that API once it answers.
+ * PowerDNS with SQLite, its caches off, its API on the same address. The zones are created through that API when it is up.
  * @param {Setting & { apiPort: number, apiKey: string }} setting
  * @returns {Command}
  */
@@ -58,12 +58,12 @@ export async function makeZones({ server, servers, api, apiKey }, signal) {
       body: JSON.stringify({ name: `${zone.name}.`, kind: 'Native', rrsets: rrsetsOf(zone, servers) }),
       signal,
     });
-    if (!answer.ok) throw new Error(`PowerDNS did not make ${zone.name}: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`PowerDNS did not create ${zone.name}: ${await answer.text()}`);
   }
 }
 
 /**
- * The API takes absolute names and whole RRsets.
+ * The API expects absolute names and whole RRsets.
  * @param {ZoneOptions} zone
  * @param {readonly ServerOptions[]} servers
  */

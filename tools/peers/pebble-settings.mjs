@@ -1,14 +1,14 @@
 // @ts-check
-// Where pebble and pebble-challtestsrv are, and what they are told: configuration, environment, arguments, and the TLS certificate that they serve with.
+// Programs, configuration, environment, arguments and TLS certificate of pebble and pebble-challtestsrv.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { LOOPBACK } from '../embedded/ports.mjs';
 
-/** The newer one is unpacked beside Debian's package, never installed over it. */
+/** The newer release is unpacked in its own folder and does not replace Debian's package. */
 const PEBBLES = ['/opt/pebble-new/usr/bin/pebble', '/usr/bin/pebble'];
 
-/** The key is base64url, of 32 octets. */
+/** The key is base64url, of 32 bytes. */
 export const EXTERNAL_ACCOUNT = {
   keyId: 'kid-1',
   key: Buffer.alloc(32, 'external account key').toString('base64url'),
@@ -42,10 +42,10 @@ export function settings(folder, options, ports) {
     externalAccountBindingRequired: options.eab ?? false,
     externalAccountMACKeys: options.eab ? { [EXTERNAL_ACCOUNT.keyId]: EXTERNAL_ACCOUNT.key } : {},
     domainBlocklist: options.blocked ?? [],
-    // Seconds. The least that there is: nobody's quota is at stake.
+    // Seconds, the minimum.
     retryAfter: { authz: 1, order: 1 },
     keyAlgorithm: 'ecdsa',
-    // Several of them would make pebble choose one at random where an order names none.
+    // With several, pebble chooses a random one for an order that names none.
     profiles: options.profiles ?? { default: { description: '90 days', validityPeriod: 90 * 24 * 3600 } },
   };
 }
@@ -63,7 +63,7 @@ export function environment({ nonceReject, authzReuse, vaNosleep, vaSleepS, alte
 }
 
 /**
- * The two releases name the DNS listener differently, and only the newer one has DNS over HTTPS to be switched off.
+ * The two releases name the DNS listener differently, and only the newer one has DNS over HTTPS, which is turned off.
  * @param {string} command
  * @param {{ dns: number, http: number, control: number }} ports
  */

@@ -1,7 +1,7 @@
 // @ts-check
 // pebble, the ACME test server, with pebble-challtestsrv as its resolver, on free ports of loopback in a scratch folder.
 // As a module: `startPebble(options)`. As a program: `node tools/peers/pebble.mjs '{"eab":true}'` runs until SIGTERM or
-// SIGINT and prints one line of JSON when everything answers.
+// SIGINT and prints one line of JSON when everything is up.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,13 +22,13 @@ import {
 
 const READY_WITHIN_MS = 10_000;
 const STOP_GRACE_MS = 3_000;
-/** Another process may take a port between the question and its use. */
+/** Another process may take a free port before it is used. */
 const PORT_ATTEMPTS = 3;
 
 /**
  * @typedef {object} PebbleOptions
  * @property {string} [binary] default: the newer pebble when it is there, else the packaged one
- * @property {string} [resolver] `address:port` that pebble asks; default: a pebble-challtestsrv of its own
+ * @property {string} [resolver] `address:port` of pebble's resolver; default: a pebble-challtestsrv of its own
  * @property {boolean} [eab] true: accounts need external account binding
  * @property {number} [nonceReject] percent of good nonces that are refused; default 0
  * @property {number} [authzReuse] percent of valid authorizations that are used again; default 0
@@ -47,7 +47,7 @@ const PORT_ATTEMPTS = 3;
  * @property {string} tlsRoot PEM of the root under which both are served
  * @property {{ keyId: string, key: string } | null} externalAccount key in base64url, HMAC
  * @property {string | null} challengesUrl management of pebble-challtestsrv (`/set-txt`, `/clear-txt`); null with a resolver given
- * @property {string} resolver what pebble asks
+ * @property {string} resolver pebble's resolver
  * @property {number} httpPort where it looks for http-01
  * @property {string} folder
  * @property {() => Promise<void>} stop
@@ -121,7 +121,7 @@ async function startBoth(binary, folder, options, started) {
  */
 
 /**
- * In our own process group, so that whoever kills us as a group leaves nothing behind.
+ * In the process group of this process, so that killing the group ends it too.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {string} folder

@@ -1,5 +1,5 @@
 // @ts-check
-// Real name servers on loopback, for specs that hold ours against them. Nothing of them listens on another address.
+// Real name servers on loopback, for specs that compare ours with them. They listen on no other address.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
@@ -18,18 +18,18 @@ import { unbound } from './unbound.mjs';
 /** @import { PeerOptions, RunningPeers, RunningServer, ServerOptions } from './options.mjs' */
 /** @import { Command, Setting, Started } from './servers.mjs' */
 
-/** A machine under load takes a second or two; this is for one that is stuck. */
+/** Starting takes a second or two on a loaded machine. */
 const START_WITHIN_MS = 20_000;
-/** A port that is free at one address may be taken at another. */
+/** A port that is free on one address may be in use on another. */
 const PORT_ATTEMPTS = 5;
 const UNBOUND_ADDRESS = '127.0.0.1';
 
 /**
- * Starts them all and waits until each answers for each of its zones.
+ * Starts all of them and waits until each responds for each of its zones.
  * @param {PeerOptions} options
  * @param {AbortSignal} [signal] while they start
  * @returns {Promise<RunningPeers & { stop(): Promise<void> }>}
- * @throws Error when a program is missing, or when one does not come up, with its log; the signal's reason
+ * @throws Error when a program is missing, or a server does not start (with its log); the signal's reason
  */
 export async function startPeers(options, signal = new AbortController().signal) {
   check(options);
@@ -49,9 +49,9 @@ export async function startPeers(options, signal = new AbortController().signal)
 /** @param {PeerOptions} options */
 function check({ servers, unbound: withUnbound }) {
   const outside = servers.find(({ address }) => !isIPv4(address) || !address.startsWith('127.'));
-  if (outside !== undefined) throw new Error(`${outside.address} is no loopback address.`);
+  if (outside !== undefined) throw new Error(`${outside.address} is not a loopback address.`);
   const copied = servers.find(({ kind, zones }) => kind === 'pdns' && zones.some(({ primary }) => primary));
-  if (copied !== undefined) throw new Error('Copies of a zone are for bind and knot.');
+  if (copied !== undefined) throw new Error('Only bind and knot support copies of a zone.');
   const missing = missingFor([...servers.map(({ kind }) => kind), ...(withUnbound ? ['unbound'] : [])]);
   if (missing.length > 0)
     throw new Error(`Not installed: ${missing.join(', ')} (tools/test/peers.sh installs them).`);
@@ -74,13 +74,13 @@ async function startAll({ servers, unbound: withUnbound = false }, port, given) 
   };
   try {
     /** @type {RunningServer[]} */
-    const told = [];
+    const described = [];
     for (const server of servers) {
       const own = path.join(folder, `${server.kind}-${server.address}`);
-      told.push(await startOne({ server, servers, port, folder: own, keys }, running, signal));
+      described.push(await startOne({ server, servers, port, folder: own, keys }, running, signal));
     }
     const resolver = withUnbound ? await startUnbound({ servers, port, folder }, running, signal) : null;
-    return { port, folder, keys, servers: told, unbound: resolver, stop };
+    return { port, folder, keys, servers: described, unbound: resolver, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -100,7 +100,7 @@ async function startOne(setting, running, signal) {
   const command = await commandOf({ ...setting, ...api }, running);
   const process = await started(command, folder);
   running.push(process);
-  const told = { kind, address, pid: process.pid, log: process.log };
+  const described = { kind, address, pid: process.pid, log: process.log };
   const up = async () => {
     if (kind === 'pdns') {
       await takesConnections({ address, port: api.apiPort }, signal);
@@ -110,7 +110,7 @@ async function startOne(setting, running, signal) {
     await takesConnections({ address, port }, signal);
   };
   await Promise.race([up(), process.failed]);
-  return kind === 'pdns' ? { ...told, api: urlOf(address, api.apiPort), apiKey: api.apiKey } : told;
+  return kind === 'pdns' ? { ...described, api: urlOf(address, api.apiPort), apiKey: api.apiKey } : described;
 }
 
 /**

@@ -12,7 +12,7 @@ const describeWithPeers = missing === '' && hasDig ? describe : describe.skip;
 const start = (options: object): Promise<Child> =>
   startChild(process.execPath, { args: ['tools/peers/main.mjs', JSON.stringify(options)], cwd: root });
 
-interface Told {
+interface Description {
   readonly port: number;
   readonly folder: string;
   readonly keys: { readonly full: { name: string; algorithm: string; secret: string } };
@@ -23,7 +23,7 @@ interface Told {
 describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}`, () => {
   const [first, second, third] = ['127.0.0.26', '127.0.0.27', '127.0.0.28'] as const;
   let child: Child;
-  let told: Told;
+  let started: Description;
   beforeAll(async () => {
     const followed = { name: 'example.com', refreshS: 2 };
     const left = { name: 'example.org' };
@@ -43,20 +43,24 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
       unbound: true,
     });
     await child.says(/^\{"peers":.*\}$/m, 30_000);
-    told = (JSON.parse(child.output()) as { peers: Told }).peers;
+    started = (JSON.parse(child.output()) as { peers: Description }).peers;
   }, 40_000);
 
   const dig = (address: string, ...asked: string[]): string =>
-    execFileSync('dig', [`@${address}`, '-p', String(told.port), '+short', '+tries=1', '+time=2', ...asked], {
-      encoding: 'utf8',
-    }).trim();
+    execFileSync(
+      'dig',
+      [`@${address}`, '-p', String(started.port), '+short', '+tries=1', '+time=2', ...asked],
+      {
+        encoding: 'utf8',
+      },
+    ).trim();
   const update = (zone: string, value: string) => {
-    const { algorithm, name, secret } = told.keys.full;
-    const input = `server ${first} ${told.port}\nzone ${zone}\nadd t.${zone} 1 TXT ${value}\nsend\n`;
+    const { algorithm, name, secret } = started.keys.full;
+    const input = `server ${first} ${started.port}\nzone ${zone}\nadd t.${zone} 1 TXT ${value}\nsend\n`;
     execFileSync('nsupdate', ['-y', `${algorithm}:${name}:${secret}`], { input });
   };
 
-  it('are found by NS records and their addresses, at one port, also through a resolver', () => {
+  it('are found by NS records and their addresses, on one port, also through a resolver', () => {
     expect(dig('127.0.0.1', 'example.com', 'NS').split('\n').sort()).toEqual([
       'ns1.example.com.',
       'ns2.example.com.',
@@ -67,7 +71,7 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
     expect(dig(third, '+tcp', 'ns1.example.net', 'A')).toBe(third);
   });
 
-  it('of two, one follows when its refresh is up, and one never', async () => {
+  it('include one copy that refreshes its zone, and one that does not', async () => {
     for (const zone of ['example.com', 'example.org']) update(zone, 'new');
     expect([dig(first, 't.example.com', 'TXT'), dig(first, 't.example.org', 'TXT')]).toEqual([
       '"new"',
@@ -77,19 +81,19 @@ describeWithPeers(`real name servers${missing && ` (not installed: ${missing})`}
     expect(dig(second, 't.example.org', 'TXT')).toBe('');
   }, 15_000);
 
-  it('leave nothing behind', async () => {
-    expect(existsSync(told.folder)).toBe(true);
+  it('leave no processes and files', async () => {
+    expect(existsSync(started.folder)).toBe(true);
     expect(await child.stop()).toMatchObject({ code: 0 });
-    expect(existsSync(told.folder)).toBe(false);
-    for (const { pid } of [...told.servers, told.unbound])
+    expect(existsSync(started.folder)).toBe(false);
+    for (const { pid } of [...started.servers, started.unbound])
       expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 });
 
-it('nothing is started at an address of the network', async () => {
+it('does not start a server on a network address', async () => {
   const child = await start({
     servers: [{ kind: 'knot', address: '192.0.2.1', zones: [{ name: 'example.com' }] }],
   });
   expect((await child.ended).code).toBe(1);
-  expect(child.output()).toContain('192.0.2.1 is no loopback address.');
+  expect(child.output()).toContain('192.0.2.1 is not a loopback address.');
 });

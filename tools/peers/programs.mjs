@@ -1,5 +1,5 @@
 // @ts-check
-// Which real name servers are on this machine. Debian has them in /usr/sbin, which is on nobody's PATH but root's.
+// Finds the name servers on this machine. Debian installs them in /usr/sbin, which is only on root's PATH.
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 
@@ -14,7 +14,7 @@ const needed = {
 const pdnsSchema = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 
 /**
- * The full path of a program; null where it is not installed.
+ * The full path of a program; null when it is not installed.
  * @param {string} name
  */
 export function programPath(name) {
@@ -32,7 +32,7 @@ export function requiredProgram(name) {
 }
 
 /**
- * What is missing for these kinds of server; empty when all can be started.
+ * Missing programs for these kinds of server; empty when all can be started.
  * @param {readonly string[]} kinds
  */
 export function missingFor(kinds) {

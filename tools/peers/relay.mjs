@@ -1,10 +1,10 @@
 // @ts-check
-// BIND listens only on addresses that an interface has, and of 127.0.0.0/8 that is 127.0.0.1 alone. A relay lends it
-// another one.
+// BIND listens only on addresses of interfaces, and of 127.0.0.0/8 that is only 127.0.0.1. A relay forwards another
+// address to it.
 import { createSocket } from 'node:dgram';
 import { connect, createServer } from 'node:net';
 
-/** Milliseconds that the way back of a datagram stays open. */
+/** Time during which responses to a datagram are forwarded, milliseconds. */
 const UDP_KEPT_MS = 10_000;
 
 /**

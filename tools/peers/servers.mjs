@@ -31,7 +31,7 @@ import { stopProcess } from '../embedded/process.mjs';
  */
 
 /**
- * Stays in our process group, so that whoever kills that leaves nothing behind.
+ * Stays in the process group of this process, so that killing the group ends it too.
  * @param {Command} command
  * @param {string} folder
  * @returns {Promise<Started>}
@@ -45,7 +45,7 @@ export async function started({ program, args, log }, folder) {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const failed = ended.then((code) => {
     if (stopping) return new Promise(() => undefined);
-    throw new Error(`${path.basename(program)} ended by itself (${code}).\n${texts(output, log)}`);
+    throw new Error(`${path.basename(program)} exited (${code}).\n${texts(output, log)}`);
   });
   failed.catch(() => undefined);
   await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));

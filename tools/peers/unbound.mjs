@@ -6,7 +6,7 @@ import { addressesOf } from './zone-file.mjs';
 /** @import { Command, Setting } from './servers.mjs' */
 
 /**
- * Unbound as a resolver that asks the zones' own servers and remembers nothing.
+ * Unbound as a resolver that queries the zones' own servers without a cache.
  * @param {Omit<Setting, 'server' | 'keys'> & { address: string }} setting
  * @returns {Command}
  */

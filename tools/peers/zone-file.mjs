@@ -3,7 +3,7 @@
 /** @import { ServerOptions, ZoneOptions } from './options.mjs' */
 
 /**
- * The zone as its primary has it. Every server of these that has it is one of its name servers, ns1, ns2 …, in their order.
+ * The zone of its primary. The servers that have it are its name servers ns1, ns2 …, in their order.
  * @param {ZoneOptions} zone
  * @param {readonly ServerOptions[]} servers
  */

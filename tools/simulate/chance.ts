@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** A number in [0, 1) that depends on the seed and on what it is drawn for, and on no earlier draw. */
+/** A number in [0, 1) that depends only on the seed and the purpose of the draw. */
 export class Chance {
   constructor(private readonly seed: string) {}
 
@@ -13,7 +13,7 @@ export class Chance {
     return probability > 0 && this.of(...what) < probability;
   }
 
-  between(least: number, most: number, ...what: readonly (string | number)[]): number {
-    return least + (most - least) * this.of(...what);
+  between(min: number, max: number, ...what: readonly (string | number)[]): number {
+    return min + (max - min) * this.of(...what);
   }
 }

@@ -7,19 +7,19 @@ import { simulate, type SimulationOptions } from './simulate';
 
 const usage = `npm run simulate -- [options]
 
-Runs the platform's own use cases over driven time on a PostgreSQL of its own. Exits 1 when something was late, doubled,
-lost or wrong.
+Runs the use cases of the platform over simulated time on a temporary PostgreSQL. Exits with 1 if anything was late,
+duplicated, lost or wrong.
 
   --orders 10000     orders and certificate objects
-  --days 400         of driven time
-  --seed 1           decides what users do, and what fails when
+  --days 400         days of simulated time
+  --seed 1           seed of user actions and faults
   --faults default   or none
-  --step-hours 1     how far time is driven at once: 1, 2, 3, 4 or 6
-  --activity 1       how often users do something; 2 is twice as often
-  --sabotage NAME    plants a defect, to show that it is found; several with commas between them:
+  --step-hours 1     size of a step of the clock: 1, 2, 3, 4 or 6
+  --activity 1       how often users act; 2 is twice as often
+  --sabotage NAME    plants defects, to show that the checks find them; names are separated by commas:
                      ${Object.keys(defects).join(', ')}`;
 
-/** 0: nothing was found; 1: something was; 2: the simulation itself failed or was called wrongly. */
+/** 0: no violations; 1: violations; 2: the simulation failed or its options are invalid. */
 async function main(): Promise<number> {
   const options = readOptions();
   if (typeof options === 'string') {
@@ -30,11 +30,11 @@ async function main(): Promise<number> {
   const report = await simulate(options);
   console.log(printed(report));
   const unplanted = options.sabotage.filter((name) => !report.planted.includes(name));
-  if (unplanted.length > 0) console.log(`Found no place to plant: ${unplanted.join(', ')}`);
+  if (unplanted.length > 0) console.log(`These defects could not be planted: ${unplanted.join(', ')}`);
   return report.violations.length === 0 ? 0 : 1;
 }
 
-/** @returns what is wrong */
+/** @returns the options, or an error message */
 function readOptions(): SimulationOptions | string {
   const text = { type: 'string' } as const;
   const options = { orders: text, days: text, seed: text, faults: text, activity: text, sabotage: text };
@@ -52,9 +52,10 @@ function readOptions(): SimulationOptions | string {
   if (!['1', '2', '3', '4', '6'].includes(stepHours)) return '--step-hours must be 1, 2, 3, 4 or 6.';
   if (faults !== 'default' && faults !== 'none') return '--faults must be default or none.';
   if (!/^\d{1,2}(\.\d{1,2})?$/.test(activity)) return '--activity must be a number from 0 to 99.';
-  if (!sabotage.every(isSabotage)) return `--sabotage must be of: ${Object.keys(defects).join(', ')}.`;
+  if (!sabotage.every(isSabotage))
+    return `--sabotage must be one or more of: ${Object.keys(defects).join(', ')}.`;
   const databaseUrl = process.env['DATABASE_URL'];
-  if (databaseUrl === undefined) return 'DATABASE_URL is missing: start it as npm run simulate.';
+  if (databaseUrl === undefined) return 'DATABASE_URL is not set: run npm run simulate.';
   return {
     ...{
       databaseUrl,
@@ -69,8 +70,8 @@ function readOptions(): SimulationOptions | string {
   };
 }
 
-const isNumber = (text: string, least: number, most: number) =>
-  /^\d{1,7}$/.test(text) && Number(text) >= least && Number(text) <= most;
+const isNumber = (text: string, min: number, max: number) =>
+  /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max;
 
 async function migrate(url: string): Promise<void> {
   const database = coreDataSource({

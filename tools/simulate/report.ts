@@ -11,28 +11,28 @@ export interface Report {
   readonly stepHours: number;
   readonly activity: number;
   readonly sabotage: readonly Sabotage[];
-  /** Those of the defects that found a place. */
+  /** Defects that could be planted. */
   readonly planted: readonly Sabotage[];
   readonly tookS: number;
   readonly windows: FaultWindows;
-  /** What happened, by what is counted. */
+  /** Number of events, by name. */
   readonly counts: Readonly<Record<string, number>>;
   readonly checked: Findings['checked'];
   readonly violations: readonly Violation[];
-  /** Of the orders among the violations: what their users did. */
+  /** User actions of the orders with violations. */
   readonly histories: readonly string[];
 }
 
-const fates: readonly Fate[] = ['late', 'doubled', 'lost', 'wrong'];
+const fates: readonly Fate[] = ['late', 'duplicated', 'lost', 'wrong'];
 
-/** Violations of one kind that are printed; the rest is counted. */
-const mostPrinted = 20;
+/** Printed violations of one kind; the rest is counted. */
+const maxPrinted = 20;
 
 export function printed(report: Report): string {
   const { seed, orders, days, faults, stepHours, activity, tookS, violations } = report;
   const verdict =
     violations.length === 0
-      ? 'Nothing was late, doubled, lost or wrong.'
+      ? 'Nothing was late, duplicated, lost or wrong.'
       : `${violations.length} violations. Repeat with: npm run simulate -- --orders ${orders} --days ${days} --seed ${seed} --faults ${faults} --step-hours ${stepHours} --activity ${activity}`;
   return [
     '',
@@ -53,14 +53,14 @@ export function printed(report: Report): string {
     ]),
     '',
     ...subjects.flatMap((subject) => fates.flatMap((fate) => linesOf(violations, subject, fate))),
-    ...report.histories.slice(0, mostPrinted),
+    ...report.histories.slice(0, maxPrinted),
     verdict,
   ].join('\n');
 }
 
 function linesOf(violations: readonly Violation[], subject: string, fate: Fate): string[] {
   const own = violations.filter((one) => one.subject === subject && one.fate === fate);
-  const lines = own.slice(0, mostPrinted).map(({ id, text }) => `${fate}: ${subject}: ${id}: ${text}`);
+  const lines = own.slice(0, maxPrinted).map(({ id, text }) => `${fate}: ${subject}: ${id}: ${text}`);
   const rest = own.length - lines.length;
   return rest > 0 ? [...lines, `${fate}: ${subject}: and ${rest} more`] : lines;
 }
@@ -80,7 +80,7 @@ function faultLines({ authority, database, workers, mailServer, endpoints }: Fau
   ];
 }
 
-/** The first column to the left, the others to the right. */
+/** Aligns the first column left, the others right. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

@@ -3,37 +3,37 @@ import type { Fate, Subject } from './audit/findings';
 import type { SimulatedTime } from './faults/fault-windows';
 
 interface Defect {
-  /** What the audit has to report of it. */
+  /** The violation that the audit must report. */
   readonly found: readonly [Fate, Subject];
-  /** Repeated until it changes a row; with `always`, at every instant. */
+  /** Repeated until it changes a row; with `always`, at every step. */
   readonly statement: string;
   readonly always?: true;
 }
 
-/** Every seventh plan. */
-const someone = (plan: string) => `${plan} % 7 = 3`;
-const someoneElse = (plan: string) => `${plan} % 7 = 5`;
+/** Two disjoint sets, each of every seventh plan. */
+const firstSample = (plan: string) => `${plan} % 7 = 3`;
+const secondSample = (plan: string) => `${plan} % 7 = 5`;
 
 const trigger = (table: string, when: string, body: string) => `
   CREATE FUNCTION sabotage_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} END $$;
   CREATE TRIGGER sabotage BEFORE INSERT ON ${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION sabotage_${table}()`;
 
-/** Defects that are planted straight into the database, to show that the audit finds them. */
+/** Defects that are planted in the database, to show that the audit finds them. */
 export const defects = {
   'skipped-renewal': {
     found: ['lost', 'certificates'],
-    statement: `UPDATE plan SET renew_at = NULL WHERE ${someone('id')} AND renew_at IS NOT NULL`,
+    statement: `UPDATE plan SET renew_at = NULL WHERE ${firstSample('id')} AND renew_at IS NOT NULL`,
     always: true,
   },
   'late-renewal': {
     found: ['late', 'certificates'],
     statement: `UPDATE plan SET renew_at = certificate.not_after - interval '12 days' FROM certificate
-      WHERE certificate.plan_id = plan.id AND is_current AND ${someoneElse('plan.id')}
+      WHERE certificate.plan_id = plan.id AND is_current AND ${secondSample('plan.id')}
         AND renew_at < certificate.not_after - interval '12 days'`,
     always: true,
   },
   'doubled-certificate': {
-    found: ['doubled', 'certificates'],
+    found: ['duplicated', 'certificates'],
     statement: `INSERT INTO issuance (plan_id, account_id, terms_id, revision, state, approvals, due_at)
       SELECT plan.id, plan.account_id, plan.terms_id, 1000000, 'open', '[]', now() FROM plan
       JOIN certificate ON plan_id = plan.id AND is_current AND certificate.created_at < now() - interval '20 days'
@@ -42,7 +42,7 @@ export const defects = {
         AND NOT EXISTS (SELECT 1 FROM issuance WHERE plan_id = plan.id AND state = 'open') LIMIT 1`,
   },
   'doubled-notice': {
-    found: ['doubled', 'notices'],
+    found: ['duplicated', 'notices'],
     statement: `INSERT INTO mail (account_id, kind, recipient, facts, state, due_at)
       SELECT mail.account_id, kind, recipient, facts, 'pending', now() FROM mail
       JOIN certificate ON certificate.id = (facts ->> 'certificateId')::bigint AND is_current
@@ -54,7 +54,7 @@ export const defects = {
     statement: trigger('mail', `NEW.kind = 'expiration-notice'`, `NEW.state := 'canceled'; RETURN NEW;`),
   },
   'doubled-ledger-entry': {
-    found: ['doubled', 'money'],
+    found: ['duplicated', 'money'],
     statement: `DROP INDEX IF EXISTS ledger_entry_once;
       INSERT INTO ledger_entry (account_id, kind, cents, currency, charge_id, note)
       SELECT account_id, kind, cents, currency, charge_id, note FROM ledger_entry WHERE kind = 'charge' LIMIT 1`,
@@ -82,7 +82,7 @@ export const defects = {
     always: true,
   },
   'doubled-webhook': {
-    found: ['doubled', 'webhooks'],
+    found: ['duplicated', 'webhooks'],
     statement: `INSERT INTO webhook_delivery
         (id, account_id, endpoint_id, plan_id, version, replay_of, event, body, state, due_at)
       SELECT 'msg_sabotage', account_id, endpoint_id, plan_id, version, 'sabotage', event, body, 'pending', now()
@@ -91,13 +91,13 @@ export const defects = {
   },
   'lost-webhooks': {
     found: ['lost', 'webhooks'],
-    statement: trigger('webhook_delivery', someone('NEW.plan_id'), 'RETURN NULL;'),
+    statement: trigger('webhook_delivery', firstSample('NEW.plan_id'), 'RETURN NULL;'),
   },
   'stuck-issuances': {
     found: ['lost', 'leftovers'],
     statement: trigger(
       'issuance',
-      someone('NEW.plan_id'),
+      firstSample('NEW.plan_id'),
       `NEW.leased_until := now() + interval '10 years'; RETURN NEW;`,
     ),
   },
@@ -107,7 +107,7 @@ export type Sabotage = keyof typeof defects;
 
 export const isSabotage = (name: string): name is Sabotage => Object.hasOwn(defects, name);
 
-/** Plants defects once a quarter of the time is over. */
+/** Plants defects after a quarter of the time. */
 export class Saboteur {
   readonly planted = new Set<Sabotage>();
 
@@ -117,7 +117,7 @@ export class Saboteur {
     private readonly time: SimulatedTime,
   ) {}
 
-  async strike(atMs: number): Promise<void> {
+  async plant(atMs: number): Promise<void> {
     const { startMs, endMs } = this.time;
     if (atMs < startMs + (endMs - startMs) / 4) return;
     for (const name of this.sabotage) {

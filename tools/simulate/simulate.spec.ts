@@ -12,7 +12,7 @@ async function simulated(
 ): Promise<Report> {
   const database = await testDatabase();
   try {
-    // A planted defect does what no grant allows.
+    // Planted defects need privileges that no role has.
     const roles = options.sabotage.length === 0 ? { urlOf: database.urlOf } : {};
     return await simulate({ ...small, ...options, ...roles, databaseUrl: database.url });
   } finally {
@@ -20,14 +20,14 @@ async function simulated(
   }
 }
 
-it('reports nothing of a platform that does what it is to do, whatever fails around it', async () => {
+it('reports no violations of the platform under faults', async () => {
   const report = await simulated({ faults: 'default', sabotage: [] });
   expect(report.violations).toEqual([]);
   for (const [what, count] of Object.entries(report.checked)) expect([what, count > 0]).toEqual([what, true]);
   expect(report.counts['certificates issued']).toBeGreaterThan(2 * small.orders);
 });
 
-/** Defects that do not hide each other are planted together. */
+/** Defects that do not mask each other are planted together. */
 const together: readonly (readonly Sabotage[])[] = [
   ['skipped-renewal', 'doubled-notice', 'doubled-ledger-entry', 'stale-list', 'lost-webhooks'],
   ['doubled-certificate', 'lost-notices', 'lost-ledger-entry', 'forgotten-revocation', 'doubled-webhook'],

@@ -16,14 +16,14 @@ import {
   noFaults,
   type SimulatedTime,
 } from './faults/fault-windows';
-import type { Strike } from './faults/struck-database';
+import type { ConnectionBreak } from './faults/broken-connections';
 import { openAuthority, Platform } from './platform/platform';
 import { openProcesses } from './platform/processes';
 import type { Report } from './report';
 import { type Sabotage, Saboteur } from './sabotage';
 import { type SimulatedAccount, makeAccounts } from './users/accounts';
 import { Client } from './users/client';
-import { planDeeds } from './users/lives';
+import { planActions } from './users/user-actions';
 import type { OrderKind } from './users/order';
 import { priceCents, Users } from './users/users';
 import { FaultyAuthority } from './world/faulty-authority';
@@ -32,19 +32,19 @@ import { StandingRecords } from './world/standing-records';
 import { WebhookReceivers } from './world/webhook-receivers';
 
 export interface SimulationOptions {
-  /** A migrated database that nobody else uses. */
+  /** A migrated database that no other process uses. */
   readonly databaseUrl: string;
-  /** The same as the role of a process; where it is absent, processes connect as the owner. */
+  /** URL of the database for the role of a process; default: processes connect as the owner. */
   readonly urlOf?: (process: string) => string;
   readonly orders: number;
   readonly days: number;
   readonly seed: string;
   readonly faults: 'none' | 'default';
-  /** How far time is driven at once: whatever is due in between is done that much later. Divides a day. */
+  /** Size of a step of the clock; work that is due in between is done at its end. Divides a day. */
   readonly stepHours: number;
-  /** How often users do things; 1: as lives.ts says. */
+  /** How often users act; 1: the rates in user-actions.ts. */
   readonly activity: number;
-  /** Defects that are to be found. */
+  /** Defects to plant. */
   readonly sabotage: readonly Sabotage[];
   readonly onProgress: (line: string) => void;
 }
@@ -55,12 +55,12 @@ const startMs = Date.parse('2027-01-01T00:00:00Z');
 
 /** Probabilities, per job or run. */
 const probabilities = {
-  none: { lost: 0, doubled: 0, freezing: 0, struck: 0 },
-  default: { lost: 0.01, doubled: 0.01, freezing: 0.002, struck: 0.005 },
+  none: { lost: 0, doubled: 0, freezing: 0, broken: 0 },
+  default: { lost: 0.01, doubled: 0.01, freezing: 0.002, broken: 0.005 },
 };
 
-/** Statements among which a connection breaks: some jobs take as many. */
-const mostStatements = 14;
+/** A connection breaks within this number of statements; some jobs execute as many. */
+const maxStatements = 14;
 
 export async function simulate(options: SimulationOptions): Promise<Report> {
   const clock = await DrivenClock.start(options.databaseUrl, new Date(startMs));
@@ -74,7 +74,7 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   }).initialize();
   const processes = await openProcesses(options.urlOf ?? (() => options.databaseUrl));
   try {
-    await sell(auditor);
+    await setUpProducts(auditor);
     return await run(options, { clock, auditor, operator, keyFolder, processes });
   } finally {
     await processes.close();
@@ -84,8 +84,8 @@ export async function simulate(options: SimulationOptions): Promise<Report> {
   }
 }
 
-/** Products as data: short lives of certificates, and terms of which several pass in a year. */
-async function sell(database: Pool): Promise<void> {
+/** Short lifetimes of certificates, and short terms, so that several pass in a year. */
+async function setUpProducts(database: Pool): Promise<void> {
   await database.query(
     `UPDATE product SET certificate_authority = 'built-in', lifetime_days = 90, available = true,
        term_days = CASE name WHEN 'paid_ca' THEN 180 END,
@@ -118,13 +118,14 @@ async function run(
     Math.max(3, Math.round(options.orders / 50)),
   );
   const windows = options.faults === 'none' ? noFaults : drawFaultWindows(chance, time, idsOf(accounts));
-  // At the very end nothing fails any more: what is left half done then has no excuse.
+  // No faults at the very end, so that unfinished work is a violation.
   const likely = () => probabilities[nowMs() < time.endMs - calmMs / 4 ? options.faults : 'none'];
-  const strike = (what: string): Strike | null => strikeAt(chance, windows, nowMs(), likely().struck, what);
+  const connectionBreak = (what: string): ConnectionBreak | null =>
+    connectionBreakAt(chance, windows, nowMs(), likely().broken, what);
 
   const authority = new FaultyAuthority(await openAuthority(processes, keyFolder), {
     ...{ chance, nowMs, freezing: () => likely().freezing },
-    isAway: () => isWithin(windows.authority, nowMs()),
+    isDown: () => isWithin(windows.authority, nowMs()),
   });
   const records = new StandingRecords();
   const mailServer = new MailServer(auditor, () => isWithin(windows.mailServer, nowMs()), nowMs);
@@ -139,9 +140,9 @@ async function run(
   const platform = new Platform(
     processes,
     { authority, records, mailServer, receivers },
-    { chance, strike, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
+    { chance, connectionBreak, nowMs, lost: () => likely().lost, doubled: () => likely().doubled },
   );
-  const client = new Client(strike);
+  const client = new Client(connectionBreak);
   const kinds = Array.from({ length: options.orders }, (_, order) => kindOf(chance, order));
   const users = new Users({ processes, operator, client, records, auditor, chance, nowMs }, accounts, kinds);
   mailServer.onMail = (mail) => users.onMail(mail);
@@ -149,18 +150,18 @@ async function run(
   const observations = new Observations(auditor, stepMs);
   const saboteur = new Saboteur(auditor, options.sabotage, time);
 
-  const deeds = planDeeds(chance, time, kinds, options.activity);
+  const actions = planActions(chance, time, kinds, options.activity);
   let next = 0;
   for (let at = startMs; at <= time.endMs; at += stepMs) {
     await clock.set(new Date(at));
     if (!isWithin(windows.database, at)) {
       await users.payDebts();
-      for (let deed = deeds[next]; deed !== undefined && deed.atMs <= at; deed = deeds[next]) {
-        await users.do(deed);
+      for (let action = actions[next]; action !== undefined && action.atMs <= at; action = actions[next]) {
+        await users.do(action);
         next += 1;
       }
     }
-    await saboteur.strike(at);
+    await saboteur.plant(at);
     const isIdle = isWithin(windows.workers, at) || isWithin(windows.database, at);
     if (!isWithin(windows.workers, at)) await platform.instant();
     await observations.look(at, isIdle);
@@ -192,7 +193,7 @@ async function run(
     },
     tookS: Math.round((performance.now() - began) / 1_000),
     counts: {
-      'what users did': users.counts.deeds,
+      'user actions': users.counts.actions,
       'requests to the APIs': client.counts.requests,
       'requests repeated': client.counts.repeated,
       'certificates issued': findings.checked.certificates,
@@ -200,11 +201,11 @@ async function run(
       'mails sent': mailServer.taken.length,
       'webhook messages received': receivers.received.length,
       'jobs run': jobs.counts.run,
-      'jobs lost on their way': jobs.counts.lost,
+      'jobs lost': jobs.counts.lost,
       'jobs run twice': jobs.counts.doubled,
       'workers frozen in a job': jobs.frozen.count,
-      'broken connections': jobs.counts.struck + client.counts.struck,
-      'rounds that failed': roundsFailed,
+      'broken connections': jobs.counts.broken + client.counts.broken,
+      'periodic tasks failed': roundsFailed,
     },
     checked: findings.checked,
     violations: findings.violations,
@@ -219,15 +220,15 @@ function kindOf(chance: Chance, order: number): OrderKind {
   return drawn < 0.75 ? 'v3' : drawn < 0.88 ? 'v3-paid' : 'v2';
 }
 
-function strikeAt(
+function connectionBreakAt(
   chance: Chance,
   windows: FaultWindows,
   at: number,
   probability: number,
   what: string,
-): Strike | null {
+): ConnectionBreak | null {
   if (isWithin(windows.database, at)) return { nth: 1, when: 'before' };
   if (!chance.happens(probability, 'struck', what)) return null;
-  const nth = 1 + Math.floor(chance.between(0, mostStatements, 'struck', what, 'nth'));
+  const nth = 1 + Math.floor(chance.between(0, maxStatements, 'struck', what, 'nth'));
   return { nth, when: chance.happens(0.5, 'struck', what, 'when') ? 'before' : 'after' };
 }

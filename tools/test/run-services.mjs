@@ -7,7 +7,13 @@ import path from 'node:path';
 import { bundle } from '../build/bundle.mjs';
 import { run } from '../embedded/child.mjs';
 import { startPostgres } from '../embedded/postgres.mjs';
-import { commandLine, isAlive, processesIn, processesToldOf, stopProcess } from '../embedded/process.mjs';
+import {
+  commandLine,
+  isAlive,
+  processesIn,
+  processesWithSetting,
+  stopProcess,
+} from '../embedded/process.mjs';
 import { redisBinary } from '../embedded/redis-binaries.mjs';
 import { startRedis } from '../embedded/redis.mjs';
 import { places } from '../up/home.mjs';
@@ -89,7 +95,7 @@ export async function startServices(folder) {
 export async function clearRun(folder, { keepFiles = false } = {}) {
   // Again until nobody is found: one of them may have started another while we looked.
   for (let round = 0; round < CLEARING_ROUNDS; round += 1) {
-    const offspring = processesToldOf('CERTWRIGHT_TEST_RUN', folder);
+    const offspring = processesWithSetting('CERTWRIGHT_TEST_RUN', folder);
     await endAll(offspring, 'SIGKILL');
     const servers = [processesIn(folder, 'postgres'), processesIn(folder, 'redis-server')].flat();
     // To PostgreSQL an immediate shutdown: the data is thrown away, shared memory is given back.

@@ -1,17 +1,17 @@
 // @ts-check
-// Every process that `npm start` runs: where its program is, which ports it likes, what it is told. An app reads its
-// settings from the environment; the meaning of each stands in that app's config.ts, the choice for a sandbox here.
+// Every process that `npm start` runs: program, ports and settings. The settings are documented in the app's config.ts;
+// their values for a sandbox are here.
 import path from 'node:path';
 import { LOOPBACK } from '../embedded/ports.mjs';
 
-/** The zone to which customers would delegate approvals; in the sandbox the demo DNS answers for it. */
+/** The zone to which customers delegate approvals; in the sandbox the demo DNS serves it. */
 export const APPROVAL_ZONE = 'approval.example.net';
-/** The sandbox's world is this machine: its web servers and webhook receivers are allowed to be on loopback. */
+/** Web servers and webhook receivers of the sandbox may be on loopback. */
 const ALLOWED_NETWORKS = '127.0.0.0/8,::1/128';
-/** Sender of every mail, as callers are told too. */
+/** Sender of every mail; the certificate API returns it too. */
 const MAIL_FROM = 'Certwright Sandbox <certwright@example.net>';
 const MAILBOX_HEALTH = '/api/healthz';
-/** The zones that the demo DNS holds and that the demo orders certificates for. */
+/** The zones of the demo DNS, for whose names the demo orders certificates. */
 export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', 'example.org']);
 
 /** @typedef {{ name: string, algorithm: string, secret: string }} DnsUpdateKey TSIG; the secret in base64 */
@@ -23,33 +23,33 @@ export const DEMO_ZONES = /** @type {const} */ (['example.com', 'example.net', '
  * @property {string} ctDatabaseUrl
  * @property {import('./database-roles.mjs').UrlOf} urlOf a database as the role of an app
  * @property {string} redisUrl
- * @property {string} sealingKeysFile file with the keys that seal secrets at rest
- * @property {string} caAccountKeysFile file with the keys that seal the keys of accounts at CAs
- * @property {DnsUpdateKey} dnsUpdateKey what signs updates of the demo DNS
+ * @property {string} sealingKeysFile file with the keys that encrypt secrets at rest
+ * @property {string} caAccountKeysFile file with the keys that encrypt the keys of accounts at CAs
+ * @property {DnsUpdateKey} dnsUpdateKey key for signed updates of the demo DNS
  * @property {string} logLevel
- * @property {(app: string, port: string) => number} port the port that an app really got
+ * @property {(app: string, port: string) => number} port the port of an app, with PORT_OFFSET
  *
  * @typedef {object} App
  * @property {string} name
  * @property {string} source entry point, from the workspace root
  * @property {Readonly<Record<string, { preferred: number, udp?: boolean }>>} ports
- * @property {{ port: string, path: string }} health answers 200 when the app can do its work
+ * @property {{ port: string, path: string }} health returns 200 when the app is ready
  * @property {string} [api] its member in start.json's `apis`, for a front end; its address is that of the port `http`
- * @property {boolean} [peer] plays a part of the outside world: starts before the apps and stops after them
+ * @property {boolean} [peer] simulates a part of the outside world: starts before the apps and stops after them
  * @property {(deployment: Deployment) => Readonly<Record<string, string>>} environment
  */
 
 /** @type {readonly App[]} */
 export const apps = [
   {
-    // DNS as customers' servers would answer it, changeable over HTTP on the control port.
+    // Authoritative DNS of customers, changeable over HTTP on the control port.
     name: 'demo-dns',
     source: 'tools/demo-dns/main.ts',
     peer: true,
     ports: { dns: { preferred: 4353, udp: true }, control: { preferred: 4354 } },
     health: { port: 'control', path: '/healthz' },
     environment: ({ home, port, dnsUpdateKey: { name, algorithm, secret } }) => ({
-      // Standing records stand over a restart, as a customer's do.
+      // Records survive a restart, as those of a customer do.
       DATA_FILE: path.join(home, 'demo-dns.json'),
       DNS_HOST: LOOPBACK,
       DNS_PORT: String(port('demo-dns', 'dns')),
@@ -59,7 +59,7 @@ export const apps = [
     }),
   },
   {
-    // The inbox of everybody in the sandbox: what the platform mails can be read in a browser.
+    // Receives all mail of the sandbox and shows it in a browser.
     name: 'mailbox',
     source: 'tools/mailbox/main.ts',
     peer: true,
@@ -72,7 +72,7 @@ export const apps = [
     }),
   },
   {
-    // Two small Certificate Transparency logs, one for each API that logs have, with some hundred certificates of their own.
+    // Two small Certificate Transparency logs, one per log API, with some hundred certificates.
     name: 'demo-log',
     source: 'tools/demo-log/main.ts',
     peer: true,
@@ -82,7 +82,7 @@ export const apps = [
       DATA_DIR: path.join(home, 'demo-log'),
       HOST: LOOPBACK,
       PORT: String(port('demo-log', 'http')),
-      // The worker makes it on its first start.
+      // The worker creates it on its first start.
       ACCEPTED_ROOTS: path.join(caFolder(home), 'root.pem'),
       LOG_LEVEL: logLevel === 'debug' ? 'info' : logLevel,
     }),
@@ -148,7 +148,7 @@ export const apps = [
       ...everyProcess(deployment, 'ct-ingest'),
       CT_DATABASE_URL: deployment.urlOf('ct-ingest', deployment.ctDatabaseUrl),
       LOG_LIST: `${demoLog(deployment)}/log_list.json`,
-      // The log is our own: an order is to appear in the search within seconds.
+      // The log is local, and an order should appear in the search within seconds.
       POLL_INTERVAL: '1s',
       REQUESTS_PER_SECOND: '50',
       ALLOWED_NETWORKS,
@@ -164,13 +164,13 @@ export const apps = [
       DNS_RESOLVER: resolver(deployment),
       APPROVAL_ZONE,
       BUILT_IN_CA_DIR: caFolder(deployment.home),
-      // Where relying parties would find the CA's certificate and revocation list: orders-v3 publishes them.
+      // orders-v3 publishes the CA's certificate and revocation list at this URL.
       CA_PUBLICATION_URL: `${publicUrl(deployment)}/ca`,
       SUBMIT_TO_LOGS: `${demoLog(deployment)}/rfc6962/,${demoLog(deployment)}/static/`,
       ALLOWED_NETWORKS,
       CA_ACCOUNT_KEYS_FILE: deployment.caAccountKeysFile,
       APPROVAL_RESPONDERS: `${LOOPBACK}:${deployment.port('approval-responder', 'dns')}`,
-      // The name servers of the demo zones are on this machine, at the demo DNS's port.
+      // The demo DNS is the name server of the demo zones.
       AUTHORITY_DNS_PORT: String(deployment.port('demo-dns', 'dns')),
       ...gatewayClient(deployment, 'issuance-worker'),
     }),
@@ -239,7 +239,7 @@ export const apps = [
       REDIS_URL: deployment.redisUrl,
       DNS_RESOLVERS: resolver(deployment),
       ALLOWED_NETWORKS,
-      // Port 80 needs privileges on most machines: PROBE_HTTP_PORT says where the web servers of the demo zone listen.
+      // Port 80 needs privileges on most machines: PROBE_HTTP_PORT is the port of the web servers of the demo zone.
       HTTP_PORT: process.env.PROBE_HTTP_PORT ?? '80',
       REDIRECT_PORTS: `80,443,${deployment.port('approval-responder', 'http')}`,
     }),
@@ -251,7 +251,7 @@ export function caFolder(home) {
   return path.join(home, 'ca');
 }
 
-/** Who may do what at the gateway; tools/gateway-keys gives them these identities. */
+/** Requests that each client may send to the gateway; tools/gateway-keys issues certificates for these identities. */
 const gatewayClients = [
   'spiffe://certwright.internal/issuance-worker=get_zones+add_record+remove_record',
   'spiffe://certwright.internal/orders-v3=make_integration+get_zones+description',
@@ -318,7 +318,7 @@ function approvalUrl({ port }) {
 }
 
 /**
- * What every process is told.
+ * Settings of every process.
  * @param {Deployment} deployment
  * @param {string} app
  */
@@ -327,13 +327,13 @@ function everyProcess({ logLevel, port }, app) {
     LOG_LEVEL: logLevel,
     OPS_HOST: LOOPBACK,
     OPS_PORT: String(port(app, 'ops')),
-    // The supervisor kills after ten seconds; requests under way are cut before that.
+    // Running requests are aborted before the supervisor kills the process, after ten seconds.
     DRAIN_TIME: '5s',
   };
 }
 
 /**
- * What every process is told that knows the database.
+ * Settings of every process that uses the database.
  * @param {Deployment} deployment
  * @param {string} app
  */

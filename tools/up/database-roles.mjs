@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { databasePassword, places } from './home.mjs';
 
-/** Apps with a role; libs/core-schema and libs/ct-schema declare what each may do. */
+/** Apps with a role; libs/core-schema and libs/ct-schema declare its grants. */
 const CORE_ROLES = [
   'orders-v3',
   'certs-v2',
@@ -19,7 +19,7 @@ export const appsWithRoles = [...new Set([...CORE_ROLES, ...CT_ROLES])];
 /** @typedef {(app: string, url: string) => string} UrlOf */
 
 /**
- * Roles belong to the server. Their names begin with that of the core database, so that several sandboxes may share one.
+ * Roles belong to the server. Their names begin with that of the core database, so that several sandboxes can share a server.
  * @param {string} databaseUrl
  */
 export function databaseRoles(databaseUrl) {
@@ -41,7 +41,7 @@ export function databaseRoles(databaseUrl) {
     passwordsFolder: places.databasePasswords,
     urlOf,
     /**
-     * Why the roles cannot be used: on a server that is not ours they may not have been created, or may not log in.
+     * The reason why the roles cannot be used: on an external server they may be missing, or may not log in.
      * @param {string} coreUrl
      * @param {string} ctUrl
      * @returns {Promise<string | null>}

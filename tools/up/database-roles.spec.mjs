@@ -17,7 +17,7 @@ const named = (database) => {
   return own.href;
 };
 
-it('have names of the database, and passwords that only their owner may read', () => {
+it('have names with the prefix of the database, and passwords that only their owner may read', () => {
   const { prefix, urlOf, passwordsFolder } = databaseRoles(named('Shop-1'));
   expect(prefix).toBe('shop_1_');
   const { username, password } = new URL(urlOf('orders-v3', named('Shop-1')));
@@ -27,7 +27,7 @@ it('have names of the database, and passwords that only their owner may read', (
   expect(statSync(path.join(passwordsFolder, 'orders-v3')).mode & 0o777).toBe(0o600);
 });
 
-it('cannot be used on a server that does not have them', async () => {
+it('cannot be used on a server without them', async () => {
   const { problem } = databaseRoles(named('none_of_ours'));
   expect(await problem(url, url)).toMatch(/password authentication failed|does not exist/);
 });

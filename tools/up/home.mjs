@@ -1,5 +1,5 @@
 // @ts-check
-// The data folder of `npm start`: its places, the one supervisor that may use it, and start.json for everybody else.
+// The data folder of `npm start`: its files, the lock of its supervisor, and start.json for other programs.
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -16,15 +16,15 @@ import path from 'node:path';
 import { errorCode, isOurs, readPid, stopProcess } from '../embedded/process.mjs';
 import { workspaceRoot } from './workspace.mjs';
 
-/** Part of every supervisor's command line, and of nobody else's. */
+/** Part of the command line of supervisors only. */
 const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
 
 /**
- * @typedef {object} StartState what start.json holds; its readers are the demo, the tests and people
+ * @typedef {object} StartState content of start.json, for the demo, the tests and users
  * @property {number | null} supervisor pid; null when the system was stopped
  * @property {'sandbox'} mode
  * @property {Record<string, string>} apis name of the API → base URL, without a slash at its end
- * @property {string} api_key shown only once by the system, therefore kept here
+ * @property {string} api_key stored here because the platform shows it only once
  * @property {string} account_id
  * @property {string} resolver address and port of the demo DNS
  * @property {string} demo_zone
@@ -32,7 +32,7 @@ const SUPERVISOR = path.join('tools', 'up', 'start.mjs');
  * @property {string} gateway base URL of the DNS gateway
  * @property {string} gateway_keys folder with its CA and the certificates of its clients
  * @property {string} dns_control base URL
- * @property {string} mailbox base URL of the page where the sandbox's mail is read
+ * @property {string} mailbox base URL of the page that shows the sandbox's mail
  * @property {string} sandbox_root file with the root certificate of the sandbox's CA, PEM
  * @property {string} database_url
  * @property {string} ct_database_url
@@ -54,7 +54,7 @@ export const places = {
   databasePasswords: path.join(home, 'database-passwords'),
   state: path.join(home, 'start.json'),
   lock: path.join(home, 'supervisor.pid'),
-  /** The Unix socket at which `nx serve` asks for an app. */
+  /** The Unix socket at which `nx serve` takes over an app. */
   control: path.join(home, 'control.sock'),
   /** @param {string} name */
   pidFile: (name) => path.join(home, 'run', `${name}.pid`),
@@ -63,7 +63,7 @@ export const places = {
 };
 
 /**
- * A file with a key that seals secrets at rest: made once, readable by its owner alone.
+ * A file with a key that encrypts secrets at rest: created once, readable only by its owner.
  * @param {string} file
  */
 function keyFile(file) {
@@ -73,14 +73,14 @@ function keyFile(file) {
   return file;
 }
 
-/** Of webhooks' secrets. */
+/** For secrets of webhooks. */
 export const sealingKeysFile = () => keyFile(places.sealingKeys);
 
-/** Of the keys of accounts at CAs, which only the worker opens. */
+/** For the keys of accounts at CAs, which only the worker decrypts. */
 export const caAccountKeysFile = () => keyFile(places.caAccountKeys);
 
 /**
- * The password of an app's database role: made once, readable by its owner alone.
+ * The password of an app's database role: created once, readable only by its owner.
  * @param {string} app
  */
 export function databasePassword(app) {
@@ -89,7 +89,7 @@ export function databasePassword(app) {
 }
 
 /**
- * What signs updates of the demo DNS (TSIG): made once, readable by its owner alone.
+ * The TSIG key for updates of the demo DNS: created once, readable only by its owner.
  * @returns {import('./apps.mjs').DnsUpdateKey}
  */
 export function dnsUpdateKey() {
@@ -98,8 +98,8 @@ export function dnsUpdateKey() {
 }
 
 /**
- * Makes the folder and takes it for this process. Throws when another supervisor has it or it is somebody else's.
- * @returns {() => void} gives it back
+ * Creates the folder and locks it for this process. Throws when another supervisor has locked it or another user owns it.
+ * @returns {() => void} releases the lock
  */
 export function takeHome() {
   mkdirSync(home, { recursive: true, mode: 0o700 });
@@ -121,10 +121,10 @@ export function takeHome() {
   };
 }
 
-/** Whether an `npm start` has the folder; it may not be ready yet. */
+/** Whether an `npm start` has locked the folder; it may not be ready yet. */
 export const isRunning = () => isOurs(readPid(places.lock), SUPERVISOR);
 
-/** Two starts may find the same stale lock; the second one may not take away what the first has just made. */
+/** Two starts may find the same stale lock; the second one must not remove the new lock of the first. */
 function replaceStaleLock() {
   const holder = readPid(places.lock);
   if (isOurs(holder, SUPERVISOR)) throw alreadyRunning(holder);
@@ -143,12 +143,12 @@ function replaceStaleLock() {
 function alreadyRunning(pid) {
   return new Error(
     `Certwright is already running from ${home} (pid ${pid}).\n` +
-      `Its addresses stand in ${places.state}; stop it with Ctrl-C in its terminal, or: kill ${pid}`,
+      `Its addresses are in ${places.state}. Stop it with Ctrl-C in its terminal, or: kill ${pid}`,
   );
 }
 
 /**
- * Stops what a killed supervisor left running. A number alone is not believed: the command line must name a program of
+ * Stops processes that a killed supervisor left running. Checks more than the pid: the command line must name a program of
  * this workspace.
  * @param {(line: string) => void} report
  */
@@ -160,7 +160,9 @@ export async function stopOrphans(report) {
     files.map(async (file) => {
       const pid = readPid(file);
       if (isOurs(pid, path.join(workspaceRoot, 'dist') + path.sep)) {
-        report(`${path.basename(file, '.pid')} still runs from an earlier start (pid ${pid}): stopping it.`);
+        report(
+          `Stopping ${path.basename(file, '.pid')} (pid ${pid}), which still runs from an earlier start.`,
+        );
         await stopProcess(pid);
       }
       rmSync(file, { force: true });
@@ -178,7 +180,7 @@ export function readState() {
 }
 
 /**
- * Readers see the old state or the new one, never half of it; the key in it is for the owner's eyes.
+ * Atomic for readers. Only the owner can read the file, because it contains the API key.
  * @param {StartState} state
  */
 export function writeState(state) {

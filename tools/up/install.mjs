@@ -1,4 +1,4 @@
-// Brings node_modules to what package-lock.json says, and does nothing where it is so already.
+// Installs the packages of package-lock.json unless they are installed.
 import { requireNode } from './workspace.mjs';
 
 requireNode();

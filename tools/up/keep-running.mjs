@@ -1,10 +1,10 @@
 // @ts-check
-// What an orchestrator does for one process: start it, start it again with growing pauses when it dies, stop it.
+// Runs one process as an orchestrator does: starts it, restarts it with growing pauses when it exits, stops it.
 import { setTimeout as delay } from 'node:timers/promises';
 
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
-/** A process that ran this long had recovered: its next death is a new story and the pauses begin anew. */
+const MAX_PAUSE_MS = 30_000;
+/** After a process has run this long, its next exit is a new failure with the first pause. */
 const STEADY_AFTER_MS = 60_000;
 
 /**
@@ -14,25 +14,25 @@ const STEADY_AFTER_MS = 60_000;
  *
  * @typedef {object} Service
  * @property {string} name
- * @property {(signal: AbortSignal) => Promise<Running>} start resolves when it is ready; on failure nothing is left
+ * @property {(signal: AbortSignal) => Promise<Running>} start resolves when it is ready; leaves no process on failure
  *
  * @typedef {object} Supervised
- * @property {() => Promise<void>} stop until `resume`, or for good
- * @property {() => void} resume after `stop` only: starts it in the background, and again until it is ready
+ * @property {() => Promise<void>} stop until `resume`, or permanently
+ * @property {() => void} resume only after `stop`: starts it in the background, and retries until it is ready
  */
 
 /**
- * @param {number} deaths in a row, this one included
+ * @param {number} exits consecutive, including this one
  * @returns {number} milliseconds until the next attempt
  */
-export function pauseMs(deaths) {
-  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (deaths - 1));
+export function pauseMs(exits) {
+  return Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (exits - 1));
 }
 
 /**
- * Resolves when the service is ready for the first time; a failure of that first start is the caller's.
+ * Resolves when the service is ready for the first time; rejects when that first start fails.
  * @param {Service} service
- * @param {{ report: (line: string) => void, signal: AbortSignal }} how signal: ends a first start that is under way
+ * @param {{ report: (line: string) => void, signal: AbortSignal }} how signal: aborts the first start
  * @returns {Promise<Supervised>}
  */
 export async function keepRunning(service, { report, signal }) {
@@ -42,41 +42,41 @@ export async function keepRunning(service, { report, signal }) {
 
   /**
    * @param {AbortSignal} stop
-   * @param {number} deaths in a row; 0 starts at once
+   * @param {number} exits consecutive; 0 starts at once
    */
-  const untilReady = async (stop, deaths) => {
+  const untilReady = async (stop, exits) => {
     for (;;) {
-      if (deaths > 0) {
-        report(`${service.name} starts again in ${pauseMs(deaths) / 1000} s.`);
-        await delay(pauseMs(deaths), undefined, { signal: stop });
+      if (exits > 0) {
+        report(`Restarting ${service.name} in ${pauseMs(exits) / 1000} s.`);
+        await delay(pauseMs(exits), undefined, { signal: stop });
       }
       try {
         running = await service.start(stop);
         report(`${service.name} is running again (pid ${running.child.pid}).`);
-        return deaths;
+        return exits;
       } catch (error) {
         stop.throwIfAborted();
         report(error instanceof Error ? error.message : String(error));
-        deaths += 1;
+        exits += 1;
       }
     }
   };
 
   /** @param {AbortSignal} stop */
   const watch = async (stop) => {
-    let deaths = 0;
+    let exits = 0;
     try {
       for (;;) {
-        if (running === undefined) deaths = await untilReady(stop, deaths);
-        // It may have become ready at the moment of the stop.
+        if (running === undefined) exits = await untilReady(stop, exits);
+        // It may have become ready at the same time.
         if (stop.aborted) return await running?.stop();
         const since = Date.now();
         const how = await running?.child.ended;
         running = undefined;
         if (stop.aborted) return;
-        if (Date.now() - since > STEADY_AFTER_MS) deaths = 0;
-        report(`${service.name} ended (${how}).`);
-        deaths += 1;
+        if (Date.now() - since > STEADY_AFTER_MS) exits = 0;
+        report(`${service.name} exited (${how}).`);
+        exits += 1;
       }
     } catch (error) {
       if (!stop.aborted) throw error;

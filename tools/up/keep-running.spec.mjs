@@ -25,39 +25,39 @@ const until = async (word) => {
 
 beforeEach(() => lines.splice(0));
 
-it('pauses longer with every death in a row, up to half a minute', () => {
+it('pauses longer after each consecutive exit, up to 30 s', () => {
   expect([1, 2, 3, 4, 5, 6, 7, 8, 50].map(pauseMs)).toEqual([
     500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
   ]);
 });
 
-it('starts a process again that died, and says so', async () => {
+it('restarts a process that exited, and reports it', async () => {
   const { service, starts } = fakeService();
   const { stop } = await keepRunning(service, how);
   starts[0].end('signal SIGKILL');
   await until('running again');
   expect(lines).toEqual([
-    'app ended (signal SIGKILL).',
-    'app starts again in 0.5 s.',
+    'app exited (signal SIGKILL).',
+    'Restarting app in 0.5 s.',
     'app is running again (pid 2).',
   ]);
   await stop();
 });
 
-it('keeps trying when it does not come back at once', async () => {
+it('retries when the restart fails', async () => {
   const { service, starts } = fakeService({ failures: 1 });
   const { stop } = await keepRunning(service, how);
   starts[0].end('exit code 1');
   await until('running again');
-  expect(lines.slice(1, 4)).toEqual(['app starts again in 0.5 s.', 'not ready', 'app starts again in 1 s.']);
+  expect(lines.slice(1, 4)).toEqual(['Restarting app in 0.5 s.', 'not ready', 'Restarting app in 1 s.']);
   await stop();
 });
 
-it('does not start anything again once it was told to stop, also in the middle of a pause', async () => {
+it('does not restart after a stop, even during a pause', async () => {
   const { service, starts } = fakeService();
   const { stop } = await keepRunning(service, how);
   starts[0].end('exit code 1');
-  await until('starts again');
+  await until('Restarting');
   await stop();
   expect(starts).toHaveLength(1);
 });
@@ -74,18 +74,18 @@ it('stays stopped until it is resumed, and then starts without a pause', async (
   expect(starts).toHaveLength(2);
 });
 
-it('keeps trying when a resumed service does not become ready at once', async () => {
+it('retries when a resumed service does not become ready', async () => {
   const { service, starts } = fakeService({ failures: 1 });
   const { stop, resume } = await keepRunning(service, how);
   await stop();
   resume();
   await until('running again');
-  expect(lines).toEqual(['not ready', 'app starts again in 0.5 s.', 'app is running again (pid 2).']);
+  expect(lines).toEqual(['not ready', 'Restarting app in 0.5 s.', 'app is running again (pid 2).']);
   await stop();
   expect(starts).toHaveLength(2);
 });
 
-it('stops a process that becomes ready at the moment of the stop', async () => {
+it('stops a process that becomes ready during the stop', async () => {
   let ready;
   const processes = [];
   const service = {
@@ -108,7 +108,7 @@ it('stops a process that becomes ready at the moment of the stop', async () => {
   await processes[1].ended;
 });
 
-it('leaves a failure of the first start to the caller', async () => {
+it('rejects when the first start fails', async () => {
   const service = { name: 'app', start: () => Promise.reject(new Error('bad setting')) };
   await expect(keepRunning(service, how)).rejects.toThrow('bad setting');
 });

@@ -1,10 +1,10 @@
 // @ts-check
-// The ports of `npm start`: always the same ones, moved all together by PORT_OFFSET.
+// The ports of `npm start`: fixed, plus PORT_OFFSET.
 import { isFree, LOOPBACK } from '../embedded/ports.mjs';
 
-/** Above the apps' ports, so that more apps can come. */
+/** Above the ports of the apps, to leave space for more apps. */
 const STORES = { postgres: { port: 4390 }, redis: { port: 4391 } };
-const HIGHEST_PORT = 65_535;
+const MAX_PORT = 65_535;
 /** Keeps the last two digits of every port. */
 const STEP = 100;
 
@@ -33,16 +33,16 @@ export function wantedPorts(apps, stores) {
 }
 
 /**
- * Looks at every port before the first process starts, and names all that are taken in one message.
+ * Checks every port before the first process starts, and lists all ports in use in one message.
  * @param {readonly Wanted[]} wanted
  * @param {string | undefined} setting PORT_OFFSET
  * @returns {Promise<PortOf>}
- * @throws {Error} when a port is taken or the setting is not valid
+ * @throws {Error} when a port is in use or the setting is invalid
  */
 export async function assignPorts(wanted, setting) {
   const offset = offsetOf(wanted, setting);
   const taken = await takenPorts(wanted, offset);
-  if (taken.length > 0) throw new Error(await whatIsTaken(wanted, taken, offset));
+  if (taken.length > 0) throw new Error(await takenMessage(wanted, taken, offset));
   return (process, name) => {
     const found = wanted.find((one) => one.process === process && one.name === name);
     if (!found) throw new Error(`${process} has no port "${name}".`);
@@ -56,15 +56,17 @@ export async function assignPorts(wanted, setting) {
  * @returns {Promise<number>} the first offset at which every port is free at this moment
  */
 export async function freeOffset(wanted, from = STEP) {
-  const highest = highestOffset(wanted);
-  for (let offset = from; offset <= highest; offset += STEP)
+  const max = maxOffset(wanted);
+  for (let offset = from; offset <= max; offset += STEP)
     if ((await takenPorts(wanted, offset)).length === 0) return offset;
-  throw new Error(`At no PORT_OFFSET from ${from} to ${highest} are all ports of npm start free.`);
+  throw new Error(
+    `There is no PORT_OFFSET from ${from} to ${max} with which all ports of npm start are free.`,
+  );
 }
 
 /** @param {readonly Wanted[]} wanted */
-function highestOffset(wanted) {
-  return HIGHEST_PORT - Math.max(...wanted.map(({ port }) => port));
+function maxOffset(wanted) {
+  return MAX_PORT - Math.max(...wanted.map(({ port }) => port));
 }
 
 /**
@@ -72,10 +74,10 @@ function highestOffset(wanted) {
  * @param {string} [setting]
  */
 function offsetOf(wanted, setting = '0') {
-  const highest = highestOffset(wanted);
+  const max = maxOffset(wanted);
   const offset = /^\d{1,5}$/.test(setting) ? Number(setting) : Infinity;
-  if (offset <= highest) return offset;
-  throw new Error(`PORT_OFFSET is "${setting}"; it must be a whole number from 0 to ${highest}.`);
+  if (offset <= max) return offset;
+  throw new Error(`PORT_OFFSET is "${setting}"; set it to a whole number from 0 to ${max}.`);
 }
 
 /**
@@ -92,10 +94,10 @@ async function takenPorts(wanted, offset) {
  * @param {readonly Wanted[]} taken
  * @param {number} offset
  */
-async function whatIsTaken(wanted, taken, offset) {
+async function takenMessage(wanted, taken, offset) {
   return [
-    `Other programs use ports of ${LOOPBACK} that npm start needs:`,
+    `npm start needs these ports on ${LOOPBACK}, but other programs use them:`,
     ...taken.map(({ process, name, port }) => `  ${port + offset}  ${process} (${name})`),
-    `PORT_OFFSET moves every port of npm start. For example: PORT_OFFSET=${await freeOffset(wanted)} npm start`,
+    `Stop these programs, or use other ports: PORT_OFFSET=${await freeOffset(wanted)} npm start`,
   ].join('\n');
 }

@@ -8,7 +8,7 @@ let offset;
 const opened = [];
 
 beforeAll(async () => {
-  // Below the ports that the kernel gives to clients, and away from the specs that start the whole system.
+  // Below the ports that the kernel gives to clients, and not those of specs that start the whole system.
   offset = await freeOffset(everything, 20_000 + 100 * Math.floor(Math.random() * 50));
 });
 afterEach(async () => {
@@ -26,11 +26,11 @@ async function bind(port) {
   await new Promise((resolve, reject) => socket.once('error', reject).bind(port, '127.0.0.1', resolve));
 }
 
-it('gives every process and store a port of its own', () => {
+it('assigns different ports to all processes and stores', () => {
   expect(new Set(everything.map(({ port }) => port)).size).toBe(everything.length);
 });
 
-it('moves every port by the offset', async () => {
+it('adds the offset to every port', async () => {
   const port = await assignPorts(everything, String(offset));
   expect([port('orders-v3', 'http'), port('demo-dns', 'dns'), port('postgres', 'tcp')]).toEqual([
     4310 + offset,
@@ -40,13 +40,13 @@ it('moves every port by the offset', async () => {
   expect(() => port('orders-v3', 'smtp')).toThrow('orders-v3 has no port "smtp".');
 });
 
-it('names every taken port, what it is for, and a setting with which the start works', async () => {
+it('lists every port in use with its process, and a working PORT_OFFSET', async () => {
   await listen(4310 + offset);
   await bind(4332 + offset);
   await listen(4391 + offset);
   const message = await assignPorts(everything, String(offset)).catch((error) => error.message);
   expect(message.split('\n').slice(0, -1)).toEqual([
-    'Other programs use ports of 127.0.0.1 that npm start needs:',
+    'npm start needs these ports on 127.0.0.1, but other programs use them:',
     `  ${4310 + offset}  orders-v3 (http)`,
     `  ${4332 + offset}  approval-responder (dns)`,
     `  ${4391 + offset}  redis (tcp)`,
@@ -63,6 +63,6 @@ it('does not need the port of a store that does not run here', async () => {
 
 it.each(['-100', '1.5', 'some', '', '61141', '99999'])('refuses %j as PORT_OFFSET', async (setting) => {
   await expect(assignPorts(everything, setting)).rejects.toThrow(
-    `PORT_OFFSET is "${setting}"; it must be a whole number from 0 to 61140.`,
+    `PORT_OFFSET is "${setting}"; set it to a whole number from 0 to 61140.`,
   );
 });

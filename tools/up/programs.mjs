@@ -1,5 +1,5 @@
 // @ts-check
-// The programs of the system: how all are built, and those that run once before the processes start.
+// Builds all programs, and runs those that run once before the processes start.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
@@ -14,21 +14,21 @@ const TOOLS = {
   admin: 'tools/admin/main.ts',
   gatewayKeys: 'tools/gateway-keys/main.ts',
 };
-/** A migration may have to rewrite a table of a sandbox that has been used for long. */
+/** A migration may rewrite a large table of an old sandbox. */
 const MIGRATIONS_TIMEOUT_MS = 10 * 60_000;
 const GATEWAY_KEYS_TIMEOUT_MS = 60_000;
 
 export async function bundleAll() {
-  // Only here: esbuild and swc exist once the packages are installed.
+  // Imported late: esbuild and swc exist only after the packages are installed.
   const { bundle } = await import('../build/bundle.mjs');
   const sources = [...apps.map(({ source }) => source), ...Object.values(TOOLS)];
   await Promise.all(sources.map((source) => bundle({ main: source }, bundleFolder(source))));
-  // Its helper process would stay for as long as we do.
+  // Otherwise its helper process runs as long as this one.
   await createRequire(import.meta.url)('esbuild').stop();
 }
 
 /**
- * Brings both databases to their schemas, with a role for each app.
+ * Migrates both databases and creates a role for each app.
  * @param {string} node
  * @param {{ databaseUrl: string, ctDatabaseUrl: string }} stores
  * @param {{ create: boolean, signal: AbortSignal, say: (line: string) => void }} how create: databases that do not exist are created
@@ -48,7 +48,7 @@ export async function migrate(node, { databaseUrl, ctDatabaseUrl }, { create, si
   await run(node, args, { env, signal, timeoutMs: MIGRATIONS_TIMEOUT_MS });
   const problem = await roles.problem(databaseUrl, ctDatabaseUrl);
   if (problem === null) return roles.urlOf;
-  say(`Every process connects to PostgreSQL as its owner: ${problem}`);
+  say(`Every process connects to PostgreSQL as the owner, because its role cannot be used: ${problem}`);
   return (_, url) => url;
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// What `npm start` and `npm test` cannot install themselves: named all at once, before anything is started.
+// Checks for parts that `npm start` and `npm test` cannot install, and reports all missing ones before anything starts.
 import { thisMachine } from '../embedded/machine.mjs';
 import { postgresProblem } from '../embedded/postgres-binaries.mjs';
 import { redisProblem } from '../embedded/redis-binaries.mjs';

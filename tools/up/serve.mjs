@@ -1,5 +1,5 @@
-// `nx serve <app>`: takes the app over from the running `npm start`, rebuilds it on change and starts it again after each
-// good build. Its settings, keys and services are those of `npm start`, which starts its own copy again afterwards.
+// `nx serve <app>`: takes over the app from the running `npm start`, and rebuilds and restarts it on change. It has the settings,
+// keys and services of `npm start`, which starts its own copy again afterwards.
 import { requireNode } from './workspace.mjs';
 
 requireNode();

@@ -1,5 +1,5 @@
 // @ts-check
-// The side of `nx serve`: one app, taken from `npm start`, built again on change.
+// Runs one app of `npm start` instead of it, and rebuilds it on change.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { shortest } from './take-over.mjs';
 import { nodeBinary, workspaceRoot } from './workspace.mjs';
 
 /**
- * Runs until it is stopped, or until `npm start` is.
+ * Runs until it or `npm start` is stopped.
  * @param {string} projectRoot such as apps/orders-v3
  * @returns {Promise<number>} exit code
  */
@@ -25,15 +25,15 @@ export async function serve(projectRoot) {
   if (!connection) {
     console.error(
       isRunning()
-        ? `npm start is not ready yet; run \`npx nx serve ${app}\` again when it has printed its addresses.`
-        : `No npm start runs from ${home}: run \`npm start\` in another terminal first, then \`npx nx serve ${app}\`.`,
+        ? `npm start is not ready yet: run \`npx nx serve ${app}\` again after it has printed its addresses.`
+        : `npm start is not running with ${home}: run \`npm start\` in another terminal first, then \`npx nx serve ${app}\`.`,
     );
     return 1;
   }
   const stop = new AbortController();
   const end = (/** @type {string} */ reason) => stop.abort(reason);
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(name, () => end(''));
-  // After the line that may have come with it.
+  // After a line that may have arrived with it.
   connection.once('end', () => setImmediate(end, 'npm start has ended'));
   connection.once('close', () => end('npm start has ended'));
 
@@ -42,7 +42,7 @@ export async function serve(projectRoot) {
   /** @type {import('node:child_process').ChildProcess | undefined} */
   let child;
   const restart = async () => {
-    // Only now: until the first good build the copy of npm start goes on.
+    // After the first good build: until then, the copy of npm start keeps running.
     const { environment, cwd, pidFile } = await (granted ??= takeOver(connection, app));
     await ended(child);
     if (stop.signal.aborted) return;
@@ -52,13 +52,11 @@ export async function serve(projectRoot) {
       env: { ...inherited(), ...environment },
       stdio: ['ignore', 'inherit', 'inherit'],
     });
-    // At once: by this number npm start finds it when this process is killed.
+    // npm start uses the pid to stop it if this process is killed.
     writeFileSync(pidFile, `${child.pid}\n`);
     child.once('exit', (code, signal) => {
       if (!stop.signal.aborted)
-        console.log(
-          `${app} ended (${signal ?? `exit code ${code}`}); it starts again after the next change.`,
-        );
+        console.log(`${app} exited (${signal ?? `exit code ${code}`}); it restarts after the next change.`);
     });
   };
   const watching = await watch(projectRoot, () => restart().catch((error) => end(error.message)));
@@ -71,7 +69,7 @@ export async function serve(projectRoot) {
   return 1;
 }
 
-/** @returns {Promise<net.Socket | undefined>} undefined when nobody listens */
+/** @returns {Promise<net.Socket | undefined>} undefined when npm start is not listening */
 function connect() {
   return new Promise((resolve) => {
     const connection = net.connect({ path: shortest(places.control), allowHalfOpen: true });

@@ -1,5 +1,5 @@
 // @ts-check
-// The processes of the system as services: how each is started, when it counts as ready, how it stops.
+// The processes as services: how each starts, becomes ready, and stops.
 import path from 'node:path';
 import { httpProbe, launch, stopChild, untilReady } from '../embedded/child.mjs';
 import { LOOPBACK } from '../embedded/ports.mjs';
@@ -10,7 +10,7 @@ import { bundleFolder } from './apps.mjs';
 import { home, places } from './home.mjs';
 import { workspaceRoot } from './workspace.mjs';
 
-/** From the start of the process to its first "ready"; a loaded machine with two cores needs a few seconds. */
+/** Until the process is ready; a loaded machine with two cores needs a few seconds. */
 const APP_READY_WITHIN_MS = 60_000;
 
 /**
@@ -20,7 +20,7 @@ const APP_READY_WITHIN_MS = 60_000;
 
 /**
  * @param {number} port
- * @returns {Service & { url: (database?: string) => string }} url: known once it was started
+ * @returns {Service & { url: (database?: string) => string }} url: known after the start
  */
 export function postgresService(port) {
   /** @type {(database?: string) => string} */
@@ -91,7 +91,7 @@ export function appService(app, deployment, node) {
 
 /**
  * The caller's environment (proxies, certificate stores, extra settings of an app), without npm's own additions and
- * without the addresses of stores: only an app that is told one explicitly has it.
+ * without the addresses of stores: apps get these explicitly.
  */
 export function inherited() {
   const kept = Object.entries(process.env).filter(

@@ -1,5 +1,5 @@
 // @ts-check
-// What a running system says about itself: start.json for programs, a few lines for people.
+// Describes the running system: start.json for programs, a few lines for users.
 import path from 'node:path';
 import { LOOPBACK } from '../embedded/ports.mjs';
 import { apps, caFolder, DEMO_ZONES, gatewayFolder, gatewayUrl, resolver } from './apps.mjs';
@@ -56,10 +56,10 @@ export function announcement({ apis, api_key, mailbox }) {
   ];
   return [
     '',
-    'Certwright is running (a sandbox: its certificates are signed by a CA that nobody trusts).',
+    'Certwright is running as a sandbox: no client trusts its CA.',
     ...rows.map(([name = '', value]) => `  ${name.padEnd(10)}  ${value}`),
     '',
-    'Next, in a second terminal:  npm run demo',
+    'To issue a first certificate, run in a second terminal:  npm run demo',
     'Ctrl-C stops everything.',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-// `npm start`: the whole system on this machine, from a fresh clone. What happens stands in up.mjs.
+// `npm start`: the whole system on this machine, from a fresh clone. See up.mjs.
 import { requireNode } from './workspace.mjs';
 
 requireNode();

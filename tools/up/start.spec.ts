@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const start = (folder = home) => {
-  // Not as a child of npm, whoever started these specs.
+  // Not as a child of npm, even if npm started these specs.
   const env = { CERTWRIGHT_HOME: folder, PORT_OFFSET: offset, npm_lifecycle_event: undefined };
   return startChild(process.execPath, { args: ['tools/up/start.mjs'], cwd: root, env });
 };
@@ -61,19 +61,19 @@ describe('npm start', () => {
     first = state();
   });
 
-  it('leaves an API key that opens the API, for the owner’s eyes only', async () => {
+  it('stores a valid API key in a file that only the owner can read', async () => {
     expect((await orders(first)).status).toBe(200);
     expect(statSync(path.join(home, 'start.json')).mode & 0o777).toBe(0o600);
   });
 
-  it('lists every process with its pid, every app with its health, and the sandbox’s root certificate', async () => {
+  it('lists processes with pids, apps with health URLs, and the sandbox’s root certificate', async () => {
     expect(Object.keys(first.pid_files).sort()).toEqual(Object.keys(pids()).sort());
     expect(Object.values(pids()).every(isAlive)).toBe(true);
     for (const url of Object.values(first.ops)) expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect(readFileSync(first.sandbox_root, 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 
-  it('has something to search within the first minute', async () => {
+  it('has search results within the first minute', async () => {
     await eventually(
       async () => {
         const found = await fetch(
@@ -86,7 +86,7 @@ describe('npm start', () => {
     );
   });
 
-  it('refuses a second start of the same folder and changes nothing', async () => {
+  it('refuses a second start with the same folder and changes nothing', async () => {
     const second = await start();
     expect(await second.ended).toEqual({ code: 1, signal: null });
     expect(second.output()).toMatch(`already running from ${home} (pid ${child.pid})`);
@@ -94,7 +94,7 @@ describe('npm start', () => {
     expect((await orders(first)).status).toBe(200);
   });
 
-  it('names the ports that are taken when another checkout runs at the same ones, and changes nothing', async () => {
+  it('lists the ports in use when another checkout runs with the same ones, and changes nothing', async () => {
     const other = mkdtempSync(path.join(process.env['CERTWRIGHT_TEST_RUN'] ?? '', 'start-'));
     const second = await start(other);
     expect(await second.ended).toEqual({ code: 1, signal: null });
@@ -105,7 +105,7 @@ describe('npm start', () => {
     expect((await orders(first)).status).toBe(200);
   });
 
-  it('lets nx serve take an app over with the same settings, and takes it back', async () => {
+  it('lets nx serve take over an app with the same settings, and restarts its copy afterwards', async () => {
     const served = await startChild(process.execPath, {
       args: ['tools/up/serve.mjs', 'apps/notifier'],
       cwd: root,
@@ -134,7 +134,7 @@ describe('npm start', () => {
     },
   );
 
-  it('clears up after a supervisor that was killed, and keeps data and key', async () => {
+  it('stops processes of a killed supervisor, and keeps data and key', async () => {
     const orphans = pids();
     child.signal('SIGKILL');
     await child.ended;
@@ -146,7 +146,7 @@ describe('npm start', () => {
     expect((await orders(state())).status).toBe(200);
   });
 
-  it('stops everything on SIGTERM and leaves nothing running', async () => {
+  it('stops everything on SIGTERM and leaves no process running', async () => {
     const running = Object.values(pids());
     child.signal('SIGTERM');
     expect(await child.ended).toEqual({ code: 0, signal: null });

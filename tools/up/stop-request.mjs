@@ -1,11 +1,11 @@
 // @ts-check
-// How a supervisor learns that it should end: a signal, or the disappearance of the npm that started it.
+// Signals a supervisor to stop: on a signal, or when the npm that started it is gone.
 
-/** npm forwards signals to its child, but a shell in between may die of one without passing it on. */
+/** npm forwards signals to its child, but a shell in between may exit without forwarding them. */
 const PARENT_CHECK_MS = 1_000;
 
 /**
- * Further signals change nothing: a terminal and npm may both deliver the same Ctrl-C, and the stop is bounded anyway.
+ * Further signals are ignored: a terminal and npm may both deliver the same Ctrl-C, and stopping has a time limit.
  * @returns {AbortSignal}
  */
 export function stopRequest() {
@@ -13,7 +13,7 @@ export function stopRequest() {
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(name, () => controller.abort(new Error(`stopped by ${name}`)));
   }
-  // The terminal may be gone when the last lines are written.
+  // The terminal may be closed before the last lines are written.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   if (process.env.npm_lifecycle_event) {
     const parent = process.ppid;

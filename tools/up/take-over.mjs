@@ -1,28 +1,28 @@
 // @ts-check
-// How `npx nx serve <app>` gets an app of a running `npm start`: over a Unix socket that only the owner may open. The
-// copy of `npm start` stands still for as long as the connection is open.
+// Lets `npx nx serve <app>` replace an app of a running `npm start`, over a Unix socket that only the owner may open. The
+// copy of `npm start` is stopped while the connection is open.
 import { chmodSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { isOurs, readPid, STOP_GRACE_MS, stopProcess } from '../embedded/process.mjs';
 
-/** Longer than a process may take to stop; what is left then is killed by its number. */
+/** Longer than a process may take to stop; after that, it is killed. */
 const RELEASE_WITHIN_MS = STOP_GRACE_MS + 2_000;
 
 /**
  * @typedef {object} Offer an app that may be taken over
  * @property {Readonly<NodeJS.ProcessEnv>} environment complete, as for the copy of `npm start`
  * @property {string} cwd
- * @property {string} pidFile of the process that runs now, whoever started it
- * @property {string} program absolute path of the bundle, by which a process is recognised
+ * @property {string} pidFile of the running process, whether npm start or nx serve started it
+ * @property {string} program absolute path of the bundle, which identifies the process
  * @property {import('./keep-running.mjs').Supervised} supervised
  *
  * @typedef {{ environment: NodeJS.ProcessEnv, cwd: string, pidFile: string }} Granted
  * @typedef {Granted | { error: string }} Reply one line of JSON; the request is `{"app":"…"}`
  */
 
-/** Node.js and the kernel accept about a hundred bytes; the checkout may lie deep. @param {string} socket */
+/** Node.js and the kernel accept about a hundred bytes; the path of the checkout may be longer. @param {string} socket */
 export function shortest(socket) {
   const relative = path.relative(process.cwd(), socket);
   return relative.length < socket.length ? relative : socket;
@@ -33,10 +33,10 @@ export function shortest(socket) {
  * @param {string} options.socket in a folder that only the owner may enter
  * @param {ReadonlyMap<string, Offer>} options.offers by the name of the app
  * @param {(line: string) => void} options.report
- * @returns {Promise<() => Promise<void>>} ends every take-over; nothing starts again
+ * @returns {Promise<() => Promise<void>>} ends every take-over without restarting the apps
  */
 export async function offerTakeOver({ socket, offers, report }) {
-  /** @type {Map<string, Promise<void>>} app → settled once nobody has it any more */
+  /** @type {Map<string, Promise<void>>} app → settled when its take-over has ended */
   const taken = new Map();
   /** @type {Set<net.Socket>} */
   const connections = new Set();
@@ -49,15 +49,15 @@ export async function offerTakeOver({ socket, offers, report }) {
    */
   const handOver = async (connection, app, { environment, cwd, pidFile, program, supervised }) => {
     const closed = new Promise((resolve) => connection.once('close', resolve));
-    report(`${app}: nx serve takes it over.`);
+    report(`nx serve takes over ${app}.`);
     await supervised.stop();
     reply(connection, { environment, cwd, pidFile });
     if (!connection.destroyed) await closed;
-    // A killed nx serve leaves its process, on the ports that ours needs.
+    // A killed nx serve leaves its process, which uses the ports of ours.
     const left = readPid(pidFile);
     if (isOurs(left, program)) await stopProcess(left);
     if (isClosing) return;
-    report(`${app}: nx serve has ended.`);
+    report(`nx serve has released ${app}.`);
     supervised.resume();
   };
 
@@ -69,9 +69,12 @@ export async function offerTakeOver({ socket, offers, report }) {
     const app = requestedApp(line);
     const offer = offers.get(app);
     if (!offer)
-      return refuse(connection, `npm start runs no app "${app}"; it runs ${[...offers.keys()].join(', ')}.`);
+      return refuse(
+        connection,
+        `npm start has no app "${app}". Choose from: ${[...offers.keys()].join(', ')}.`,
+      );
     if (isClosing) return refuse(connection, 'npm start is stopping.');
-    if (taken.has(app)) return refuse(connection, `Another nx serve has ${app}; stop that one first.`);
+    if (taken.has(app)) return refuse(connection, `Another nx serve runs ${app}: stop that one first.`);
     const over = handOver(connection, app, offer)
       .catch((error) => report(`${app}: ${error instanceof Error ? error.message : error}`))
       .finally(() => taken.delete(app));
@@ -82,7 +85,7 @@ export async function offerTakeOver({ socket, offers, report }) {
     connections.add(connection);
     connection.once('close', () => connections.delete(connection));
     connection.on('error', () => undefined);
-    // The client is gone, or has nothing to run any more.
+    // The client has exited or stopped its app.
     connection.once('end', () => connection.end());
     createInterface({ input: connection }).once('line', (line) => request(connection, line));
   });

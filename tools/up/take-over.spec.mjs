@@ -85,7 +85,7 @@ afterEach(async () => {
   rmSync(path.join(workspaceRoot, outdir), { recursive: true });
 });
 
-it('runs the app with the settings of npm start, stops the other copy, and gives it back at the end', async () => {
+it('runs the app with the settings of npm start, stops the other copy, and restarts it at the end', async () => {
   const { pid: ours } = await facts();
   const served = await serve();
   const answer = await untilAnswer({ parent: served.pid });
@@ -97,14 +97,14 @@ it('runs the app with the settings of npm start, stops the other copy, and gives
   expect(isAlive(answer.pid)).toBe(false);
   await eventually(() =>
     expect(lines).toEqual([
-      'tiny: nx serve takes it over.',
-      'tiny: nx serve has ended.',
+      'nx serve takes over tiny.',
+      'nx serve has released tiny.',
       `tiny is running again (pid ${back.pid}).`,
     ]),
   );
 });
 
-it('starts the app again after a change, and leaves the running one alone when the change does not build', async () => {
+it('restarts the app after a change, but not if the build fails', async () => {
   const served = await serve();
   await untilAnswer({ parent: served.pid, version: 1 });
   writeApp(2);
@@ -116,7 +116,7 @@ it('starts the app again after a change, and leaves the running one alone when t
   await untilAnswer({ version: 3, parent: served.pid });
 });
 
-it('gives the app back when nx serve is killed, although its process still has the port', async () => {
+it('restarts the copy of npm start when nx serve is killed, although its process still uses the port', async () => {
   const served = await serve();
   const { pid } = await untilAnswer({ parent: served.pid });
   served.signal('SIGKILL');
@@ -125,7 +125,7 @@ it('gives the app back when nx serve is killed, although its process still has t
   expect(isAlive(pid)).toBe(false);
 });
 
-it('leaves the copy of npm start alone until the first good build', async () => {
+it('does not stop the copy of npm start before the first good build', async () => {
   const { pid } = await facts();
   writeApp('(');
   const served = await serve();
@@ -135,35 +135,35 @@ it('leaves the copy of npm start alone until the first good build', async () => 
   await untilAnswer({ parent: served.pid, version: 2 });
 });
 
-it('ends with npm start, and leaves nothing running', async () => {
+it('ends with npm start, and leaves no process running', async () => {
   const served = await serve();
   const { pid } = await untilAnswer({ parent: served.pid });
   await close();
   expect(isAlive(pid)).toBe(false);
   expect(await served.ended).toEqual({ code: 1, signal: null });
   expect(served.output()).toMatch('nx serve tiny: npm start has ended.');
-  expect(lines).toEqual(['tiny: nx serve takes it over.']);
+  expect(lines).toEqual(['nx serve takes over tiny.']);
 });
 
-it('refuses an app that another nx serve has, and changes nothing', async () => {
+it('refuses an app that another nx serve runs, and changes nothing', async () => {
   const first = await serve();
   const { pid } = await untilAnswer({ parent: first.pid });
   const second = await serve();
   expect(await second.ended).toEqual({ code: 1, signal: null });
-  expect(second.output()).toMatch('nx serve tiny: Another nx serve has tiny; stop that one first.');
+  expect(second.output()).toMatch('nx serve tiny: Another nx serve runs tiny: stop that one first.');
   expect((await facts()).pid).toBe(pid);
 });
 
-it('says in one line what to do when no npm start runs', async () => {
+it('prints one line when npm start is not running', async () => {
   await close();
   const served = await serve();
   expect(await served.ended).toEqual({ code: 1, signal: null });
   expect(served.output()).toBe(
-    `No npm start runs from ${home}: run \`npm start\` in another terminal first, then \`npx nx serve tiny\`.\n`,
+    `npm start is not running with ${home}: run \`npm start\` in another terminal first, then \`npx nx serve tiny\`.\n`,
   );
 });
 
-it('is reachable for the owner alone, and gone at the end', async () => {
+it('has a socket that only the owner may open, and removes it at the end', async () => {
   const socket = path.join(home, 'control.sock');
   expect(statSync(socket).mode & 0o777).toBe(0o600);
   await close();

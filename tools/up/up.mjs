@@ -1,5 +1,5 @@
 // @ts-check
-// The whole system on one machine: stores, migrations, peers, apps, in this order; and back again in the opposite one.
+// Starts the whole system on one machine: stores, migrations, peers, apps. Stops it in the opposite order.
 import { setTimeout as delay } from 'node:timers/promises';
 import { LOOPBACK } from '../embedded/ports.mjs';
 import { clearPostgres } from '../embedded/postgres.mjs';
@@ -41,12 +41,12 @@ const complain = (/** @type {unknown} */ error) =>
   console.error(error instanceof Error ? error.message : error);
 
 /**
- * Runs until it is asked to stop.
+ * Runs until it is stopped.
  * @returns {Promise<number>} exit code: 0 after an orderly stop, 1 when the start failed
  */
 export async function up() {
   const signal = stopRequest();
-  /** @type {Undo[]} what to do at the end, newest first */
+  /** @type {Undo[]} steps to run at the end, newest first */
   const undo = [];
   try {
     undo.push(takeHome());
@@ -58,7 +58,7 @@ export async function up() {
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     return 0;
   } catch (error) {
-    // A Ctrl-C in the terminal ends the bundler's helper process as well, and its death may be noticed first.
+    // Ctrl-C also ends the bundler's helper process, whose exit may be noticed before the signal.
     await delay(SIGNAL_DELIVERY_MS);
     if (signal.aborted) return 0;
     complain(error);
@@ -66,7 +66,7 @@ export async function up() {
   } finally {
     if (signal.aborted) say('\nStopping …');
     for (const step of undo.reverse()) await Promise.resolve().then(step).catch(complain);
-    if (signal.aborted) say('Everything is stopped.');
+    if (signal.aborted) say('Stopped.');
   }
 }
 
@@ -111,11 +111,11 @@ async function startAll(signal, undo) {
   const { databaseUrl, embedded } = stores;
   const ordersApi = `http://${LOOPBACK}:${port('orders-v3', 'http')}`;
   const account = await sandboxAccount({ known: readState(), ordersApi, node, databaseUrl, signal });
-  if (account.isNew) say('A sandbox account was made.');
+  if (account.isNew) say('Created a sandbox account.');
   return describe({ deployment, embedded, account });
 }
 
-/** The stores for which no server of somebody else's is set. */
+/** The stores for which no external server is set. */
 function ownStores() {
   /** @type {import('./ports.mjs').Store[]} */
   const stores = [];
@@ -131,7 +131,7 @@ function ownStores() {
  */
 async function startStores(port, signal, undo) {
   let databaseUrl = process.env.DATABASE_URL;
-  // On a server that is not ours the schemas may share a database: no name stands in both.
+  // On an external server both schemas may be in one database: their names are distinct.
   let ctDatabaseUrl = process.env.CT_DATABASE_URL ?? databaseUrl;
   let redisUrl = process.env.REDIS_URL;
   const embedded = [];
@@ -167,14 +167,14 @@ async function letServe(services, supervised) {
   try {
     return await offerTakeOver({ socket: places.control, offers, report: say });
   } catch (error) {
-    // A file system without sockets, or a path too long for one: everything else works.
+    // The file system has no sockets, or the path is too long: everything else works.
     say(`nx serve cannot take over apps: ${error instanceof Error ? error.message : error}`);
     return () => undefined;
   }
 }
 
 /**
- * Starts services side by side; at the end they are stopped side by side too.
+ * Starts services in parallel; at the end they are also stopped in parallel.
  * @param {readonly Service[]} services
  * @param {AbortSignal} signal
  * @param {Undo[]} undo
@@ -195,7 +195,7 @@ async function startTogether(services, signal, undo) {
 }
 
 /**
- * Promise.all whose first failure ends the others, and which waits for them: nothing is still starting when it rejects.
+ * Like Promise.all, but the first failure aborts the others, and it rejects after all of them have ended.
  * @template {readonly unknown[]} Results
  * @param {AbortSignal} signal
  * @param {{ [K in keyof Results]: (signal: AbortSignal) => Promise<Results[K]> }} tasks

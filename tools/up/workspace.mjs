@@ -1,5 +1,5 @@
 // @ts-check
-// From a fresh clone to something that can run: the right Node, the packages of the lock file.
+// Checks the version of Node and installs the packages of the lock file.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,10 +10,10 @@ import { send } from '../embedded/process.mjs';
 
 export const workspaceRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** Of these tools; package.json says the same under `engines`. The processes that they start need LOWEST_NODE. */
+/** For these tools, equal to `engines` of package.json. The processes that they start need LOWEST_NODE. */
 const OLDEST_NODE = '20.19';
 
-/** Ends the process, with a sentence instead of a syntax error, where Node is too old. */
+/** Exits with a message instead of a syntax error if Node is too old. */
 export function requireNode() {
   if (isAtLeast(process.versions.node, OLDEST_NODE)) return;
   console.error(
@@ -23,9 +23,9 @@ export function requireNode() {
 }
 
 /**
- * The newer Node that comes with the packages (faster by a factor of two), where it runs on this machine; else our own.
+ * The newer Node that comes with the packages (faster by a factor of two) if it runs on this machine; else the current one.
  * @returns {string} absolute path
- * @throws {Error} when neither runs the platform's processes
+ * @throws {Error} when neither is new enough for the processes
  */
 export function nodeBinary() {
   const machine = thisMachine();
@@ -37,17 +37,17 @@ export function nodeBinary() {
 /**
  * @param {import('../embedded/machine.mjs').Machine} machine
  * @param {string} [version] of the Node.js that runs this
- * @returns {string | null} why no Node.js runs the platform's processes, and what to do
+ * @returns {string | null} message when no Node.js is new enough for the processes
  */
 export function nodeProblem(machine, version = process.versions.node) {
   if (isAtLeast(version, LOWEST_NODE) || bundledNode(machine)) return null;
   const name = machineName(machine);
   const why = NODE_MACHINES.includes(name)
-    ? 'the one that npm installs is missing or does not run (npm ci --include=optional)'
+    ? 'the one that npm installs is missing or does not run (try npm ci --include=optional)'
     : `npm installs one for ${NODE_MACHINES.join(' and ')} only, not for ${name}`;
   return (
-    `Node.js is too old: the platform's processes need ${LOWEST_NODE} or newer; this is ${version} (${process.execPath}), ` +
-    `and ${why}. To go on, install Node.js 24${machine.platform === 'darwin' ? ' (brew install node@24)' : ''}.`
+    `Node.js is too old: the processes need ${LOWEST_NODE} or newer; this is ${version} (${process.execPath}), ` +
+    `and ${why}. Install Node.js 24${machine.platform === 'darwin' ? ' (brew install node@24)' : ''}.`
   );
 }
 
@@ -59,15 +59,15 @@ function bundledNode({ platform, arch }) {
 }
 
 /**
- * Runs `npm ci` unless node_modules holds what package-lock.json asks for. When interrupted it is killed, since npm goes on
- * to its end after SIGTERM; half an installation is recognised and made anew by the next start.
+ * Runs `npm ci` unless node_modules matches package-lock.json. On an interrupt it is killed, because npm ignores SIGTERM;
+ * the next start detects an incomplete installation and repeats it.
  * @param {{ signal?: AbortSignal }} [how]
  */
 export async function installPackages({ signal } = {}) {
   if (isInstalled()) return;
   console.log('Installing the packages of package-lock.json (npm ci) …');
   signal?.throwIfAborted();
-  // Without warnings: packages that need a newer Node.js than npm's own run on the one that is installed with them.
+  // Without warnings: packages that need a newer Node.js than npm's run with the Node.js that is installed with them.
   const npmCi = ['ci', '--loglevel=error'];
   const env = { ...process.env, PATH: pathWithoutPackages() };
   const child = spawn('npm', npmCi, {
@@ -84,12 +84,12 @@ export async function installPackages({ signal } = {}) {
   });
   signal?.removeEventListener('abort', end);
   signal?.throwIfAborted();
-  if (outcome !== 0) throw new Error(`npm ci failed (${outcome}); what it printed above tells why.`);
+  if (outcome !== 0) throw new Error(`npm ci failed (${outcome}): see its output above.`);
 }
 
 /**
- * npm keeps the lock of what it really installed; it is missing after an interrupted installation. Packages for other
- * machines are optional and rightly absent.
+ * npm writes a lock of the installed packages, which is missing after an interrupted installation. Optional packages for
+ * other machines may be missing.
  * @returns {boolean}
  */
 export function isInstalled() {
@@ -115,7 +115,7 @@ function lockedPackages(file) {
   }
 }
 
-/** npm must not run on the very Node that it is about to remove and unpack again. */
+/** npm must not run with the Node that it removes and unpacks again. */
 function pathWithoutPackages() {
   const folders = (process.env.PATH ?? '').split(path.delimiter);
   return folders.filter((folder) => !folder.endsWith('node_modules/.bin')).join(path.delimiter);

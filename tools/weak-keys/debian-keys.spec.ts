@@ -25,7 +25,7 @@ it.each(published)('derives the published key %s %s %s %i', (kind, platform, var
   expect(debianKeyDigest(kind, { platform, variant, processId }).toString('hex')).toBe(digest);
 });
 
-it.each(['p256', 'p384'] as const)('the list that ships contains the derived keys: %s', (kind) => {
+it.each(['p256', 'p384'] as const)('the built-in list contains the derived keys: %s', (kind) => {
   for (const platform of ['le32', 'le64', 'be32'] as const) {
     for (const variant of ['rnd', 'nornd-old', 'nornd-new'] as const) {
       for (const processId of [0, 1, 4711, 32767]) {
@@ -36,7 +36,7 @@ it.each(['p256', 'p384'] as const)('the list that ships contains the derived key
   }
 });
 
-it('the list that ships contains the derived keys: rsa2048 of amd64 without ~/.rnd', () => {
+it('the built-in list contains the derived keys: rsa2048 of amd64 without ~/.rnd', () => {
   for (const processId of [0, 1, 25_500, 32_767]) {
     const origin = { platform: 'le64', variant: 'nornd-new', processId } as const;
     expect(knownKeySource(debianKeyDigest('rsa2048', origin).toString('hex'))).toContain('CVE-2008-0166');

@@ -43,7 +43,7 @@ export class DebianRandom {
     const { statBytes } = platforms[origin.platform];
     if (origin.variant !== 'nornd-new') this.seed(statBytes);
     if (origin.variant === 'rnd') this.seed(1024);
-    // Without the file the command asks at once whether there is enough randomness; otherwise the first output does.
+    // Without the file the command checks the amount of randomness at once; otherwise at the first output.
     else this.poll();
   }
 

@@ -1,4 +1,4 @@
-// Derives Debian's weak keys and packs them into the list that ships: docs/operating.md, "Blocked keys".
+// Derives Debian's weak keys and packs them into the built-in list: docs/operating.md, "Blocked keys".
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PackedDigests } from '@certwright/pki';
@@ -33,7 +33,7 @@ program
   });
 program
   .command('pack <files...>')
-  .description('add derived digests to the list that ships')
+  .description('add derived digests to the built-in list')
   .action(async (files: string[]) => {
     const digests = [...new PackedDigests(Buffer.from(await readFile(list, 'utf8'), 'base64')).entries()];
     for (const file of files) {

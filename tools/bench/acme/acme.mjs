@@ -1,15 +1,15 @@
-// The same certificates from the same CA on this machine by several clients in turn: how many a second, what one costs the
-// client, and how many fail where the CA refuses every other nonce.
-import { execFileSync } from 'node:child_process';
+// Compares ACME clients with one local CA: certificates per second, CPU of the client per certificate, and failures when
+// the CA refuses half of the nonces.
+import { execFileSync, fork } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { bundle } from '../../build/bundle.mjs';
 import { startPebble } from '../../peers/pebble.mjs';
 import { certificationRequest } from '../issuance/certification-requests.mjs';
 import { measurePlatform } from './platform.mjs';
 import { openPresenter } from './challenge-server.mjs';
-import { startContender } from './start-contender.mjs';
 import { section } from './section.mjs';
 
 const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only NAME,NAME]
@@ -20,10 +20,10 @@ const usage = `npm run bench -- acme [N] [--concurrency N] [--rounds N] [--only 
   --only …         without writing the page, of: ours, ours-waiting, acme-client, lego, certbot, platform`;
 
 export const clients = ['ours', 'ours-waiting', 'acme-client', 'lego', 'certbot'];
-/** Issued before anything is measured, so that the clients that stay are warm. */
+/** Certificates that are issued before the measurement, to warm up long-running clients. */
 const warmUp = 16;
 const nonceRejects = [0, 50];
-/** Pinned: what the table's row is called after. */
+/** Pinned, because the table names the version. */
 const acmeClient = 'acme-client@5.4.0';
 
 /** @param {readonly string[]} args */
@@ -58,7 +58,7 @@ export async function acme(args) {
     const platform = withPlatform ? await measurePlatform({ folder, count, concurrency, say }) : null;
     const written = section({ runs, platform, count, concurrency });
     if (option('only') === undefined) return written;
-    // A part of the comparison is for reading, not for the page.
+    // A partial comparison is printed but not written to the page.
     console.log(`\n${written.text}`);
   } finally {
     process.removeListener('SIGINT', interrupted);
@@ -66,7 +66,7 @@ export async function acme(args) {
   }
 }
 
-/** The package is no dependency of ours: it is put into the scratch folder, and goes with it. */
+/** Not a dependency of this repository: the package is installed in the temporary folder. */
 function install(folder, say) {
   const libraries = path.join(folder, 'libraries');
   mkdirSync(libraries);
@@ -124,7 +124,7 @@ async function compare({ folder, libraries, concurrency, nonceReject, orders, ro
   for (const [name, { round }] of contenders) if (!isProgram(name)) await round(warming);
   for (let turn = 0; turn < rounds; turn += 1) {
     const share = measured.filter((_, index) => index % rounds === turn);
-    // Whoever has all orders open at once takes all of them in one turn.
+    // A client with all orders open at once gets all of them in one turn.
     const part = (name) => (name !== 'ours-waiting' ? share : turn === 0 ? measured : []);
     say(`round ${turn + 1} of ${rounds}: ${share.length} certificates by each`);
     for (const [name, { round }] of contenders) {
@@ -145,4 +145,34 @@ function sum(before, { issued, problems, seconds, cpuMs }) {
     seconds: (before?.seconds ?? 0) + seconds,
     cpuMs: (before?.cpuMs ?? 0) + cpuMs,
   };
+}
+
+const program = fileURLToPath(new URL('contender.mjs', import.meta.url));
+/** For one round of a client. */
+const roundTimeoutMs = 10 * 60_000;
+
+/**
+ * @param {string} name
+ * @param {import('./contender.mjs').Setting} setting
+ */
+function startContender(name, setting) {
+  const child = fork(program, [name], { env: { ...process.env, NODE_EXTRA_CA_CERTS: setting.tlsRootFile } });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const ask = async (message) =>
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${name} did not finish in time`)), roundTimeoutMs);
+      const over = (code) => reject(new Error(`${name} exited (${code})`));
+      child.once('exit', over);
+      child.once('message', (result) => {
+        clearTimeout(timer);
+        child.removeListener('exit', over);
+        resolve(result);
+      });
+      child.send(message);
+    });
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { ready: ask(setting), round: ask, stop };
 }

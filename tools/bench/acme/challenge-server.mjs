@@ -1,4 +1,4 @@
-// Where every client of the benchmark publishes its TXT values: pebble-challtestsrv, by its own requests.
+// Publishes the TXT values of all clients in pebble-challtestsrv.
 import { Agent, createServer, request } from 'node:http';
 import { LOOPBACK } from '../../embedded/ports.mjs';
 
@@ -17,8 +17,8 @@ export async function publish(url, host, value) {
 }
 
 /**
- * lego's HTTP request provider speaks another dialect: `/present` and `/cleanup` with `fqdn` and `value`. Runs in the
- * benchmark's own process, so that it counts for no client.
+ * lego's HTTP request provider sends `/present` and `/cleanup` with `fqdn` and `value` instead. Runs in the
+ * benchmark's own process, so that its CPU time counts for no client.
  *
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */

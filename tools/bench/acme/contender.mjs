@@ -1,7 +1,7 @@
-// One client of the benchmark, in a process of its own that lives through all rounds: told what to issue, it says how it went.
+// One client of the benchmark in a process of its own, for all rounds: receives the names to issue, and reports the results.
 //
-// `node contender.mjs CLIENT` with an IPC channel. First message: the setting; answered by `{ ready }` or `{ missing }`. Every
-// further message is a round's orders, answered by `{ issued, problems, seconds, cpuMs }`.
+// `node contender.mjs CLIENT` with an IPC channel. First message: the setting; reply: `{ ready }` or `{ missing }`. Every
+// further message contains the orders of a round; reply: `{ issued, problems, seconds, cpuMs }`.
 import { readFileSync } from 'node:fs';
 import { ownCpuSeconds } from '../cpu-time.mjs';
 
@@ -41,9 +41,9 @@ process.on('message', async (message) => {
 
 /** @param {Client} client @param {readonly Order[]} orders */
 async function round(client, orders) {
-  // Read before the clock starts: every client finds them in the cache.
+  // Read before the measurement, so that they are in the cache.
   for (const { csrFile } of orders) readFileSync(csrFile);
-  // Of this process, and of its children and theirs, which have all ended before and after a round.
+  // Of this process and all its descendants, which have ended before and after a round.
   const before = ownCpuSeconds();
   const start = performance.now();
   const ended = await client.issue(orders);

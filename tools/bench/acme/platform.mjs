@@ -1,5 +1,5 @@
-// The whole platform against a CA: orders posted, names looked at, TXT values answered by approval-responder, certificates
-// attached. The CA looks through a resolver, as a public one does.
+// The whole platform with a CA: orders are created and approved, approval-responder serves TXT values, certificates are
+// attached. The CA validates through a resolver, as a public one does.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -18,10 +18,10 @@ import { issued, measure, post, send, sideBySide } from '../issuance/issuance.mj
 import { startPlatform } from '../issuance/platform.mjs';
 
 const publishers = 16;
-/** Running processes follow an operator's change within 5 s. */
+/** Running processes apply an operator's change within 5 s. */
 const followedWithinMs = 5_500;
 const upWithinMs = 20_000;
-/** Lower-case base32, as approval-responder knows labels. */
+/** Lower-case base32, as in labels of approval-responder. */
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
@@ -75,7 +75,7 @@ async function startResponder({ environment, approvalZone, start }, port) {
   await start('approval-responder', 'dist/apps/approval-responder', env, `http://${LOOPBACK}:${ops}/readyz`);
 }
 
-/** Unbound, which knows where the customers' zones and ours are. */
+/** Unbound with the servers of the customers' zones and ours. */
 async function startResolver(folder, { dnsPort, approvalZone }, responderPort) {
   mkdirSync(folder);
   const port = await freePort();
@@ -107,7 +107,7 @@ ${stub(approvalZone, responderPort)}${stub('example.com', dnsPort)}`,
   return { address: `${LOOPBACK}:${port}`, stop };
 }
 
-/** As an operator does it. */
+/** Like an operator. */
 async function setUpAuthority(folder, { tool }, { directoryUrl, managementUrl, tlsRoot }) {
   const file = (name, text) => {
     writeFileSync(path.join(folder, name), text);
@@ -136,7 +136,7 @@ async function get(url, ca) {
 async function prepare({ control, accountId, approvalZone }, database, count) {
   const agent = new Agent({ keepAlive: true, maxSockets: publishers });
   const names = Array.from({ length: count }, (_, index) => `www${index}.bench.example.com`);
-  const labels = names.map(() => [...randomBytes(32)].map((octet) => base32[octet & 31]).join(''));
+  const labels = names.map(() => [...randomBytes(32)].map((byte) => base32[byte & 31]).join(''));
   await database.query(
     `INSERT INTO delegation (account_id, dns_name, label) SELECT $1, * FROM unnest($2::text[], $3::text[])`,
     [accountId, names, labels],

@@ -2,11 +2,11 @@ import os from 'node:os';
 import { table } from '../report.mjs';
 
 const titles = {
-  ours: '**our client alone**',
-  'ours-waiting': '**our client, obeying `Retry-After`**, no worker held meanwhile',
+  ours: '**our client**',
+  'ours-waiting': '**our client, with `Retry-After`**, without blocking a worker',
   'acme-client': 'acme-client 5.4.0',
-  lego: 'lego, a process each',
-  certbot: 'certbot, a process each',
+  lego: 'lego, one process per certificate',
+  certbot: 'certbot, one process per certificate',
 };
 
 /** @param {{ runs: readonly { nonceReject: number, results: Map<string, { issued: number, problems: string[], seconds: number, cpuMs: number }> }[], platform: { seconds: number, cpu: Record<string, number>, count: number } | null, count: number, concurrency: number }} measured */
@@ -33,29 +33,29 @@ export function section({ runs, platform, count, concurrency }) {
   const head = runs.flatMap(({ nonceReject: percent }) => [
     `per second, ${percent} % of nonces refused`,
     'client’s CPU, ms each',
-    'times ours',
+    'relative to ours',
     `failed of ${count}`,
   ]);
   const [{ model }] = os.cpus();
   const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}`;
   const text = `## ACME
 
-${machine}; pebble on the same cores, ${count} certificates by each client, one name and one dns-01 each, ${concurrency} orders at a time, in turns
-within one run; CSRs made before. CPU is the client's alone (user and system, its children's too), without pebble's. Clients that
-can be told look again after 20 ms, doubled up to 160; lego and certbot look as they do.
+${machine}; pebble on the same cores, ${count} certificates per client, one name and one dns-01 each, ${concurrency} orders at a time,
+alternating within one run; CSRs were created before. CPU is that of the client and its children (user and system), without pebble.
+Clients with a configurable interval poll after 20 ms, doubled up to 160 ms; lego and certbot use their own intervals.
 
 ${table([['client', ...head], ...rows])}${problemsOf(runs)}${platformOf(platform, concurrency)}`;
   return { name: 'acme', text };
 }
 
-/** The first of each client's, so that a failure is never only a number. */
+/** The first failure of each client. */
 function problemsOf(runs) {
   const lines = runs.flatMap(({ nonceReject, results }) =>
     [...results]
       .filter(([, { problems }]) => problems.length > 0)
       .map(([name, { problems }]) => `- ${name}, ${nonceReject} %: ${tidy(problems[0])}`),
   );
-  return lines.length === 0 ? '' : `\n\nWhat failed, the first of each:\n\n${lines.join('\n')}`;
+  return lines.length === 0 ? '' : `\n\nFirst failure of each client:\n\n${lines.join('\n')}`;
 }
 
 const tidy = (problem) =>
@@ -73,8 +73,8 @@ function platformOf(platform, concurrency) {
   const rows = Object.entries(cpu).map(([name, spent]) => [name, ms(spent)]);
   return `
 
-The whole platform in front of the same CA, which looks through a resolver: ${count} orders posted by ${concurrency} clients, approved, answered for
-by approval-responder, issued and attached, with ${concurrency} jobs side by side and every \`Retry-After\` obeyed: **${(count / seconds).toFixed(1)} certificates per second**.
+The whole platform with the same CA, which validates through a resolver: ${count} orders of ${concurrency} clients, approved, validated through
+approval-responder, issued and attached, with ${concurrency} concurrent jobs and every \`Retry-After\` respected: **${(count / seconds).toFixed(1)} certificates per second**.
 
-${table([['CPU per certificate', 'ms'], ...rows, ['**all of the platform**', `**${ms(total)}**`]])}`;
+${table([['CPU per certificate', 'ms'], ...rows, ['**whole platform**', `**${ms(total)}**`]])}`;
 }

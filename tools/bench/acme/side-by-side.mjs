@@ -1,5 +1,11 @@
+/** Polling interval of clients that can be configured, doubled up to the maximum; a CA on the same machine needs a few ms. */
+export const minPollMs = 20;
+export const maxPollMs = 160;
+/** A client that runs longer has failed. */
+export const clientTimeoutMs = 60_000;
+
 /**
- * Does the work for every item, at most so many at once, and counts how it ended.
+ * Does the work for every item, at most `width` concurrently, and counts the results.
  *
  * @template T
  * @param {number} width

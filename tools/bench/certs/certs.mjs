@@ -1,5 +1,5 @@
-// What the certificate API costs: a read of an object and of an instance beside an answer that needs no database, and many
-// clients that wait for one instance. On a platform of its own without a worker: nothing is issued, polls have to wait.
+// Cost of the certificate API: reading an object and an instance, compared with a response without database, and many
+// clients that poll one instance. Runs without a worker, so nothing is issued and polls wait.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -19,13 +19,13 @@ export async function certs(args) {
   const [requests, waiting] = [Number(args[0] ?? 5_000), Number(args[1] ?? 2_000)];
   const platform = await startPlatform({ say: (line) => console.log(line), concurrency: '1' });
   try {
-    // Nothing is to be issued.
+    // Prevents issuance.
     process.kill(platform.pids['issuance-worker'], 'SIGSTOP');
     const api = await startCerts(platform);
     const instance = await buy(api);
     const rows = [];
     for (const [what, at] of [
-      ['an answer without database', '/config_templates'],
+      ['a response without database', '/config_templates'],
       ['an object', `/certs/${cn}`],
       ['an object with current, pending and CSR', `/certs/${cn}?expand=current&expand=pending&expand=csr`],
       ['an instance', `/certs/${cn}/instances/${instance}`],
@@ -83,7 +83,7 @@ async function measured(api, requests, at) {
   return { perSecond: requests / seconds, cpuMs: ((cpuSeconds(api.pid) - cpu) * 1_000) / requests };
 }
 
-/** All wait for the same instance; then it is closed behind their backs, and nobody publishes it: the look every 5 s finds it. */
+/** All poll the same instance, which is then closed without a message: the query every 5 s finds it. */
 async function pollers(api, instance, waiting) {
   const before = residentMb(api.pid);
   const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
@@ -103,11 +103,11 @@ async function pollers(api, instance, waiting) {
   const statuses = await Promise.all(polls);
   const wokenMs = performance.now() - closed;
   if (answered !== waiting || statuses.some((status) => status !== 200))
-    throw new Error('not every poll was answered');
+    throw new Error('some polls got no response');
   return { kbEach: ((during - before) * 1_024) / waiting, otherMs, wokenMs };
 }
 
-/** Until the process has them all: its gauge says so. */
+/** Waits until the gauge of the process shows all polls. */
 async function untilWaiting({ metrics }, waiting) {
   const until = Date.now() + 60_000;
   while (Date.now() < until) {
@@ -115,7 +115,7 @@ async function untilWaiting({ metrics }, waiting) {
     if (Number(/^certwright_waiting_polls\S* (\d+)$/m.exec(text)?.[1] ?? 0) >= waiting) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  throw new Error('the polls did not all come to wait');
+  throw new Error('some polls did not reach the process');
 }
 
 function residentMb(pid) {

@@ -1,5 +1,5 @@
-// `node tools/bench/ct/committing.mjs [issuances]`: storing issuances as ct-ingest does, with the index of their names, beside a
-// bare COPY of the same rows of the base table from a file of the server's, chunk by chunk in turns.
+// `node tools/bench/ct/committing.mjs [issuances]`: stores issuances as ct-ingest does, with the index of their names, compared with
+// only a COPY of the same rows of the base table from a file on the server, alternating chunk by chunk.
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { cpuSeconds, ownCpuSeconds } from '../cpu-time.mjs';
@@ -8,10 +8,10 @@ import { issuance } from './corpus.mjs';
 import { indexDatabase, mergeAll, store } from './index-database.mjs';
 
 const usualIssuances = 200_000;
-/** As a batch of ct-ingest that is full. */
+/** Size of a full batch of ct-ingest. */
 const perCommit = 2_048;
 const commitsPerChunk = 16;
-/** Logs that are followed at the same time. */
+/** Concurrently followed logs. */
 const writers = 2;
 const columns = `position, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl, serial, not_before, not_after,
   discovered_at, dns_names, body`;
@@ -25,7 +25,7 @@ export async function committing(issuances = usualIssuances) {
     );
     await world.database.query('CREATE TABLE bare_all PARTITION OF bare DEFAULT');
     const measured = await measure(world, issuances);
-    return section({ ...measured, octets: await octetsOf(world, measured.issuances) });
+    return section({ ...measured, bytes: await bytesOf(world, measured.issuances) });
   } finally {
     await world.close();
   }
@@ -46,7 +46,7 @@ async function measure(world, issuances) {
     return result;
   };
   const chunks = Math.ceil(issuances / perChunk);
-  // The first one warms up, and is not counted.
+  // The first one is a warm-up and is not counted.
   for (let chunk = 0; chunk <= chunks; chunk += 1) {
     if (chunk === 1) {
       for (const name of Object.keys(seconds)) seconds[name] = 0;
@@ -78,7 +78,7 @@ async function measure(world, issuances) {
   return { issuances: chunks * perChunk, seconds, cpuS, postingsMerged };
 }
 
-/** The rows of a chunk, out to a file, and into another table. */
+/** Copies the rows of a chunk to a file, and from there to another table. */
 async function bareCopy({ database }, format, from, timed) {
   const [{ folder }] = await database.query(`SELECT current_setting('data_directory') AS folder`);
   const file = `${folder}/bench-${format}.copy`;
@@ -91,8 +91,8 @@ async function bareCopy({ database }, format, from, timed) {
   });
 }
 
-async function octetsOf({ database }, issuances) {
-  const octets = async (pattern, size) => {
+async function bytesOf({ database }, issuances) {
+  const bytes = async (pattern, size) => {
     const [{ sum }] = await database.query(
       `SELECT sum(${size}(oid)) AS sum FROM pg_class WHERE relkind = 'r' AND relname ~ $1`,
       [pattern],
@@ -106,13 +106,13 @@ async function octetsOf({ database }, issuances) {
   );
   return {
     ...{ body, postings, names },
-    blocks: await octets('^ct_block', 'pg_total_relation_size'),
-    known: await octets('^ct_known', 'pg_total_relation_size'),
-    base: await octets('^ct_issuance_p', 'pg_total_relation_size'),
+    blocks: await bytes('^ct_block', 'pg_total_relation_size'),
+    known: await bytes('^ct_known', 'pg_total_relation_size'),
+    base: await bytes('^ct_issuance_p', 'pg_total_relation_size'),
   };
 }
 
-function section({ issuances, seconds, cpuS, postingsMerged, octets }) {
+function section({ issuances, seconds, cpuS, postingsMerged, bytes }) {
   const us = (s) => (s / issuances) * 1e6;
   const row = (name, ...kinds) => {
     const [s, cpu] = [seconds, cpuS].map((of) => kinds.reduce((sum, kind) => sum + of[kind], 0));
@@ -126,20 +126,20 @@ function section({ issuances, seconds, cpuS, postingsMerged, octets }) {
     ];
   };
   return [
-    `### Committing: ${issuances.toLocaleString('en')} issuances with ${octets.names.toFixed(1)} postings each, ${writers} writers`,
+    `### Committing: ${issuances.toLocaleString('en')} issuances with ${bytes.names.toFixed(1)} postings each, ${writers} writers`,
     '',
     table([
       ['', 'a second', 'µs each', 'µs of CPU, server included', 'of COPY binary', 'of COPY text'],
-      row('bare COPY of the base table, binary, from a file', 'binary'),
-      row('bare COPY of the base table, text, from a file', 'text'),
+      row('only COPY of the base table, binary, from a file', 'binary'),
+      row('only COPY of the base table, text, from a file', 'text'),
       row('stored and indexed', 'stored'),
       row('the same, and merged by the same process', 'stored', 'merged'),
-      row('known to the database already', 'known'),
+      row('already known to the database', 'known'),
     ]),
     '',
-    `Merging wrote ${(postingsMerged / issuances).toFixed(1)} postings again for each issuance. Octets an issuance: postings ${octets.postings.toFixed(0)}, ` +
-      `with their tables and what is free in them ${octets.blocks.toFixed(0)}; which issuances are known ${octets.known.toFixed(0)}; ` +
-      `base table ${octets.base.toFixed(0)}, of which the packed certificate ${octets.body.toFixed(0)}.`,
+    `Merging wrote ${(postingsMerged / issuances).toFixed(1)} postings again for each issuance. Bytes per issuance: postings ${bytes.postings.toFixed(0)}, ` +
+      `with their tables and free space ${bytes.blocks.toFixed(0)}; known issuances ${bytes.known.toFixed(0)}; ` +
+      `base table ${bytes.base.toFixed(0)}, of which the compressed certificate ${bytes.body.toFixed(0)}.`,
   ].join('\n');
 }
 

@@ -1,16 +1,16 @@
-// Issuances of the shape that public logs have: names of real entries (libs/ct/src/testing/data), each list of names again and
-// again below other registered domains, and octets that do not compress where certificates would stand, as long as packed ones.
+// Issuances with the structure of public logs: names of real entries (libs/ct/src/testing/data), each list of names repeated
+// below other registered domains, and incompressible bytes instead of certificates, as long as compressed ones.
 import { createHash, randomFillSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { workspaceRoot } from '../../build/bundle.mjs';
 
-/** A precertificate that was deflated with the dictionary, octets: most have 350 to 550. */
-const bodyOctets = { least: 350, span: 200 };
+/** A precertificate that was deflated with the dictionary: most have 350 to 550 bytes. */
+const bodyBytes = { min: 350, span: 200 };
 const pool = randomFillSync(Buffer.alloc(1 << 20));
 const dayMs = 86_400_000;
 
-/** Half of all certificates live for 90 days, some for a year, days. */
+/** Days. Half of all certificates are valid for 90 days, some for a year. */
 const lifetimes = [90, 90, 90, 90, 47, 199, 365, 6];
 
 const nameLists = ['navigli2025h2-000', 'navigli2025h2-001'].flatMap((file) =>
@@ -21,7 +21,7 @@ const nameLists = ['navigli2025h2-000', 'navigli2025h2-001'].flatMap((file) =>
     .map(({ DNS, Subject }) => [...new Set([...(DNS ?? []), Subject?.CommonName].filter(Boolean))]),
 );
 
-/** Of the same shape below another registered domain: `www.example.com` becomes `www.example-7.com`. */
+/** The same name below another registered domain: `www.example.com` becomes `www.example-7.com`. */
 function namesOf(nth) {
   const copy = Math.floor(nth / nameLists.length);
   const names = nameLists[nth % nameLists.length];
@@ -41,7 +41,7 @@ const issuers = Array.from({ length: 12 }, (_, nth) => ({
   spkiDer: null,
 }));
 
-/** Deterministic octets: SHA-256 over a label. */
+/** Deterministic bytes: SHA-256 over a label. */
 const digest = (label) => createHash('sha256').update(label).digest();
 
 /**
@@ -66,6 +66,6 @@ export function issuance(ct, nth, names = namesOf(nth)) {
     notAfter: new Date(notBefore.getTime() + lifetime * dayMs + tbsSha256[2] * 60_000),
     dnsNames: names,
     nameKeys: ct.indexKeys(names),
-    body: pool.subarray(at, at + bodyOctets.least + (nth % bodyOctets.span)),
+    body: pool.subarray(at, at + bodyBytes.min + (nth % bodyBytes.span)),
   };
 }

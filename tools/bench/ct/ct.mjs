@@ -1,4 +1,4 @@
-// What Certificate Transparency costs: reading, the whole path to rows, committing, searching, and pages over HTTP.
+// Cost of Certificate Transparency: parsing, log responses to rows, committing, searching, and pages over HTTP.
 import { table } from '../report.mjs';
 import { committing } from './committing.mjs';
 import { reading } from './reading.mjs';
@@ -8,12 +8,12 @@ import { packedPath, wholePath } from './whole-path.mjs';
 
 const usage = `npm run bench -- ct [all|reading|path|committing|searching|serving]
 
-One part alone is printed and written nowhere.`;
+A single part is printed but not written to the page.`;
 
 const parts = {
-  reading: async () => section('Reading one certificate completely', await reading()),
+  reading: async () => section('Parsing one certificate', await reading()),
   path: async () =>
-    `${section('From what a log answers to rows', await wholePath())}\n\n${table(await packedPath())}`,
+    `${section('From log responses to rows', await wholePath())}\n\n${table(await packedPath())}`,
   committing,
   searching,
   serving,

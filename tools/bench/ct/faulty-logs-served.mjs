@@ -1,4 +1,4 @@
-// The logs of faulty-logs.mjs, in a process of their own: told how many by a message, it sends the log list.
+// The logs of faulty-logs.mjs, in a process of their own: a message sets their number, and it sends the log list.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { workspaceRoot } from '../../build/bundle.mjs';
@@ -10,13 +10,13 @@ const { forgeMany, forgePair } = require('./forged-entries.js');
 const isEntries = (url) => url.includes('get-entries') || url.includes('/tile/data');
 const begun = '{"entries":[{"leaf_input":"AAAA';
 
-/** What each kind does when it is asked for entries; false: it answers. */
+/** Behaviour of each kind on a request for entries; false: it responds. */
 const faults = {
   endless: (response) => {
     response.write(begun);
-    const octets = Buffer.alloc(65_536, 'A');
+    const bytes = Buffer.alloc(65_536, 'A');
     const pour = () => {
-      while (response.write(octets));
+      while (response.write(bytes));
     };
     response.on('drain', pour);
     pour();

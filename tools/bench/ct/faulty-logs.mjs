@@ -1,6 +1,6 @@
 // `node tools/bench/ct/faulty-logs.mjs [--healthy 40] [--faulty 8] [--kinds endless,drip,…] [--seconds 60] [--limit 512]`: the rate at which
-// ct-ingest follows healthy logs alone, and beside logs that are slow, endless or full of entries of 16 MB; and its peak memory, in a
-// cgroup of that size where this machine has the memory controller of cgroup v1 (as root), otherwise VmHWM alone.
+// ct-ingest follows healthy logs alone, and together with logs that are slow, endless or full of entries of 16 MB; and its peak memory, in a
+// cgroup of that size if this machine has the memory controller of cgroup v1 (as root), otherwise only VmHWM.
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';

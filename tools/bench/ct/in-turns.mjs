@@ -1,13 +1,13 @@
-// What different work costs, side by side: in turns, so that what else the machine does hits all alike.
+// Compares the cost of different work in alternating turns, so that other load affects all equally.
 
 const secondsEach = 2;
-/** So long that each turn has its share of garbage to collect. */
+/** Long enough that each turn includes garbage collection. */
 const turnMs = 60;
 const turnsBefore = 5;
 
 /**
- * @param {Record<string, () => number | Promise<number>>} contenders each does some and tells how many
- * @returns {Promise<Record<string, number>>} how many in a second of CPU, in the turn that other work disturbed least
+ * @param {Record<string, () => number | Promise<number>>} contenders each does some work and returns its amount
+ * @returns {Promise<Record<string, number>>} number per second of CPU, in the best turn
  */
 export async function inTurns(contenders) {
   const best = Object.fromEntries(Object.keys(contenders).map((name) => [name, 0]));

@@ -1,4 +1,4 @@
-// A PostgreSQL of its own with the ct schema, durable as in production, and the libraries that write and read it.
+// A temporary PostgreSQL with the ct schema, durable as in production, and the libraries that write and read it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
@@ -76,7 +76,7 @@ export async function mergeAll({ ctIndex, database }) {
   return sum;
 }
 
-/** Puts one issuance in so many on a fresh list of its issuer, as each page looks there. */
+/** Adds a share of the issuances to a fresh revocation list of their issuer, which each page reads. */
 export async function revokeSome({ database }, oneIn = 50) {
   await database.query(
     `INSERT INTO ct_crl (issuer, url, host, role, covers, checked_at, fresh_until)

@@ -1,4 +1,4 @@
-// `node tools/bench/ct/reading.mjs`: how fast libs/ct reads real certificates, beside SHA-256 over the same octets, Node and pkijs.
+// `node tools/bench/ct/reading.mjs`: how fast libs/ct parses real certificates, compared with SHA-256 over the same bytes, Node and pkijs.
 import { hash, X509Certificate } from 'node:crypto';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { table } from '../report.mjs';
 import { inTurns } from './in-turns.mjs';
 import { entriesOf, loaded } from './real-entries.mjs';
 
-/** Of those that take milliseconds each. */
+/** For parsers that take milliseconds each. */
 const fewCertificates = 64;
 
 /** @returns {Promise<(string | number)[][]>} rows of a table, its head first */
@@ -17,9 +17,9 @@ export async function reading() {
   const precertificates = entries.map(({ precertificateDer }) => precertificateDer);
   const few = precertificates.slice(0, fewCertificates);
   const each = (list, work) => () => list.filter((item) => work(item) !== null).length;
-  const sha256 = (octets) => hash('sha256', octets, 'hex');
+  const sha256 = (bytes) => hash('sha256', bytes, 'hex');
   const rates = await inTurns({
-    floor: each(precertificates, sha256),
+    baseline: each(precertificates, sha256),
     completely: each(precertificates, (der) => {
       const issued = ct.readIssued(der, 'precertificate');
       return [ct.tbsSha256(issued), sha256(issued.spkiDer)];
@@ -37,9 +37,9 @@ export async function reading() {
   return [
     ['', 'a second of CPU', 'of SHA-256', 'times pkijs'],
     row('SHA-256 over the certificate', rates.floor),
-    row('completely, with the digests of TBSCertificate and key', rates.completely),
+    row('all fields, with the digests of TBSCertificate and key', rates.completely),
     row('the same without the digests', rates.withoutDigests),
-    row('X509Certificate of Node, and its alternative names', rates.node),
+    row('X509Certificate of Node, with its alternative names', rates.node),
     row('pkijs, to a tree', rates.pkijs),
   ];
 }

@@ -1,4 +1,4 @@
-// Entries of a real log (libs/ct/src/testing/data) in both forms in which logs answer, and what reads them.
+// Entries of a real log (libs/ct/src/testing/data) in the response formats of both APIs, with their parsers.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { bundle, workspaceRoot } from '../../build/bundle.mjs';
 const data = (name) => readFileSync(path.join(workspaceRoot, 'libs/ct/src/testing/data', name));
 const tileWidth = 256;
 
-/** Two data tiles, one behind the other. */
+/** Two consecutive data tiles. */
 export const tiles = [data('navigli2025h2-000.tile'), data('navigli2025h2-001.tile')];
 
 /** @param {any} ct libs/ct @returns the entries of the tiles */
@@ -26,11 +26,11 @@ export function getEntriesOf(ct, chained) {
   return Buffer.from(JSON.stringify({ entries }));
 }
 
-/** Its length, three octets, before it (RFC 6962, section 4.6). */
-function vector(octets) {
+/** Prepends the length in three bytes (RFC 6962, section 4.6). */
+function vector(bytes) {
   const length = Buffer.alloc(3);
-  length.writeUIntBE(octets.length, 0, 3);
-  return Buffer.concat([length, octets]);
+  length.writeUIntBE(bytes.length, 0, 3);
+  return Buffer.concat([length, bytes]);
 }
 
 /** @param {Record<string, string>} sources by name, from the root of the workspace @returns what each exports */

@@ -1,5 +1,5 @@
-// `node tools/bench/ct/searching.mjs [issuances]`: what a page of a key costs in an index of two million issuances, of which one
-// domain has 200,000 and another one 1,000, in every mode and at several depths, beside SELECT 1 in the same connection.
+// `node tools/bench/ct/searching.mjs [issuances]`: cost of a page of a key in an index of two million issuances, of which one
+// domain has 200,000 and another one 1,000, in every mode and at several positions, compared with SELECT 1 in the same connection.
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -9,18 +9,18 @@ import { indexDatabase, mergeAll, revokeSome, store } from './index-database.mjs
 
 const usualIssuances = 2_000_000;
 const perCommit = 16_384;
-/** One in so many issuances is of the domain: 200,000 and 1,000 of two millions. */
+/** The share of issuances of the domain: 200,000 and 1,000 of two million. */
 const oneIn = { large: 10, small: 2_000 };
 const pageLimit = 100;
 const smallLimit = 10;
 const rounds = 400;
 /** Shorter than a certificate, so that loading takes a minute: pages are read without bodies. */
-const bodyOctets = 64;
+const bodyBytes = 64;
 
 const domainOf = (size) => `www.${size}-domain.com`;
 const ownedNames = (size, nth) => [domainOf(size), `h${nth}.${domainOf(size)}`, `*.${size}-domain.com`];
 
-/** Which domain an issuance is of, if of one of the two. */
+/** The domain of an issuance, if it is one of the two. */
 function ownerOf(nth) {
   if (nth % oneIn.small === 1) return 'small';
   return nth % oneIn.large === 0 ? 'large' : null;
@@ -51,7 +51,7 @@ export async function searching(issuances = usualIssuances) {
   }
 }
 
-/** As those of ct-search are. */
+/** As in ct-search. */
 async function connection({ url, ctIndex }) {
   const client = new pg.Client({ connectionString: url, options: ctIndex.pageSession });
   await client.connect();
@@ -75,7 +75,7 @@ async function load(world, issuances) {
       const nth = from + at;
       const owner = ownerOf(nth);
       const one = issuance(ct, nth, owner === null ? undefined : ownedNames(owner, nth));
-      return { ...one, body: one.body.subarray(0, bodyOctets) };
+      return { ...one, body: one.body.subarray(0, bodyBytes) };
     });
     await ids.ensure(
       database.manager,
@@ -91,7 +91,7 @@ async function load(world, issuances) {
   return { issuances, storedS, merged, mergeCpuS: (user + system) / 1e6, runs };
 }
 
-/** Medians, side by side: each round asks for everything once. */
+/** Medians of rounds, each of which runs every query once. */
 async function measure({ ct, ctIndex }, reader, issuances) {
   const floor = [];
   const cases = Object.keys(modes).flatMap((mode) =>
@@ -133,7 +133,7 @@ function section({ issuances, storedS, merged, mergeCpuS, runs }, { floorUs, cas
     cases.find((each) => Object.entries(wanted).every(([name, value]) => each[name] === value))?.us ?? NaN;
   const cells = (mode, depth, limit) => {
     const [large, small] = ['large', 'small'].map((size) => of({ mode, depth, size, limit }));
-    // Where the small domain has less than a page left, there is nothing to compare.
+    // The small domain has less than a page left, so there is nothing to compare.
     const isFull = limit === smallLimit || depth !== 'last';
     const ratio = isFull ? (large / small).toFixed(2) : '–';
     return [large.toFixed(0), small.toFixed(0), ratio, (large / floorUs).toFixed(1)];
@@ -163,7 +163,7 @@ function section({ issuances, storedS, merged, mergeCpuS, runs }, { floorUs, cas
     '',
     table([['mode', 'cursor', ...head], ...rows]),
     '',
-    `A poll that finds nothing: ${(poll / floorUs).toFixed(1)} × \`SELECT 1\`; a name with one certificate: ${(one / floorUs).toFixed(1)} ×.`,
+    `A poll without results: ${(poll / floorUs).toFixed(1)} × \`SELECT 1\`; a name with one certificate: ${(one / floorUs).toFixed(1)} ×.`,
   ].join('\n');
 }
 

@@ -21,8 +21,8 @@ const perCommit = 16_384;
 const inFlight = 32;
 const requestsEach = 20_000;
 const readyWithinMs = 30_000;
-/** Shorter than a certificate, so that loading takes no minutes: pages are asked for without bodies. */
-const bodyOctets = 64;
+/** Shorter than a certificate, so that loading is fast: pages are requested without bodies. */
+const bodyBytes = 64;
 
 /** @returns {Promise<string>} Markdown */
 export async function serving(issuances = usualIssuances) {
@@ -46,9 +46,9 @@ async function load(world, issuances) {
     const batch = Array.from({ length: Math.min(perCommit, issuances - from) }, (_, at) => {
       const one = issuance(world.ct, from + at);
       const [name] = one.dnsNames;
-      // Not all names of the corpus are below a public suffix any more.
+      // Some names of the corpus are no longer below a public suffix.
       if (name?.endsWith('.com') && !name.startsWith('*') && domains.length < 50_000) domains.push(name);
-      return { ...one, body: one.body.subarray(0, bodyOctets) };
+      return { ...one, body: one.body.subarray(0, bodyBytes) };
     });
     await ids.ensure(
       world.database.manager,
@@ -62,11 +62,11 @@ async function load(world, issuances) {
   return domains;
 }
 
-/** What is asked for: label, and the path of the nth request. */
+/** Kinds of requests: label, and the path of the nth request. */
 function pages(domains) {
   const domain = (nth) => encodeURIComponent(domains[(nth * 7_919) % domains.length]);
   return [
-    ['an answer without database', () => '/v1/nothing-here'],
+    ['a response without database', () => '/v1/nothing-here'],
     ['one name', (nth) => `/v1/issuances?domain=${domain(nth)}`],
     [
       'one name and its issuers',
@@ -114,7 +114,7 @@ async function startSearch({ url, createDatabase }, undo) {
   return { port, pid: child.pid, key };
 }
 
-/** Of an account whose plan is faster than what is measured. */
+/** Key of an account whose plan allows more than the measured rate. */
 async function apiKey(coreUrl) {
   for (const tool of ['migrate', 'admin'])
     await bundle({ main: `tools/${tool}/main.ts` }, `dist/tools/${tool}`);
@@ -147,7 +147,7 @@ async function measured({ port, pid, key }, at) {
   const requests = at(0).includes('firehose') ? requestsEach / 40 : requestsEach;
   await askAll(ask, Math.ceil(requests / 4));
   const [cpu, begun] = [cpuSeconds(pid), performance.now()];
-  const { timesMs, octets } = await askAll(ask, requests);
+  const { timesMs, bytes } = await askAll(ask, requests);
   const seconds = (performance.now() - begun) / 1_000;
   agent.destroy();
   timesMs.sort((one, other) => one - other);
@@ -155,35 +155,35 @@ async function measured({ port, pid, key }, at) {
     perSecond: timesMs.length / seconds,
     p99Ms: timesMs[Math.floor(timesMs.length * 0.99)],
     cpuMs: ((cpuSeconds(pid) - cpu) * 1_000) / timesMs.length,
-    octets: octets / timesMs.length,
+    bytes: bytes / timesMs.length,
   };
 }
 
-/** Some at a time. */
+/** Sends several requests at a time. */
 async function askAll(ask, requests) {
   const timesMs = [];
-  let octets = 0;
+  let bytes = 0;
   let next = 0;
   const work = async () => {
     while (next < requests) {
       const sent = performance.now();
       const received = await ask(next++);
-      octets += received;
+      bytes += received;
       timesMs.push(performance.now() - sent);
     }
   };
   await Promise.all(Array.from({ length: inFlight }, work));
-  return { timesMs, octets };
+  return { timesMs, bytes };
 }
 
-/** @returns octets of the body */
+/** @returns bytes of the body */
 async function exchange(options) {
   return await new Promise((resolve, reject) => {
     const sent = request(options, (answer) => {
-      let octets = 0;
-      answer.on('data', (chunk) => (octets += chunk.length));
+      let bytes = 0;
+      answer.on('data', (chunk) => (bytes += chunk.length));
       answer.on('end', () => {
-        if (answer.statusCode === 200 || answer.statusCode === 404) return resolve(octets);
+        if (answer.statusCode === 200 || answer.statusCode === 404) return resolve(bytes);
         reject(new Error(`${options.path}: ${answer.statusCode}`));
       });
     });
@@ -196,16 +196,16 @@ function section(issuances, rows) {
   return [
     `### Over HTTP: ${issuances.toLocaleString('en')} issuances, ${inFlight} requests in flight`,
     '',
-    'One ct-search process, PostgreSQL and the client on one machine; each request has an API key, whose rate is counted on Redis.',
+    'One ct-search process, PostgreSQL and the client on one machine; each request has an API key, whose rate is counted in Redis.',
     '',
     table([
-      ['page', 'per second', 'p99', 'CPU of the process', 'octets', 'share of the first row'],
-      ...rows.map(({ what, perSecond, p99Ms, cpuMs, octets }) => [
+      ['page', 'per second', 'p99', 'CPU of the process', 'bytes', 'share of the first row'],
+      ...rows.map(({ what, perSecond, p99Ms, cpuMs, bytes }) => [
         what,
         Math.round(perSecond).toLocaleString('en'),
         `${p99Ms.toFixed(0)} ms`,
         `${cpuMs.toFixed(2)} ms`,
-        Math.round(octets).toLocaleString('en'),
+        Math.round(bytes).toLocaleString('en'),
         (perSecond / floor.perSecond).toFixed(2),
       ]),
     ]),

@@ -1,6 +1,6 @@
-// `node tools/bench/ct/whole-path.mjs`: what a log answered to rows that are ready to be stored, as ct-ingest does it, beside SHA-256 over
-// the same octets: leaf hash and tree, everything that is kept of a certificate, its digests, and the keys of its names. The body is not
-// packed, which is measured by itself.
+// `node tools/bench/ct/whole-path.mjs`: from log responses to rows that are ready to be stored, as in ct-ingest, compared with SHA-256 over
+// the same bytes: leaf hash and tree, the stored fields of a certificate, its digests, and the keys of its names. The body is not
+// compressed, which is measured separately.
 import { hash } from 'node:crypto';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ const packingMs = 3_000;
 /** @returns {Promise<(string | number)[][]>} rows of a table, its head first */
 export async function wholePath() {
   const path = await openPath();
-  const hashed = (parts) => () => parts.filter((octets) => hash('sha256', octets, 'hex') !== '').length;
+  const hashed = (parts) => () => parts.filter((bytes) => hash('sha256', bytes, 'hex') !== '').length;
   const read = (entries) => async () => (await path.issuances(entries())).length;
   const rates = await inTurns({
     ...{ tiles: read(path.ofTiles), tileFloor: hashed(path.tileParts) },
@@ -25,7 +25,7 @@ export async function wholePath() {
   });
   const row = (name, rate, floor) => [name, perSecond(rate), perSecond(floor), (rate / floor).toFixed(2)];
   return [
-    ['entries to rows', 'a second of CPU', 'SHA-256 over the same octets', 'ratio'],
+    ['entries to rows', 'a second of CPU', 'SHA-256 over the same bytes', 'ratio'],
     row('from data tiles', rates.tiles, rates.tileFloor),
     row('from get-entries, without chains', rates.json, rates.jsonFloor),
     row('from get-entries, each with two CA certificates', rates.chained, rates.chainedFloor),
@@ -35,11 +35,9 @@ export async function wholePath() {
 /** The same with bodies packed while the next entries are read. @returns {Promise<(string | number)[][]>} rows as above */
 export async function packedPath() {
   const path = await openPath();
-  const rows = [
-    ['entries of data tiles to rows with packed bodies', 'a second', 'seconds of CPU each second'],
-  ];
+  const rows = [['data tile entries to rows with compressed bodies', 'a second', 'CPU cores used']];
   for (const [name, threads] of Object.entries({
-    'by the process itself': 0,
+    'in the main thread': 0,
     'by one thread': 1,
     'by two threads': 2,
   })) {
@@ -75,7 +73,7 @@ async function openPath() {
     ...{ recent: `${src}/reading/recent-issuances.ts`, scope: `${src}/reading/indexed-scope.ts` },
     packing: `${src}/packing/packing-threads.ts`,
   });
-  // Nothing is known from before but the few issuers.
+  // Only the few issuers are known from before.
   const reading = {
     ...{ issuers: new issuers.Issuers(), recent: new recent.RecentIssuances(0) },
     ...{ scope: scope.everything, now: () => loggedAt },
@@ -89,20 +87,20 @@ async function openPath() {
   };
   return {
     ofTiles: () =>
-      tiles.flatMap((octets, index) => {
+      tiles.flatMap((bytes, index) => {
         const first = index * tileWidth;
         const bounds = { maxHeld: Infinity, maxEntry: Infinity };
         const leaves = new tile.TileLeaves({ ...{ first, from: first, width: tileWidth }, ...bounds });
         try {
-          leaves.take(octets);
+          leaves.take(bytes);
         } catch (error) {
-          // It says so when it has all of them.
+          // Returns true when it has all of them.
           if (leaves.entries.length !== tileWidth) throw error;
         }
         return leaves.entries;
       }),
     ...{ json: answered(0), chained: answered(2) },
-    /** As they go into the database, after the tree has grown by them. */
+    /** Rows for the database, after their leaves were added to the tree. */
     issuances: async (entries) => {
       const rows = new batch.Batch(ct.CompactTree.empty(), reading, () => Promise.resolve(null));
       for (const entry of entries) await rows.add(entry);

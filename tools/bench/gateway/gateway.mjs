@@ -1,5 +1,5 @@
-// What a change costs through the gateway: mutual TLS, handle, policy, two audit entries (the first one synced), a signed
-// RFC 2136 update at a name server, and back. Beside it what it cannot go below: its own HTTPS, and synced appends.
+// Cost of a change through the gateway: mutual TLS, handle, policy, two audit entries (the first one synced), a signed
+// RFC 2136 update at a name server. Compared with bare HTTPS of the gateway, and with synced appends.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -229,23 +229,23 @@ function section({ changes, image, startMs, atRest, afterwards, added, removed, 
   const ms = ({ gatewayCpu }) => ((gatewayCpu * 1_000) / changes).toFixed(2);
   const beside = (work) => `1 : ${(rate(described) / rate(work)).toFixed(1)}`;
   const rates = table([
-    ['what', 'per second', 'beside bare HTTPS', "the gateway's CPU, ms"],
+    ['what', 'per second', 'relative to bare HTTPS', "the gateway's CPU, ms"],
     [
-      '**records added** (audited, signed update, handle sealed)',
+      '**records added** (audited, signed update, handle encrypted)',
       `**${rate(added).toFixed(0)}**`,
       beside(added),
       ms(added),
     ],
     ['records removed', rate(removed).toFixed(0), beside(removed), ms(removed)],
-    ['floor: descriptions over mutual TLS', rate(described).toFixed(0), '', ms(described)],
-    ['floor: synced appends, one after the other', floor.appends.toFixed(0), '', ''],
+    ['baseline: descriptions over mutual TLS', rate(described).toFixed(0), '', ms(described)],
+    ['baseline: sequential synced appends', floor.appends.toFixed(0), '', ''],
   ]);
   const megabytes = (bytes) => (bytes / 1_048_576).toFixed(1);
   const size = table([
     ['the process', ''],
-    ['from its start to ready', `${(startMs / 1_000).toFixed(2)} s`],
-    ['resident at rest', `${atRest.toFixed(0)} MB`],
-    [`resident after ${2 * changes} changes`, `${afterwards.toFixed(0)} MB`],
+    ['start until ready', `${(startMs / 1_000).toFixed(2)} s`],
+    ['memory when idle', `${atRest.toFixed(0)} MB`],
+    [`memory after ${2 * changes} changes`, `${afterwards.toFixed(0)} MB`],
     ['bundle, all providers', `${megabytes(image.bundleBytes)} MB`],
     [`its ${image.packages.length} packages`, `${megabytes(image.packageBytes)} MB`],
   ]);

@@ -1,4 +1,4 @@
-// What the gateway's image would have to hold besides Node: its bundle, and every package that the bundle needs.
+// Content of the gateway's image besides Node: its bundle, and every package that the bundle needs.
 import { createRequire } from 'node:module';
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +27,7 @@ function packageOf(specifier) {
     .join('/');
 }
 
-/** The packages and all that they depend on, as the lock file has them; optional peers are left out. */
+/** The packages and their dependencies by the lock file, without optional peers. */
 function closure(names) {
   const { packages } = JSON.parse(readFileSync(path.join(workspaceRoot, 'package-lock.json'), 'utf8'));
   const seen = new Set();

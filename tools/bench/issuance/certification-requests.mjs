@@ -1,4 +1,4 @@
-// CSRs with a key of their own each, made in this process: what a customer's openssl would have made beforehand.
+// CSRs with separate keys, created in this process instead of by a customer's openssl.
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { BitString, ObjectIdentifier, Sequence } from 'asn1js';
 import {

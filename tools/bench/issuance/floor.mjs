@@ -1,4 +1,4 @@
-// What the same machine does with nothing around it: signatures, verifications, commits.
+// The baseline of this machine: signatures, verifications and commits alone.
 import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
 import pg from 'pg';
 
@@ -29,7 +29,7 @@ export function signatureFloor() {
   };
 }
 
-/** Durable commits of one row each, 16 connections side by side. @param {string} url @returns {Promise<number>} per second */
+/** Durable commits of one row each, with 16 concurrent connections. @param {string} url @returns {Promise<number>} per second */
 export async function commitFloor(url) {
   const pool = new pg.Pool({ connectionString: url, max: writers });
   await pool.query(

@@ -1,4 +1,4 @@
-// Orders in, certificates out: how many a second, and what one costs.
+// From orders to certificates: rate, and CPU per certificate.
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { Agent, request } from 'node:http';
@@ -13,10 +13,10 @@ import { startPlatform } from './platform.mjs';
 const usage = `npm run bench -- issuance [--orders N] [--clients N] [--jobs N]
 
   --orders N    how many orders to create and issue (default 3000)
-  --clients N   how many clients post orders side by side (default 16)
+  --clients N   number of concurrent clients (default 16)
   --jobs N      JOB_CONCURRENCY of the worker (default 16)`;
 
-/** The whole run is bounded, whatever hangs. */
+/** Time limit of the whole run. */
 const boundMs = 5 * 60_000;
 const publishers = 16;
 
@@ -57,7 +57,7 @@ export async function issuance(args) {
   }
 }
 
-/** The standing records of the customers, published before anything is ordered, as they stand for years. */
+/** Publishes the standing records of the customers before the orders. */
 async function prepare({ control, accountId, approvalZone }, database, orders) {
   const agent = new Agent({ keepAlive: true, maxSockets: publishers });
   const names = Array.from({ length: orders }, (_, index) => `www${index}.bench.example.com`);
@@ -145,9 +145,9 @@ function section({ floor, half, rest, created, drained, whole, clients, jobs }) 
   const ms = (seconds) => ((seconds * 1_000) / rest).toFixed(2);
   const ratio = (rate, bare) => `1 : ${(bare / rate).toFixed(1)}`;
   const rates = table([
-    ['what', 'per second', 'beside the floor'],
+    ['what', 'per second', 'relative to the baseline'],
     [
-      '**certificates, end to end** (posted, approved by DNS, signed, attached)',
+      '**certificates, end to end** (ordered, approved by DNS, signed, attached)',
       `**${end.toFixed(0)}**`,
       `${ratio(end, floor.commits)} commits`,
     ],
@@ -157,13 +157,13 @@ function section({ floor, half, rest, created, drained, whole, clients, jobs }) 
       `${ratio(perSecond(half, created), floor.ecdsaVerifications)} verifications`,
     ],
     [
-      'certificates issued from a backlog (nobody posts)',
+      'certificates issued from a backlog (no new orders)',
       perSecond(half, drained).toFixed(0),
       `${ratio(perSecond(half, drained), floor.rsaSignatures)} signatures`,
     ],
-    ['floor: durable commits of one 1 kB row, 16 writers', floor.commits.toFixed(0), ''],
-    ['floor: RSA-2048 signatures, one core', floor.rsaSignatures.toFixed(0), ''],
-    ['floor: P-256 verifications, one core', floor.ecdsaVerifications.toFixed(0), ''],
+    ['baseline: durable commits of one 1 kB row, 16 writers', floor.commits.toFixed(0), ''],
+    ['baseline: RSA-2048 signatures, one core', floor.rsaSignatures.toFixed(0), ''],
+    ['baseline: P-256 verifications, one core', floor.ecdsaVerifications.toFixed(0), ''],
   ]);
   const costs = table([
     ['CPU per certificate, end to end', 'ms', 'share'],
@@ -172,11 +172,11 @@ function section({ floor, half, rest, created, drained, whole, clients, jobs }) 
       ms(seconds),
       `${((100 * seconds) / total).toFixed(0)} %`,
     ]),
-    ['**all of the platform**', `**${ms(total)}**`, '100 %'],
-    ['the client that posts (not part of it)', ms(whole.clientCpu), ''],
+    ['**whole platform**', `**${ms(total)}**`, '100 %'],
+    ['the client (not part of the platform)', ms(whole.clientCpu), ''],
   ]);
   const [{ model }] = os.cpus();
-  const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${clients} clients, ${jobs} jobs side by side, fsync on`;
+  const machine = `${os.cpus().length} cores (${model.trim()}), Node ${process.version}, ${clients} clients, ${jobs} concurrent jobs, fsync on`;
   const text = `## Issuance\n\n${machine}.\n\n${rates}\n\n${costs}`;
   return { name: 'issuance', text };
 }

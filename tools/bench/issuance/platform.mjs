@@ -1,4 +1,4 @@
-// A platform of its own for a benchmark: durable PostgreSQL, Redis, the demo DNS and the two processes, thrown away after.
+// A temporary platform for a benchmark: durable PostgreSQL, Redis, the demo DNS and the two processes.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { startRedis } from '../../embedded/redis.mjs';
 import { bundle, workspaceRoot } from '../../build/bundle.mjs';
 
 const readyWithinMs = 30_000;
-/** Higher than any benchmark asks: what is measured is the work, not the limit. */
+/** Higher than any benchmark needs, so that limits do not affect the result. */
 const unlimited = '100000';
 
 const programs = {
@@ -94,9 +94,9 @@ export async function startPlatform({ say, concurrency, worker = {} }) {
       },
       dnsPort: ports.dns,
       environment: environment.common,
-      /** Of a built tool, with its arguments. */
+      /** Runs a built tool with its arguments. */
       tool,
-      /** One more process beside: its name, its folder, its environment, what answers when it is ready. */
+      /** Starts one more process: name, folder, environment, readiness URL. */
       start,
       stop,
     };

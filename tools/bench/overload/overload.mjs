@@ -1,4 +1,4 @@
-// What a reader of the order API notices while more orders are posted than can be stored.
+// Latency of reads of the order API while more orders arrive than can be stored.
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuSeconds } from '../cpu-time.mjs';
@@ -8,7 +8,7 @@ import { table } from '../report.mjs';
 
 const usage = 'npm run bench -- overload [posts per second, 300] [seconds, 10]';
 const readsPerS = 50;
-/** Requests that a client leaves open before it sends no more, so that the load is bounded. */
+/** Maximum number of open requests of a client, to limit the load. */
 const maxOpen = 500;
 
 export async function overload(args) {
@@ -56,7 +56,7 @@ function client({ api, apiKey }) {
     });
 }
 
-/** So many a second, whether the earlier ones were answered or not. */
+/** Sends requests at a fixed rate, without waiting for responses. */
 async function paced(perS, seconds, send) {
   const begunMs = performance.now();
   const answers = [];
@@ -88,13 +88,13 @@ function section({ alone, beside, posts, cpuShare, postsPerS, seconds }) {
   const stored = posts.filter(({ status }) => status === 201).length;
   const text = `## Overload of the order API
 
-\`npm run bench -- overload\`: ${readsPerS} reads a second alone, then beside ${postsPerS} orders a second for ${seconds} s, all on one machine; ${Math.round(stored / seconds)} a second were stored,
+\`npm run bench -- overload\`: ${readsPerS} reads a second alone, then together with ${postsPerS} orders a second for ${seconds} s, all on one machine; ${Math.round(stored / seconds)} a second were stored,
 and the process used ${cpuShare.toFixed(2)} cores.
 
 ${table([
-  ['requests', 'median', '99th percentile', 'answers'],
+  ['requests', 'median', '99th percentile', 'responses'],
   row('reads alone', alone),
-  row('reads beside', beside),
+  row('reads with orders', beside),
   row(
     'orders: stored',
     posts.filter(({ status }) => status === 201),

@@ -1,5 +1,5 @@
-// How fast the notifier drains what waits: one endpoint with many deliveries, ten of them, and ten beside a hundred that
-// never answer. The receiver answers after 20 ms, on the same machine.
+// How fast the notifier sends waiting deliveries: to one endpoint, to ten, and to ten together with a hundred that
+// never respond. The receiver responds after 20 ms, on the same machine.
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
@@ -12,9 +12,9 @@ import { cpuSeconds } from '../cpu-time.mjs';
 import { startPlatform } from '../issuance/platform.mjs';
 import { table } from '../report.mjs';
 
-const usage = 'npm run bench -- webhooks [deliveries, 2000] [endpoints that never answer, 100]';
+const usage = 'npm run bench -- webhooks [deliveries, 2000] [endpoints that never respond, 100]';
 const answerAfterMs = 20;
-/** A case is given up after this time, and what was delivered until then is counted. */
+/** Time limit of a case; deliveries until then are counted. */
 const boundMs = 60_000;
 
 export async function webhooks(args) {
@@ -29,7 +29,7 @@ export async function webhooks(args) {
     for (const [what, healthy, never] of [
       ['one endpoint', 1, 0],
       ['ten endpoints', 10, 0],
-      [`ten endpoints beside ${dead} that never answer`, 10, dead],
+      [`ten endpoints, and ${dead} that never respond`, 10, dead],
     ]) {
       console.log(what);
       await database.query('TRUNCATE webhook_endpoint CASCADE');
@@ -70,7 +70,7 @@ async function startNotifier(platform) {
 
 let lastId = 1_000;
 
-/** An endpoint of an account of its own; its deliveries become due once all of them are there. */
+/** Creates an endpoint with its own account; its deliveries become due after all of them are stored. */
 async function fill(database, { sealing }, url, count) {
   const id = String((lastId += 1));
   const secret = sealing.seal(
@@ -136,7 +136,7 @@ async function startReceiver() {
 function section(measured, deliveries) {
   const text = `## Webhooks
 
-\`npm run bench -- webhooks\`: ${deliveries.toLocaleString('en')} deliveries that become due at once, to endpoints that answer after ${answerAfterMs} ms;
+\`npm run bench -- webhooks\`: ${deliveries.toLocaleString('en')} deliveries that become due at once, to endpoints that respond after ${answerAfterMs} ms;
 one notifier, with PostgreSQL, Redis and the receiver on the same machine.
 
 ${table([

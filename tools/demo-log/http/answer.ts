@@ -1,9 +1,9 @@
-/** What a route answers with, always 200. */
+/** The response of a route, always 200. */
 export interface Answer {
   readonly type: string;
   readonly body: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether it is sent compressed to whoever takes that. */
+  /** Whether it is compressed for clients that accept that. */
   readonly compressible?: boolean;
 }
 
@@ -15,15 +15,26 @@ export interface Call {
 
 export type Route = (call: Call) => Answer | Promise<Answer>;
 
-/** Routes of one path by method. HEAD is answered like GET, without the body. */
+/** Routes of one path by method. HEAD is handled like GET, without the body. */
 export interface Routes {
   readonly GET?: Route;
   readonly POST?: Route;
 }
 
-/** Finds the routes of a path; undefined when there is nothing at it. */
+/** Finds the routes of a path; undefined for an unknown path. */
 export type FindRoutes = (path: string) => Routes | undefined;
 
 export function json(value: unknown): Answer {
   return { type: 'application/json', body: Buffer.from(`${JSON.stringify(value)}\n`) };
+}
+
+/** An error of a request; its message is part of the response. */
+export class RequestFault extends Error {
+  constructor(
+    readonly status: 400 | 404 | 405 | 413 | 503,
+    message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+  }
 }

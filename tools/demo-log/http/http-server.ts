@@ -2,25 +2,24 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Answer, FindRoutes } from './answer';
-import { RequestFault } from './fault';
+import { type Answer, type FindRoutes, RequestFault } from './answer';
 
 const compress = promisify(gzip);
 
-/** Octets: the longest chain there is, in base64, with room. */
-const bodyLimit = 2 ** 20;
+/** Enough for the longest allowed chain in base64. */
+const maxBodyBytes = 2 ** 20;
 
-/** Time for a request to come in whole, milliseconds. */
+/** Time limit for receiving a request, milliseconds. */
 const requestTimeoutMs = 30_000;
 
 export interface HttpServerOptions {
   /** Undefined while the process is not ready. */
   readonly routes: () => FindRoutes | undefined;
-  /** A fault of the log itself; the client is told no more than that. */
+  /** Called for internal errors, whose details are not part of the response. */
   readonly onError: (error: unknown, path: string) => void;
 }
 
-/** HTTP in its plainest form: exact methods, bounded bodies, errors as RFC 6962's logs tell them. */
+/** A minimal HTTP server: exact methods, limited bodies, errors in the format of RFC 6962 logs. */
 export class HttpServer {
   private readonly server = createServer(
     { requestTimeout: requestTimeoutMs },
@@ -37,7 +36,7 @@ export class HttpServer {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Answers what is under way. */
+  /** Finishes running requests. */
   async close(): Promise<void> {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -47,7 +46,7 @@ export class HttpServer {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-    // The client went away.
+    // The client has disconnected.
     response.on('error', () => undefined);
     try {
       const answer = await this.answerTo(request, path, query);
@@ -55,7 +54,7 @@ export class HttpServer {
     } catch (error) {
       const fault = error instanceof RequestFault ? error : internalFault;
       if (fault === internalFault) this.options.onError(error, path);
-      // What was not read of the body ends with the connection.
+      // Closing the connection discards the unread part of the body.
       const headers = request.complete ? fault.headers : { ...fault.headers, connection: 'close' };
       const body = `${JSON.stringify({ error_message: fault.message })}\n`;
       response.writeHead(fault.status, { 'content-type': 'application/json', ...headers }).end(body);
@@ -64,28 +63,29 @@ export class HttpServer {
 
   private async answerTo(request: IncomingMessage, path: string, query: string): Promise<Answer> {
     const find = this.options.routes();
-    if (find === undefined) throw new RequestFault(503, 'The log is being opened.', { 'retry-after': '1' });
+    if (find === undefined)
+      throw new RequestFault(503, 'The log is starting; try again.', { 'retry-after': '1' });
     const routes = find(path);
-    if (routes === undefined) throw new RequestFault(404, 'There is nothing at this path.');
+    if (routes === undefined) throw new RequestFault(404, 'Unknown path.');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const route = method === 'GET' || method === 'POST' ? routes[method] : undefined;
     if (route === undefined) {
       const allow = routes.GET === undefined ? 'POST' : 'GET, HEAD';
-      throw new RequestFault(405, `This path takes ${allow}.`, { allow });
+      throw new RequestFault(405, `This path supports ${allow}.`, { allow });
     }
     return await route({ query: new URLSearchParams(query), body: async () => await readBody(request) });
   }
 }
 
-/** Its text may say what is not to be told; the log of the process has it. 503, since the disk may be full. */
-const internalFault = new RequestFault(503, 'The log cannot answer this now.', { 'retry-after': '5' });
+/** Without details, which may be confidential and are in the process log. 503, because the disk may be full. */
+const internalFault = new RequestFault(503, 'Internal error; try again later.', { 'retry-after': '5' });
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  let octets = 0;
+  let bytes = 0;
   for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    octets += piece.length;
-    if (octets > bodyLimit) throw new RequestFault(413, `A body has at most ${bodyLimit} octets.`);
+    bytes += piece.length;
+    if (bytes > maxBodyBytes) throw new RequestFault(413, `The body has more than ${maxBodyBytes} bytes.`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces);

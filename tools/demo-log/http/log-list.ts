@@ -1,9 +1,9 @@
 import type { CtLog } from '../log/ct-log';
 
-/** What the list tells: seconds until an entry must be in a head. A head is signed again every half of it. */
+/** Maximum merge delay in seconds. A head is signed again after half of it. */
 const mmdS = 60;
 
-/** Where the two logs are, with a slash at the end. */
+/** URLs of the two logs, with a slash at the end. */
 export interface LogUrls {
   readonly rfc6962: string;
   readonly static: string;

@@ -1,11 +1,11 @@
 import { decodeBase64 } from '@certwright/pki';
-import { longestChain } from '../submission/chain';
-import { RequestFault } from './fault';
+import { maxChainLength } from '../submission/chain';
+import { RequestFault } from './answer';
 
-const hashOctets = 32;
+const hashBytes = 32;
 
-/** Of one certificate; the longest known ones have half of it. */
-const longestCertificate = 262_144;
+/** Twice the size of the longest known certificates. */
+const maxCertificateBytes = 262_144;
 
 /** A whole number in decimal. @throws RequestFault */
 export function numberOf(query: URLSearchParams, name: string): number {
@@ -16,9 +16,9 @@ export function numberOf(query: URLSearchParams, name: string): number {
 
 /** @throws RequestFault */
 export function hashOf(query: URLSearchParams, name: string): Buffer {
-  const decoded = decodeBase64(onlyValue(query, name), hashOctets);
-  if (!decoded.ok || decoded.bytes.length !== hashOctets)
-    throw new RequestFault(400, `${name} must be a SHA-256 in base64, percent-encoded where a URL needs it.`);
+  const decoded = decodeBase64(onlyValue(query, name), hashBytes);
+  if (!decoded.ok || decoded.bytes.length !== hashBytes)
+    throw new RequestFault(400, `${name} must be a SHA-256 in base64, percent-encoded for a URL.`);
   return Buffer.from(decoded.bytes);
 }
 
@@ -26,12 +26,12 @@ export function hashOf(query: URLSearchParams, name: string): Buffer {
 export function chainOf(body: Buffer): Buffer[] {
   const { chain } = membersOf(body);
   if (!Array.isArray(chain)) throw new RequestFault(400, 'chain must be an array of certificates in base64.');
-  if (chain.length === 0 || chain.length > longestChain)
-    throw new RequestFault(400, `chain must have 1 to ${longestChain} certificates.`);
+  if (chain.length === 0 || chain.length > maxChainLength)
+    throw new RequestFault(400, `chain must have 1 to ${maxChainLength} certificates.`);
   return chain.map((each: unknown, at) => {
-    const decoded = typeof each === 'string' ? decodeBase64(each, longestCertificate) : null;
+    const decoded = typeof each === 'string' ? decodeBase64(each, maxCertificateBytes) : null;
     if (decoded?.ok !== true)
-      throw new RequestFault(400, `Certificate ${at + 1} of the chain is not in base64, or too long.`);
+      throw new RequestFault(400, `Certificate ${at + 1} of the chain is not base64, or is too long.`);
     return Buffer.from(decoded.bytes);
   });
 }
@@ -41,7 +41,7 @@ function membersOf(body: Buffer): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(body.toString('utf8'));
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new RequestFault(400, 'The body must be a JSON object with the member chain.');
 }

@@ -3,16 +3,15 @@ import type { CtLog } from '../log/ct-log';
 import { headJson } from '../log/published-head';
 import { merkleTreeLeaf, type StoredEntry } from '../log/stored-entry';
 import { vector } from '../log/tls';
-import { type Call, json, type Routes } from './answer';
-import { RequestFault } from './fault';
+import { type Call, json, RequestFault, type Routes } from './answer';
 import { hashOf, numberOf } from './parameters';
 
-/** Entries in one answer to get-entries. */
-const mostEntries = 256;
+/** Maximum number of entries in a response to get-entries. */
+const maxEntries = 256;
 
-const fingerprintOctets = 32;
+const fingerprintBytes = 32;
 
-/** How a log is read with the API of RFC 6962 (sections 4.3 to 4.6, 4.8). Only what a head tells of is shown. */
+/** Read API of RFC 6962 (sections 4.3 to 4.6, 4.8). Returns only entries that are in a head. */
 export function rfc6962Routes(log: CtLog): Readonly<Record<string, Routes>> {
   return {
     'ct/v1/get-sth': { GET: async () => json(headJson(await log.head())) },
@@ -49,7 +48,7 @@ async function entries(log: CtLog, query: Query) {
   const { treeSize } = await log.head();
   if (start > end) throw new RequestFault(400, 'start must not be greater than end.');
   if (start >= treeSize) throw new RequestFault(400, `start must be less than the tree size, ${treeSize}.`);
-  const stored = await log.entries(start, Math.min(end + 1, treeSize, start + mostEntries));
+  const stored = await log.entries(start, Math.min(end + 1, treeSize, start + maxEntries));
   return { ...json({ entries: stored.map((entry) => entryJson(log, entry)) }), compressible: true };
 }
 
@@ -79,8 +78,8 @@ function entryJson(log: CtLog, entry: StoredEntry) {
 
 function chainOf(log: CtLog, { fingerprints }: StoredEntry): Buffer[] {
   const chain: Buffer[] = [];
-  for (let at = 0; at < fingerprints.length; at += fingerprintOctets) {
-    const fingerprint = fingerprints.toString('hex', at, at + fingerprintOctets);
+  for (let at = 0; at < fingerprints.length; at += fingerprintBytes) {
+    const fingerprint = fingerprints.toString('hex', at, at + fingerprintBytes);
     const der = log.issuer(fingerprint);
     if (der === undefined) throw new Error(`the certificate ${fingerprint} of a chain is missing`);
     chain.push(der);

@@ -3,15 +3,14 @@ import type { CtLog } from '../log/ct-log';
 import type { PublishedHead } from '../log/published-head';
 import { tileLeaf } from '../log/stored-entry';
 import { uint } from '../log/tls';
-import type { Answer, Routes } from './answer';
-import { RequestFault } from './fault';
+import { type Answer, RequestFault, type Routes } from './answer';
 
-/** What never changes (static-ct-api, "Caching" of tiles and issuers is up to whoever serves them). */
+/** For content that never changes (static-ct-api leaves caching of tiles and issuers to the server). */
 const forEver = { 'cache-control': 'public, max-age=604800, immutable' };
 
 /**
- * How a log is read with static-ct-api. The head decides which tiles there are: of those that are not full, every width up
- * to what it tells of.
+ * Read API of static-ct-api. The head determines which tiles exist; partial tiles exist in every width up to the
+ * size of the head.
  *
  * @param path below the monitoring prefix
  * @param origin first line of checkpoints
@@ -44,7 +43,7 @@ function checkpointAnswer(origin: string, logId: Buffer, head: PublishedHead): A
 
 function issuerAnswer(log: CtLog, fingerprint: string): Answer {
   const body = log.issuer(fingerprint);
-  if (body === undefined) throw new RequestFault(404, 'No chain of this log has such a certificate.');
+  if (body === undefined) throw new RequestFault(404, 'No chain of this log contains this certificate.');
   return { type: 'application/pkix-cert', body, headers: forEver };
 }
 
@@ -83,7 +82,7 @@ function tileAt(path: string): AskedTile | undefined {
     /^tile\/([0-5]|data)\/((?:x\d{3}\/){0,4})(\d{3})(?:\.p\/([1-9]\d{0,2}))?$/.exec(path) ?? [];
   if (level === undefined || groups === undefined || last === undefined) return undefined;
   const width = partial === undefined ? tileWidth : Number(partial);
-  // One path for each tile: no leading zeroes, and the full one is not a partial one.
+  // Exactly one path per tile: no leading zeros, and no partial path for a full tile.
   if (groups.startsWith('x000/') || (partial !== undefined && width >= tileWidth)) return undefined;
   const index = Number(groups.replaceAll(/[x/]/g, '') + last);
   return { level: level === 'data' ? level : Number(level), index, width };

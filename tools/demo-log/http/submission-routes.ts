@@ -1,10 +1,8 @@
 import type { CtLog, Submission } from '../log/ct-log';
 import type { AcceptedRoots } from '../submission/accepted-roots';
-import type { ChainRules } from '../submission/chain';
 import { readSubmission, type SubmittedKind } from '../submission/read-submission';
-import { SubmissionFault } from '../submission/submission-fault';
-import { type Call, json, type Route, type Routes } from './answer';
-import { RequestFault } from './fault';
+import { type ChainRules, SubmissionFault } from '../submission/chain';
+import { type Call, json, RequestFault, type Route, type Routes } from './answer';
 import { chainOf } from './parameters';
 
 export interface Submitting {
@@ -12,7 +10,7 @@ export interface Submitting {
   readonly acceptAnyRoot: boolean;
 }
 
-/** How certificates come into a log, of whichever kind it is (RFC 6962, sections 4.1, 4.2 and 4.7). */
+/** Submission API of both kinds of logs (RFC 6962, sections 4.1, 4.2 and 4.7). */
 export function submissionRoutes(log: CtLog, submitting: Submitting): Readonly<Record<string, Routes>> {
   return {
     'ct/v1/add-chain': { POST: addChain(log, 'certificate', submitting) },

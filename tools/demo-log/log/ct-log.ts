@@ -29,22 +29,22 @@ export interface Submission extends SignedEntry {
 export interface CtLogOptions {
   readonly folder: string;
   readonly kind: LogKind;
-  /** How long entries may wait for the next head. */
+  /** Maximum time until an entry is in a head. */
   readonly mergeDelayMs: number;
   readonly now: () => number;
 }
 
-/** A head is signed again after this long, although nothing was added: half the maximum merge delay that the list tells. */
+/** A head is signed again after this time even without new entries: half the maximum merge delay of the list. */
 const refreshMs = 30_000;
 
-/** Octets of the file that one answer is put together from; more than that only for a single entry. */
-const longestSpan = 4 * 2 ** 20;
+/** Bytes of the file that one response may contain; a single entry may be larger. */
+const maxSpanBytes = 4 * 2 ** 20;
 
-/** One log: its key, its entries, and what it has signed. */
+/** One log: its key, entries and signed heads. */
 export class CtLog {
   private readonly queue = new SubmissionQueue<Submission>(async (batch) => await this.take(batch));
   private publishing: Promise<PublishedHead> | null = null;
-  /** When the oldest entry came that is in no head; by the process's own clock. */
+  /** When the oldest entry that is in no head was added, by the clock of the process. */
   private unpublishedSince: number | null;
 
   private constructor(
@@ -58,7 +58,7 @@ export class CtLog {
     this.unpublishedSince = index.size > (published?.treeSize ?? 0) ? 0 : null;
   }
 
-  /** @throws LogFileFault when entries are missing that the log has signed */
+  /** @throws LogFileFault when entries of a signed head are missing */
   static async open(options: CtLogOptions): Promise<CtLog> {
     const { folder, kind } = options;
     const signer = await LogSigner.open(path.join(folder, `${kind}.key`));
@@ -80,23 +80,23 @@ export class CtLog {
     return this.options.kind;
   }
 
-  /** Entries, those in no head yet included. */
+  /** Number of entries, including those in no head yet. */
   get size(): number {
     return this.index.size;
   }
 
-  /** Octets that the last crash left unfinished at the end of the file. */
-  get cutOctets(): number {
-    return this.file.cutOctets;
+  /** Length of an incomplete record at the end of the file, after a crash. */
+  get cutBytes(): number {
+    return this.file.cutBytes;
   }
 
-  /** The promise to take a submission in; the entry is on the disk by then. What was submitted before has the SCT that it had. */
+  /** The SCT of a submission, whose entry is then on disk. A repeated submission gets the same SCT. */
   async submit(submission: Submission): Promise<Sct> {
     const known = this.index.indexOfIdentity(identityOf(submission.bytes));
     return known === undefined ? await this.queue.submit(submission) : this.sctOf(await this.entry(known));
   }
 
-  /** The newest head; a new one is signed when one is due. */
+  /** The newest head; signs a new one when it is due. */
   async head(): Promise<PublishedHead> {
     const { published } = this;
     if (published !== null && !this.isHeadDue(published)) return published;
@@ -104,12 +104,12 @@ export class CtLog {
     return await this.publishing;
   }
 
-  /** Entries from `from` to before `to`; fewer where they are long, at least one. */
+  /** Entries from `from` to before `to`; fewer if they are long, at least one. */
   async entries(from: number, to: number): Promise<StoredEntry[]> {
     const start = this.index.placeOf(from).at;
     const endOf = (index: number) => this.index.placeOf(index).at + this.index.placeOf(index).length;
     let last = from;
-    while (last + 1 < to && endOf(last + 1) - start <= longestSpan) last++;
+    while (last + 1 < to && endOf(last + 1) - start <= maxSpanBytes) last++;
     const span = await this.file.read(start, endOf(last) - start);
     return Array.from({ length: last - from + 1 }, (_, nth) => {
       const { at, length } = this.index.placeOf(from + nth);
@@ -209,6 +209,6 @@ function continues(index: EntryIndex, { treeSize, rootHash }: PublishedHead): bo
 
 function entryIn(body: Buffer): StoredEntry {
   const record = decodeRecord(body);
-  if (record?.kind !== 'entry') throw new LogFileFault('The file of the log has changed.');
+  if (record?.kind !== 'entry') throw new LogFileFault('The log file was changed by another program.');
   return record.entry;
 }

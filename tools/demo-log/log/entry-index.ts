@@ -10,7 +10,7 @@ export interface EntryPlace {
   readonly length: number;
 }
 
-/** What is known of the entries in memory; they themselves stay in the file. */
+/** In-memory index of the entries in the file. */
 export class EntryIndex {
   readonly tree = new TileHashes();
   /** Of the newest entry, milliseconds since the epoch. */
@@ -25,10 +25,10 @@ export class EntryIndex {
     return this.places.length;
   }
 
-  /** Takes in what stands in the file. @throws LogFileFault for a whole record that this program has not written */
+  /** Indexes a record of the file. @throws LogFileFault for a complete record that this program has not written */
   replay({ at, body }: FoundRecord): void {
     const record = decodeRecord(body);
-    if (record === null) throw new LogFileFault(`The record at ${at} is not one of a demo log.`);
+    if (record === null) throw new LogFileFault(`The record at ${at} is not a record of a demo log.`);
     if (record.kind === 'issuer') this.addIssuer(record.der);
     else this.addEntry(record.entry, { at, length: body.length });
   }

@@ -34,7 +34,7 @@ async function written(...some: readonly Buffer[]): Promise<Buffer> {
 }
 
 describe('the file of a log', () => {
-  it('gives back what was appended, also by its place', async () => {
+  it('returns appended records, also by position', async () => {
     const { log } = await opened();
     const places = [...(await log.append(bodies.slice(0, 2))), ...(await log.append(bodies.slice(2)))];
     for (const [nth, at] of places.entries())
@@ -43,7 +43,7 @@ describe('the file of a log', () => {
     expect(await found()).toEqual(bodies.map(String));
   });
 
-  it('loses nothing but the record that was cut off, wherever that was', async () => {
+  it('loses only the truncated record, wherever it was truncated', async () => {
     const kept = (await written(...bodies.slice(0, 2))).length;
     const whole = await written(...bodies.slice(2));
     for (let length = kept; length < whole.length; length++) {
@@ -53,11 +53,11 @@ describe('the file of a log', () => {
     }
   });
 
-  it('goes on after the last whole record', async () => {
+  it('continues after the last complete record', async () => {
     const whole = await written(...bodies);
     truncateSync(file, whole.length - 1);
     const { log } = await opened();
-    expect(log.cutOctets).toBe(40 + 8 - 1);
+    expect(log.cutBytes).toBe(40 + 8 - 1);
     await log.append([Buffer.from('after')]);
     await log.close();
     expect(await found()).toEqual(['first', 'the second one', 'after']);
@@ -74,20 +74,20 @@ describe('the file of a log', () => {
     expect(readFileSync(file)).toEqual(whole);
   });
 
-  it('is begun anew when not even its head was written whole', async () => {
+  it('is created again when its head is incomplete', async () => {
     writeFileSync(file, 'certwright-de');
     expect(await found()).toEqual([]);
     await written(...bodies);
     expect(await found()).toEqual(bodies.map(String));
   });
 
-  it('that is something else is refused and left as it is', async () => {
+  it('of another format is refused and not changed', async () => {
     writeFileSync(file, 'certwright-demo-log-2\n and what is in it');
     await expect(opened()).rejects.toThrow(LogFileFault);
     expect(readFileSync(file, 'utf8')).toBe('certwright-demo-log-2\n and what is in it');
   });
 
-  it('takes nothing any more after a write that failed', async () => {
+  it('accepts no records after a failed write', async () => {
     const { log } = await opened();
     await log.close();
     await expect(log.append(bodies)).rejects.toThrow('closed');

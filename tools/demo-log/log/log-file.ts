@@ -4,48 +4,48 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { syncFolder } from './whole-file';
 
-/** What the file begins with: nothing else is taken for a log's. */
+/** The first bytes of every log file. */
 const head = Buffer.from('certwright-demo-log-1\n', 'latin1');
 
 /** Before each body: its length and its CRC-32, both uint32. */
-const frameOctets = 8;
+const frameBytes = 8;
 
-/** No submission makes a longer one; a longer length is no length. */
-const longestBody = 4 * 2 ** 20;
+/** No submission is longer, so a greater length is invalid. */
+const maxBodyBytes = 4 * 2 ** 20;
 
-/** Octets read at once when the file is opened. */
-const windowOctets = 4 * 2 ** 20;
+/** Bytes read at once when the file is opened. */
+const windowBytes = 4 * 2 ** 20;
 
 export interface FoundRecord {
-  /** Where the body stands in the file. */
+  /** Position of the body in the file. */
   readonly at: number;
   readonly body: Buffer;
 }
 
-/** The file is not a log's, or was changed in a way that no crash explains. */
+/** The file is not a log file, or was changed in a way that no crash causes. */
 export class LogFileFault extends Error {}
 
 /**
- * An append-only file of records, each with its length and checksum. What `append` has resolved for is on the
- * disk. After a crash the file may end in pieces of records that nobody was promised anything about: from the
- * first piece on it is cut off before anything is appended.
+ * An append-only file of records, each with its length and checksum. When `append` resolves, its records are on the
+ * disk. After a crash the file may end with incomplete records, for which no SCT was returned. They are removed
+ * before anything is appended.
  */
 export class LogFile {
-  /** After a write that failed nobody knows what is on the disk; opening the file again finds out. */
+  /** After a failed write the state of the disk is unknown until the file is opened again. */
   private failed = false;
 
   private constructor(
     private readonly handle: FileHandle,
     private end: number,
-    /** Octets at the end that are no whole records. */
-    readonly cutOctets: number,
+    /** Length of the incomplete records at the end. */
+    readonly cutBytes: number,
   ) {}
 
-  /** @param found told of every record in order; a body is a view that it may not keep */
+  /** @param found called with every record in order; a body is a view that it must not keep */
   static async open(file: string, found: (record: FoundRecord) => void): Promise<LogFile> {
     const handle = await open(file, 'a+', 0o600);
     await handle.close();
-    // Not in append mode, which ignores the place that is written to.
+    // Not in append mode, which ignores the position of a write.
     const writable = await open(file, 'r+');
     try {
       const { size } = await writable.stat();
@@ -58,25 +58,27 @@ export class LogFile {
     }
   }
 
-  /** Once it is known that nothing was promised of what stands there: behind damage there may be whole records. */
+  /** To be called only when no SCT was returned for the removed records: complete ones may follow a damaged one. */
   async cutOff(): Promise<void> {
-    if (this.cutOctets === 0) return;
+    if (this.cutBytes === 0) return;
     await this.handle.truncate(this.end);
     await this.handle.sync();
   }
 
-  /** @returns where each body stands, once all of them are durable; one call at a time */
+  /** @returns the position of each body, when all are durable; one call at a time */
   async append(bodies: readonly Uint8Array[]): Promise<number[]> {
     if (this.failed)
-      throw new LogFileFault('An earlier write failed; the log takes nothing until it is restarted.');
+      throw new LogFileFault(
+        'An earlier write failed; the log accepts no submissions until it is restarted.',
+      );
     const start = this.end;
     const places: number[] = [];
     let at = start;
     for (const body of bodies) {
-      if (body.length === 0 || body.length > longestBody)
-        throw new RangeError('a record of no or too many octets');
-      places.push(at + frameOctets);
-      at += frameOctets + body.length;
+      if (body.length === 0 || body.length > maxBodyBytes)
+        throw new RangeError('a record is empty or too long');
+      places.push(at + frameBytes);
+      at += frameBytes + body.length;
     }
     try {
       await writeAll(this.handle, Buffer.concat(bodies.flatMap((body) => [frameOf(body), body])), start);
@@ -93,7 +95,7 @@ export class LogFile {
     const bytes = Buffer.alloc(length);
     for (let read = 0; read < length;) {
       const { bytesRead } = await this.handle.read(bytes, read, length - read, at + read);
-      if (bytesRead === 0) throw new LogFileFault('The file of the log is shorter than it was.');
+      if (bytesRead === 0) throw new LogFileFault('The log file was truncated by another program.');
       read += bytesRead;
     }
     return bytes;
@@ -109,7 +111,7 @@ async function prepareHead(handle: FileHandle, file: string, size: number): Prom
   const found = Buffer.alloc(Math.min(size, head.length));
   await handle.read(found, 0, found.length, 0);
   if (!found.equals(head.subarray(0, found.length)))
-    throw new LogFileFault(`${file} is not the file of a demo log.`);
+    throw new LogFileFault(`${file} is not a file of a demo log.`);
   if (found.length < head.length) {
     await writeAll(handle, head, 0);
     await handle.sync();
@@ -118,19 +120,19 @@ async function prepareHead(handle: FileHandle, file: string, size: number): Prom
   return head.length;
 }
 
-/** @returns where the last whole record ends */
+/** @returns the end of the last complete record */
 function replay(fd: number, start: number, found: (record: FoundRecord) => void): number {
   const read = windowOn(fd);
   for (let at = start; ;) {
-    const frame = read(at, frameOctets);
-    if (frame.length < frameOctets) return at;
+    const frame = read(at, frameBytes);
+    if (frame.length < frameBytes) return at;
     const length = frame.readUInt32BE(0);
     const checksum = frame.readUInt32BE(4);
-    if (length === 0 || length > longestBody) return at;
-    const body = read(at + frameOctets, length);
+    if (length === 0 || length > maxBodyBytes) return at;
+    const body = read(at + frameBytes, length);
     if (body.length < length || crc32(body) !== checksum) return at;
-    found({ at: at + frameOctets, body });
-    at += frameOctets + length;
+    found({ at: at + frameBytes, body });
+    at += frameBytes + length;
   }
 }
 
@@ -140,7 +142,7 @@ function windowOn(fd: number): (at: number, length: number) => Buffer {
   let windowAt = 0;
   return (at, length) => {
     if (at < windowAt || at + length > windowAt + window.length) {
-      const bytes = Buffer.alloc(Math.max(length, windowOctets));
+      const bytes = Buffer.alloc(Math.max(length, windowBytes));
       window = bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, at));
       windowAt = at;
     }
@@ -149,7 +151,7 @@ function windowOn(fd: number): (at: number, length: number) => Buffer {
 }
 
 function frameOf(body: Uint8Array): Buffer {
-  const frame = Buffer.alloc(frameOctets);
+  const frame = Buffer.alloc(frameBytes);
   frame.writeUInt32BE(body.length, 0);
   frame.writeUInt32BE(crc32(body), 4);
   return frame;

@@ -19,7 +19,7 @@ export class LogSigner {
     this.logId = sha256(this.spkiDer);
   }
 
-  /** The key in this file; on the first start one is made, and is on the disk before anything is signed with it. */
+  /** The key in this file; the first start creates it, and stores it before anything is signed with it. */
   static async open(file: string): Promise<LogSigner> {
     const pem = await readFile(file, 'utf8').catch(orAbsent);
     if (pem !== null) return new LogSigner(createPrivateKey(pem));
@@ -44,7 +44,7 @@ export interface Sct {
   readonly signature: Buffer;
 }
 
-/** As it stands in a certificate (section 3.3): version v1 and the rest. */
+/** As encoded in a certificate (section 3.3): version v1 and the rest. */
 export function encodeSct({ logId, timestamp, extensions, signature }: Sct): Buffer {
   return Buffer.concat([uint(0, 1), logId, uint(timestamp, 8), vector(2, extensions), signature]);
 }

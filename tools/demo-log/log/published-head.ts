@@ -8,7 +8,7 @@ export interface PublishedHead extends TreeHead {
   readonly signature: Buffer;
 }
 
-/** The answer to `get-sth` (section 4.3). */
+/** The response to `get-sth` (section 4.3). */
 export function headJson({ treeSize, timestamp, rootHash, signature }: PublishedHead) {
   return {
     tree_size: treeSize,
@@ -18,7 +18,7 @@ export function headJson({ treeSize, timestamp, rootHash, signature }: Published
   };
 }
 
-/** The newest head, kept so that no later one contradicts it. */
+/** The newest head, stored so that no later one contradicts it. */
 export class HeadFile {
   constructor(private readonly file: string) {}
 
@@ -34,11 +34,11 @@ export class HeadFile {
         signature: Buffer.from(kept.tree_head_signature, 'base64'),
       };
     } catch (error) {
-      throw new LogFileFault(`${this.file} is not the head of a demo log.`, { cause: error });
+      throw new LogFileFault(`${this.file} is not a tree head of a demo log.`, { cause: error });
     }
   }
 
-  /** Before anybody sees it: a head that was given away and forgotten would be a fork. */
+  /** Stored before it is published: a published head that is lost would lead to a fork. */
   async write(head: PublishedHead): Promise<void> {
     await writeWhole(this.file, `${JSON.stringify(headJson(head))}\n`);
   }

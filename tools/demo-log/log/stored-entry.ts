@@ -2,10 +2,10 @@ import { TlsReader } from '@certwright/ct';
 import { sha256 } from './sha256';
 import { uint, vector } from './tls';
 
-/** A record is a certificate of a chain, or an entry whose chain stands before it. */
+/** A record is a certificate of a chain, or an entry whose chain precedes it. */
 const kinds = { issuer: 1, entry: 2 } as const;
 
-/** What is signed and logged of a submission: LogEntryType and signed_entry (RFC 6962, section 3.2). */
+/** The signed and logged part of a submission: LogEntryType and signed_entry (RFC 6962, section 3.2). */
 export interface SignedEntry {
   /** LogEntryType, and the certificate, or the issuer's key hash and the TBSCertificate. */
   readonly bytes: Buffer;
@@ -13,7 +13,7 @@ export interface SignedEntry {
   readonly precertificateDer: Buffer | null;
 }
 
-/** An entry as it stands in the file. */
+/** An entry in the file. */
 export interface StoredEntry {
   /** TimestampedEntry (RFC 6962, section 3.4). */
   readonly timestampedEntry: Buffer;
@@ -41,7 +41,7 @@ export function encodeEntry(entry: StoredEntry): Buffer {
   ]);
 }
 
-/** Views of the octets given. Null for what this program does not write. */
+/** Views of the given bytes. Null for a record that this program does not write. */
 export function decodeRecord(body: Buffer): StoredRecord | null {
   const reader = new TlsReader(body);
   const kind = reader.uint(1);
@@ -64,27 +64,27 @@ export interface TimestampedParts {
   readonly extensions: Buffer;
 }
 
-const timestampOctets = 8;
+const timestampBytes = 8;
 const precertificateType = 1;
-const keyHashOctets = 32;
+const keyHashBytes = 32;
 
 export function partsOf(timestampedEntry: Buffer): TimestampedParts {
   const reader = new TlsReader(timestampedEntry);
   const timestamp = reader.uint64();
-  if (reader.uint(2) === precertificateType) reader.opaque(keyHashOctets);
+  if (reader.uint(2) === precertificateType) reader.opaque(keyHashBytes);
   reader.vector(3);
-  const signed = timestampedEntry.subarray(timestampOctets, reader.at);
+  const signed = timestampedEntry.subarray(timestampBytes, reader.at);
   return { timestamp, signed, extensions: reader.vector(2) };
 }
 
 export function timestampedEntryOf({ timestamp, signed, extensions }: TimestampedParts): Buffer {
-  return Buffer.concat([uint(timestamp, timestampOctets), signed, vector(2, extensions)]);
+  return Buffer.concat([uint(timestamp, timestampBytes), signed, vector(2, extensions)]);
 }
 
-/** Version v1 and type timestamped_entry, or certificate_timestamp: both signed and hashed octets begin so. */
+/** Version v1 and type timestamped_entry, or certificate_timestamp: the first bytes of signed and hashed data. */
 const leafHead = Buffer.from([0, 0]);
 
-/** MerkleTreeLeaf (section 3.4); the same octets are what an SCT signs (section 3.2). */
+/** MerkleTreeLeaf (section 3.4); an SCT signs the same bytes (section 3.2). */
 export function merkleTreeLeaf({ timestampedEntry }: Pick<StoredEntry, 'timestampedEntry'>): Buffer {
   return Buffer.concat([leafHead, timestampedEntry]);
 }
@@ -95,7 +95,7 @@ export function tileLeaf({ timestampedEntry, precertificateDer, fingerprints }: 
   return Buffer.concat([timestampedEntry, ...precertificate, vector(2, fingerprints)]);
 }
 
-/** By what a submission is known again: a certificate by itself, a precertificate by what its certificate will say. */
+/** Identifies a repeated submission: by the certificate, or the TBSCertificate of a precertificate. */
 export function identityOf(signed: Uint8Array): string {
   return sha256(signed).toString('latin1');
 }

@@ -1,8 +1,8 @@
 import type { Sct } from './log-keys';
 import { identityOf, type SignedEntry } from './stored-entry';
 
-/** Submissions that one write takes in. */
-const mostAtOnce = 256;
+/** Maximum number of submissions in one write. */
+const maxBatch = 256;
 
 interface Waiting<S> {
   readonly submission: S;
@@ -10,14 +10,14 @@ interface Waiting<S> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Submissions that wait for the disk: those that come while it is busy share the next write. */
+/** Queues submissions during a write; they share the next write. */
 export class SubmissionQueue<S extends SignedEntry> {
   private readonly waiting: Waiting<S>[] = [];
-  /** By identity: a second one of the same gets the same answer. */
+  /** By identity: a repeated submission gets the same result. */
   private readonly underWay = new Map<string, Promise<Sct>>();
   private writing: Promise<void> | null = null;
 
-  /** @param take writes them, one batch after another; the promises in their order */
+  /** @param take writes one batch after another; returns SCTs in the order of the batch */
   constructor(private readonly take: (submissions: readonly S[]) => Promise<readonly Sct[]>) {}
 
   async submit(submission: S): Promise<Sct> {
@@ -36,16 +36,16 @@ export class SubmissionQueue<S extends SignedEntry> {
     }
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     await this.writing;
   }
 
   private async writeAll(): Promise<void> {
-    // All that come in this turn of the event loop share a write.
+    // Submissions of one turn of the event loop share a write.
     await Promise.resolve();
     while (this.waiting.length > 0) {
-      const batch = this.waiting.splice(0, mostAtOnce);
+      const batch = this.waiting.splice(0, maxBatch);
       try {
         const scts = await this.take(batch.map(({ submission }) => submission));
         batch.forEach(({ resolve }, nth) => resolve(scts[nth] as Sct));

@@ -23,7 +23,7 @@ function treeOf(size: number): TileHashes {
 const sizes = Array.from({ length: 71 }, (_, size) => size);
 
 describe('the hashes of a tree', () => {
-  it('have the root of every size up to 70, whatever came after', () => {
+  it('have the root of every size up to 70, also after later appends', () => {
     const tree = treeOf(300);
     for (const size of sizes) expect([size, tree.root(size)]).toEqual([size, merkleTreeHash(0, size)]);
   });
@@ -40,7 +40,7 @@ describe('the hashes of a tree', () => {
     }
   });
 
-  it('prove that every size up to 70 continues every smaller one', () => {
+  it('prove that every size up to 70 extends every smaller one', () => {
     const tree = treeOf(70);
     const roots = sizes.map((size) => merkleTreeHash(0, size));
     for (const to of sizes) {
@@ -53,7 +53,7 @@ describe('the hashes of a tree', () => {
     }
   });
 
-  it('stand in tiles of all levels, full and partial ones', () => {
+  it('are in tiles of all levels, full and partial ones', () => {
     const tree = treeOf(256 * 256 + 300);
     const range = (level: number, index: number) =>
       merkleTreeHash(index * 256 ** level, (index + 1) * 256 ** level);
@@ -70,7 +70,7 @@ describe('the hashes of a tree', () => {
     expect(tree.root(tree.size)).toEqual(merkleTreeHash(0, tree.size));
   });
 
-  it('sliced off stay as they are while more are added', () => {
+  it('in slices do not change when more are added', () => {
     const tree = treeOf(256);
     const tile = tree.tile({ level: 0, index: 0, width: 256 });
     const before = Buffer.from(tile ?? []);

@@ -7,9 +7,9 @@ import {
   tileWidth,
 } from '@certwright/ct';
 
-const hashOctets = 32;
+const hashBytes = 32;
 
-/** Every hash of the tree that stands in a tile: of each level the hashes of its full subtrees, in order. */
+/** All hashes of the tree that tiles contain: for each level the hashes of its full subtrees, in order. */
 export class TileHashes {
   private readonly levels: HashRow[] = [];
 
@@ -27,7 +27,7 @@ export class TileHashes {
     }
   }
 
-  /** Undefined when the tree has not as many. */
+  /** Undefined when the tree has fewer. */
   tile({ level, index, width }: HashTile): Buffer | undefined {
     const row = this.levels[level];
     const start = index * tileWidth;
@@ -52,23 +52,23 @@ export class TileHashes {
 
 function rootOf(tile: Buffer): Buffer {
   const tree = CompactTree.empty();
-  for (let at = 0; at < tile.length; at += hashOctets) tree.append(tile.subarray(at, at + hashOctets));
+  for (let at = 0; at < tile.length; at += hashBytes) tree.append(tile.subarray(at, at + hashBytes));
   return tree.root();
 }
 
-/** Hashes one after another. What was sliced off stays as it is while more are added. */
+/** A growing list of hashes. Slices do not change when more are added. */
 class HashRow {
   count = 0;
-  private bytes = Buffer.alloc(tileWidth * hashOctets);
+  private bytes = Buffer.alloc(tileWidth * hashBytes);
 
   push(hash: Buffer): void {
-    const at = this.count * hashOctets;
+    const at = this.count * hashBytes;
     if (at === this.bytes.length) this.bytes = Buffer.concat([this.bytes, Buffer.alloc(at)]);
     hash.copy(this.bytes, at);
     this.count++;
   }
 
   slice(start: number, count: number): Buffer {
-    return this.bytes.subarray(start * hashOctets, (start + count) * hashOctets);
+    return this.bytes.subarray(start * hashBytes, (start + count) * hashBytes);
   }
 }

@@ -7,13 +7,13 @@ export interface Root {
   readonly x509: X509Certificate;
 }
 
-/** Certificates in one file. */
-const mostRoots = 200;
+/** Maximum number of certificates in one file. */
+const maxRoots = 200;
 
-/** Files are looked at again after this long. */
+/** Files are read again after this time. */
 const restMs = 500;
 
-/** The roots that chains may end at: fixed ones, and those in files, which may change or appear at any time. */
+/** The roots that chains may end at: fixed ones, and those in files, which may change or be created at any time. */
 export class AcceptedRoots {
   private readonly fixed: readonly Root[];
   private readonly files: readonly RootsFile[];
@@ -21,7 +21,7 @@ export class AcceptedRoots {
   private lookedAt = -Infinity;
   private looking: Promise<void> | null = null;
 
-  /** @param onFault told once of each version of a file that cannot be read; what it held before still counts */
+  /** @param onFault called once for each unreadable version of a file, whose previous content stays valid */
   constructor(
     fixed: readonly Buffer[],
     files: readonly string[],
@@ -39,7 +39,7 @@ export class AcceptedRoots {
       this.lookedAt = now;
       this.looking ??= this.look().finally(() => (this.looking = null));
     }
-    // Whoever comes meanwhile waits, too: what is known is what was true before.
+    // Concurrent callers wait too, because the known roots may be outdated.
     await this.looking;
     return this.byFingerprint;
   }
@@ -74,7 +74,7 @@ class RootsFile {
     if (version === '' || version === this.version) return this.roots;
     this.version = version;
     try {
-      const pem = decodePem(await readFile(this.file, 'utf8'), mostRoots);
+      const pem = decodePem(await readFile(this.file, 'utf8'), maxRoots);
       if (!pem.ok) throw new Error(pem.message);
       this.roots = pem.blocks.map(({ der }) => rootOf(Buffer.from(der)));
     } catch (error) {

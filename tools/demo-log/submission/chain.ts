@@ -1,13 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { fingerprintOf, type Root } from './accepted-roots';
-import { SubmissionFault } from './submission-fault';
 
-/** Certificates in a submission, the submitted one and a root included. */
-export const longestChain = 10;
+/** The reason why a submission is refused; its message is part of the response. */
+export class SubmissionFault extends Error {}
+
+/** Maximum number of certificates in a submission, including a root. */
+export const maxChainLength = 10;
 
 export interface ChainRules {
   readonly roots: ReadonlyMap<string, Root>;
-  /** Whether a chain may also end at a self-signed certificate that is no accepted root. */
+  /** Whether a chain may also end at a self-signed certificate that is not an accepted root. */
   readonly acceptAnyRoot: boolean;
 }
 
@@ -18,7 +20,7 @@ export interface Link {
 
 /**
  * Checks that each certificate has signed the one before it, up to an accepted root (RFC 6962, section 3.1). Neither
- * validity nor path length is looked at: a log also shows what should not have been issued.
+ * validity nor path length is checked, because a log should also contain misissued certificates.
  *
  * @returns the submitted certificate first, the root last, which a submitter may leave out
  * @throws SubmissionFault
@@ -39,17 +41,17 @@ export function checkedChain(ders: readonly Buffer[], { roots, acceptAnyRoot }: 
   throw new SubmissionFault(
     acceptAnyRoot
       ? 'The chain ends at a certificate that is not self-signed.'
-      : 'The chain leads to none of the accepted roots, which get-roots tells.',
+      : 'The chain does not end at an accepted root; see get-roots.',
   );
 }
 
-/** OpenSSL also reads certificates as PEM, in BER, and with octets behind them: what is logged is what it would write itself. */
+/** OpenSSL also parses PEM, BER, and certificates with trailing bytes; the log accepts only canonical DER. */
 function parsed(der: Buffer, at: number): X509Certificate {
   let x509: X509Certificate;
   try {
     x509 = new X509Certificate(der);
   } catch {
-    throw new SubmissionFault(`Certificate ${at + 1} of the chain cannot be read.`);
+    throw new SubmissionFault(`Certificate ${at + 1} of the chain cannot be parsed.`);
   }
   if (!x509.raw.equals(der)) throw new SubmissionFault(`Certificate ${at + 1} of the chain is not in DER.`);
   return x509;
@@ -60,7 +62,7 @@ function hasSigned(issuer: Link, subject: Link): boolean {
     const mayIssue = issuer.x509.ca || issuer === subject;
     return mayIssue && subject.x509.checkIssued(issuer.x509) && subject.x509.verify(issuer.x509.publicKey);
   } catch {
-    // A key that OpenSSL does not know has signed nothing.
+    // OpenSSL does not support the key.
     return false;
   }
 }

@@ -1,5 +1,5 @@
 import { type DerElement, encodeTlv, parseDer } from '@certwright/pki';
-import { SubmissionFault } from './submission-fault';
+import { SubmissionFault } from './chain';
 
 /** 2.5.29.35 */
 const authorityKeyIdentifier = Buffer.from('0603551d23', 'hex');
@@ -11,7 +11,7 @@ export const precertificateSigning = '1.3.6.1.4.1.11129.2.4.4';
 const issuerPlace = 3;
 
 /**
- * The TBSCertificate that the final certificate will have, of a precertificate that a precertificate signing certificate
+ * The TBSCertificate of the final certificate, for a precertificate that a precertificate signing certificate
  * has signed: issuer and authority key identifier are those of that certificate itself (RFC 6962, section 3.2).
  *
  * @param tbs without poison

@@ -2,9 +2,8 @@ import { type Issued, readIssued, transparencyTbs } from '@certwright/ct';
 import { sha256 } from '../log/sha256';
 import { type Submission } from '../log/ct-log';
 import { uint, vector } from '../log/tls';
-import { type ChainRules, checkedChain, type Link } from './chain';
+import { type ChainRules, checkedChain, type Link, SubmissionFault } from './chain';
 import { finalTbs, precertificateSigning } from './precertificate-tbs';
-import { SubmissionFault } from './submission-fault';
 
 export type SubmittedKind = 'certificate' | 'precertificate';
 
@@ -15,7 +14,7 @@ const entryTypes = { certificate: 0, precertificate: 1 } as const satisfies Reco
 const poison = Buffer.from('3013060a2b06010401d6790204030101ff04020500', 'hex');
 
 /**
- * What a log takes in of a chain (RFC 6962, sections 3.1 and 3.2).
+ * The logged part of a chain (RFC 6962, sections 3.1 and 3.2).
  *
  * @param ders the submitted certificate first
  * @throws SubmissionFault
@@ -36,7 +35,7 @@ export function readSubmission(ders: readonly Buffer[], kind: SubmittedKind, rul
   return { bytes, precertificateDer: submitted.der, issuers };
 }
 
-/** The TBSCertificate of the certificate to come, and who will issue it. */
+/** The TBSCertificate and the issuer of the final certificate. */
 function precertificateParts(issued: Issued, [signer, next]: readonly Link[]): { tbs: Buffer; issuer: Link } {
   const tbs = transparencyTbs(issued);
   if (tbs === null || signer === undefined) throw new SubmissionFault('The precertificate has no issuer.');
@@ -48,17 +47,17 @@ function precertificateParts(issued: Issued, [signer, next]: readonly Link[]): {
   return { tbs: finalTbs(tbs, signer.der), issuer: next };
 }
 
-/** What OpenSSL reads past; a log of well-formed certificates has one reading of each. */
+/** Refuses malformed certificates that OpenSSL tolerates, so that all parsers agree on an entry. */
 const refusedFaults = ['no_tbs', 'trailing_bytes', 'ber_length', 'cut_off', 'missing_part'] as const;
 
 function refuseOdd({ faults, hasPoison, bytes, extensions }: Issued, kind: SubmittedKind): void {
   const fault = faults.find((each) => refusedFaults.some((refused) => refused === each));
-  if (fault !== undefined) throw new SubmissionFault(`The ${kind} is not well-formed (${fault}).`);
+  if (fault !== undefined) throw new SubmissionFault(`The ${kind} is malformed (${fault}).`);
   if (kind === 'certificate') {
     if (hasPoison) throw new SubmissionFault('This is a precertificate: submit it with add-pre-chain.');
     return;
   }
   const isPoisoned = extensions.removed.some(({ at, next }) => poison.equals(bytes.subarray(at, next)));
   if (!isPoisoned)
-    throw new SubmissionFault('A precertificate has a critical poison extension with NULL in it.');
+    throw new SubmissionFault('A precertificate must have a critical poison extension that contains NULL.');
 }

@@ -11,10 +11,10 @@ export interface Answered {
   readonly bytes: Buffer;
 }
 
-/** The demo log over real HTTP, with a folder that stays while it is stopped and started again. */
+/** The demo log over real HTTP, with a folder that is kept across restarts. */
 export class RunningLog {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'demo-log-'));
-  /** What the process wrote, one line each. */
+  /** Log lines of the process. */
   readonly lines: string[] = [];
   /** Added to the clock, ms. */
   clockMs = 0;
@@ -78,6 +78,6 @@ export interface SctJson {
 }
 
 function okJson<T>(target: string, { status, bytes }: Answered): T {
-  if (status !== 200) throw new Error(`${target} answered ${status}: ${bytes.toString('utf8')}`);
+  if (status !== 200) throw new Error(`${target} returned ${status}: ${bytes.toString('utf8')}`);
   return JSON.parse(bytes.toString('utf8')) as T;
 }

@@ -12,7 +12,7 @@ import {
 } from '../fixtures/certificate-der';
 import { type Authority, type FixtureCa, makeFixtureCa, randomSerial } from '../fixtures/fixture-ca';
 
-/** A CA of the spec's own, with one key for all that it issues. */
+/** A CA of the spec, with one key for all certificates. */
 export class SpecCa {
   private readonly key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   private readonly spki = spkiOf(this.key);
@@ -37,7 +37,7 @@ export class SpecCa {
     return this.signedBy(this.ca[signer], name, [poison], serial);
   }
 
-  /** A certificate that one has signed that is no CA. */
+  /** A certificate whose signer is not a CA. */
   chainBelowLeaf(name: string): Buffer[] {
     const above = this.chain('leaf.example.com');
     const certificate = above[0] ?? Buffer.alloc(0);

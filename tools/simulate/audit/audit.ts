@@ -28,7 +28,7 @@ export interface AuditedFacts {
   readonly messages: readonly ReceivedMessage[];
 }
 
-/** Holds what happened against what was to happen. */
+/** Compares the result with the rules. */
 export async function audit(
   facts: AuditedFacts,
 ): Promise<Pick<Findings, 'checked' | 'violations'> & { readonly histories: readonly string[] }> {
@@ -47,7 +47,7 @@ export async function audit(
       'wrong',
       'certificates',
       `plan ${planId}`,
-      `at ${at} it has a valid certificate and no current one`,
+      `at ${at} it has a valid certificate but no current one`,
     );
   }
   await auditSignings(findings, auditor, authority, issued);
@@ -62,7 +62,7 @@ export async function audit(
   return { checked, violations, histories };
 }
 
-/** What the users of an order did, for whoever has to find out why it is in the report. */
+/** User actions of an order with violations, for diagnosis. */
 function historyOf({ name, kind, demands, excuses, mutes, account }: SimulatedOrder): string {
   const spans = [
     ...excuses,

@@ -6,7 +6,7 @@ import { type IssuedCertificate, usableUntil } from './issued';
 
 const dayMs = 86_400_000;
 
-/** Judges the certificates of one order by what its users asked for. @param own oldest first */
+/** Checks the certificates of one order against the requests of its users. @param own oldest first */
 export function auditOrder(
   findings: Findings,
   order: SimulatedOrder,
@@ -27,7 +27,7 @@ export function auditOrder(
 
 const endOf = (findings: Findings, { deletedMs }: SimulatedOrder) => deletedMs ?? findings.time.endMs;
 
-/** From the first certificate until the order is deleted there is always a valid one. */
+/** From the first certificate until its deletion, an order always has a valid one. */
 function auditGaps(findings: Findings, order: SimulatedOrder, own: readonly IssuedCertificate[]): void {
   const whole = { from: own[0]?.createdMs ?? 0, to: endOf(findings, order) };
   const covered = own.map((one): Interval => ({ from: one.createdMs, to: usableUntil(one) }));
@@ -39,17 +39,17 @@ function auditGaps(findings: Findings, order: SimulatedOrder, own: readonly Issu
   }
 }
 
-/** A term is bought so long before the last certificate of the one before ends, however long that one lives. */
+/** Time between buying a term and the end of the last certificate of the previous one. */
 const purchaseLeadMs = 30 * dayMs;
 
-/** The latest time at which a certificate is to be replaced: a third of its life is left, of the last one of a paid term 97 % of 30 days. */
+/** The latest time of a replacement: a third of the lifetime is left; for the last certificate of a paid term, 97 % of 30 days. */
 function renewalDue({ createdMs, notBefore, notAfter }: IssuedCertificate, { kind }: SimulatedOrder): number {
   const lifeMs = notAfter - notBefore;
   if (kind !== 'v3') return Math.max(createdMs, notAfter - 0.97 * Math.min(purchaseLeadMs, lifeMs / 3));
   return notAfter - lifeMs * (lifeMs < 10 * dayMs ? 1 / 2 : 1 / 3);
 }
 
-/** The earliest: 3 % of its life before that; of the last one of a paid term the time at which the next term is bought. */
+/** The earliest: 3 % of the lifetime before that; for the last one of a paid term, when the next term is bought. */
 function renewalPossible({ notBefore, notAfter }: IssuedCertificate, { kind }: SimulatedOrder): number {
   const lifeMs = notAfter - notBefore;
   const leadMs = lifeMs * ((lifeMs < 10 * dayMs ? 1 / 2 : 1 / 3) + 3 / 100);
@@ -67,19 +67,20 @@ function auditRenewals(findings: Findings, order: SimulatedOrder, own: readonly 
     const done = next?.createdMs ?? end;
     const late = findings.latenessMs({ from: due, to: done }, findings.excusesOf(order));
     if (late === 0) return;
-    const what = `certificate ${certificate.id} was to be renewed by ${instant(due)}`;
-    if (next === undefined) findings.report('lost', 'certificates', order.name, `${what} and never was`);
+    const what = `certificate ${certificate.id} was due for renewal by ${instant(due)}`;
+    if (next === undefined)
+      findings.report('lost', 'certificates', order.name, `${what} and was not renewed`);
     else
       findings.report(
         'late',
         'certificates',
         order.name,
-        `${what} and was at ${instant(done)}, ${hours(late)} late`,
+        `${what} and was renewed at ${instant(done)}, ${hours(late)} late`,
       );
   });
 }
 
-/** Whatever was asked for leads to a certificate for just that, unless something else is asked for meanwhile. */
+/** Each request leads to a certificate for it, unless another request follows. */
 function auditDemands(findings: Findings, order: SimulatedOrder, own: readonly IssuedCertificate[]): void {
   order.demands.forEach(({ atMs, why, dnsNames, spkiSha256 }, index) => {
     const made = own.find(
@@ -97,7 +98,7 @@ function auditDemands(findings: Findings, order: SimulatedOrder, own: readonly I
   });
 }
 
-/** What was not approved for 30 days ends; its user asks again. */
+/** Issuances that are not approved within 30 days end; their users request them again. */
 function approvalTimeout({ excuses }: SimulatedOrder, atMs: number): number {
   const timeoutMs = atMs + 30 * dayMs;
   const isMissing = excuses.some(
@@ -106,7 +107,7 @@ function approvalTimeout({ excuses }: SimulatedOrder, atMs: number): number {
   return isMissing ? timeoutMs : Infinity;
 }
 
-/** Every certificate has a reason of its own: somebody asked for it, or it replaces one whose time had come. */
+/** Every certificate has exactly one reason: a request, or a predecessor that was due. */
 function auditReasons(findings: Findings, order: SimulatedOrder, own: readonly IssuedCertificate[]): void {
   let asked = 0;
   let renewed = -1;
@@ -120,8 +121,8 @@ function auditReasons(findings: Findings, order: SimulatedOrder, own: readonly I
       renewed = earlier;
       return;
     }
-    const text = `certificate ${certificate.id} of ${instant(certificate.createdMs)} replaces what was not due, and nobody asked for it`;
-    findings.report('doubled', 'certificates', order.name, text);
+    const text = `certificate ${certificate.id} of ${instant(certificate.createdMs)} was neither due nor requested`;
+    findings.report('duplicated', 'certificates', order.name, text);
   });
 }
 

@@ -7,8 +7,8 @@ import {
 } from '../faults/fault-windows';
 import type { SimulatedOrder } from '../users/order';
 
-/** `wrong`: neither late, doubled nor lost, and still against a rule. */
-export type Fate = 'late' | 'doubled' | 'lost' | 'wrong';
+/** `wrong`: any other violation of a rule. */
+export type Fate = 'late' | 'duplicated' | 'lost' | 'wrong';
 
 export const subjects = [
   'certificates',
@@ -23,17 +23,17 @@ export type Subject = (typeof subjects)[number];
 export interface Violation {
   readonly fate: Fate;
   readonly subject: Subject;
-  /** What it is about, by its id in the database or its name. */
+  /** Name of the object, or its id in the database. */
   readonly id: string;
   readonly text: string;
 }
 
 const hourMs = 3_600_000;
 
-/** After what was in the way is gone, the longest back-off: a day, and the steps in which time is driven. */
+/** The longest back-off after an obstacle is gone (a day), plus steps of the clock. */
 const graceMs = 26 * hourMs;
 
-/** The rules by which what is found is judged. Independent of the platform: only times and excuses count. */
+/** Decides what is late, from times and excuses only, independently of the platform's code. */
 export class Findings {
   readonly violations: Violation[] = [];
   readonly checked: Record<Subject, number> = {
@@ -44,7 +44,7 @@ export class Findings {
     webhooks: 0,
     leftovers: 0,
   };
-  /** How late things may be that nothing stands in the way of. */
+  /** Tolerated delay without an obstacle. */
   readonly toleranceMs: number;
 
   constructor(
@@ -59,13 +59,13 @@ export class Findings {
     this.violations.push({ fate, subject, id, text });
   }
 
-  /** How long something was late that nothing excused, ms; 0: it was in time. */
+  /** Unexcused delay; 0 when in time. */
   latenessMs(due: Interval, excuses: readonly Interval[]): number {
     const late = lengthMs(uncovered(due, excuses.map(withGrace)));
     return late > this.toleranceMs ? late : 0;
   }
 
-  /** What keeps the platform as a whole from its work. */
+  /** Outages that stop the whole platform. */
   outages(): readonly Interval[] {
     return [...this.windows.database, ...this.windows.workers];
   }

@@ -15,7 +15,7 @@ export interface IssuedCertificate {
   readonly isCurrent: boolean;
 }
 
-/** Certificates of all plans as they stand in the database, by plan, oldest first. */
+/** Certificates of all plans in the database, by plan, oldest first. */
 export async function issuedByPlan(
   auditor: Pool,
 ): Promise<ReadonlyMap<string, readonly IssuedCertificate[]>> {
@@ -37,6 +37,6 @@ export async function issuedByPlan(
   return byPlan;
 }
 
-/** Up to when it can be used. */
+/** End of its usability. */
 export const usableUntil = ({ notAfter, revokedMs }: IssuedCertificate) =>
   Math.min(notAfter, revokedMs ?? Infinity);

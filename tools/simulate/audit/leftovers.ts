@@ -4,7 +4,7 @@ import type { FaultyAuthority } from '../world/faulty-authority';
 import { type Findings, instant } from './findings';
 import type { IssuedCertificate } from './issued';
 
-/** When nothing stands in the way any more, nothing is left half done. */
+/** Without obstacles, no work is left unfinished. */
 export async function auditLeftovers(
   findings: Findings,
   auditor: Pool,
@@ -18,7 +18,7 @@ export async function auditLeftovers(
     'mail that was not sent': `SELECT id FROM mail WHERE state = 'pending' OR state = 'failed'`,
     'delivery that did not arrive': `SELECT id FROM webhook_delivery WHERE state IN ('pending', 'failed')`,
     'revocation that the CA does not know': `SELECT id FROM certificate WHERE revoked_at IS NOT NULL AND ca_revoked_at IS NULL AND not_after >= now()`,
-    'certificate that nobody was told of': `SELECT id FROM plan WHERE current_version > announced_version`,
+    'unannounced certificate': `SELECT id FROM plan WHERE current_version > announced_version`,
   };
   for (const [what, statement] of Object.entries(left)) {
     findings.checked.leftovers += 1;
@@ -28,7 +28,7 @@ export async function auditLeftovers(
   await auditOpenIssuances(findings, auditor, orders);
 }
 
-/** What waits for its user may be open. */
+/** Issuances that wait for their users may be open. */
 async function auditOpenIssuances(
   findings: Findings,
   auditor: Pool,
@@ -53,7 +53,7 @@ async function auditOpenIssuances(
   }
 }
 
-/** What the CA signed is attached, unless its issuance was ended; and for one issuance it signs one certificate. */
+/** Each signed certificate is attached, unless its issuance was ended; the CA signs one certificate per issuance. */
 export async function auditSignings(
   findings: Findings,
   auditor: Pool,
@@ -66,10 +66,10 @@ export async function auditSignings(
   for (const [issuanceId, digests] of signed) {
     const id = `issuance ${issuanceId}`;
     if (digests.size > 1)
-      findings.report('doubled', 'certificates', id, `the CA signed ${digests.size} certificates`);
+      findings.report('duplicated', 'certificates', id, `the CA signed ${digests.size} certificates`);
     const own = attached.get(issuanceId);
     if (own !== undefined && !digests.has(own.sha256))
-      findings.report('wrong', 'certificates', id, `certificate ${own.id} is none that the CA signed`);
+      findings.report('wrong', 'certificates', id, `certificate ${own.id} was not signed by the CA`);
     const state = states.get(issuanceId) ?? 'missing';
     if (own === undefined && ['open', 'issued', 'missing'].includes(state))
       findings.report(
@@ -85,7 +85,7 @@ export async function auditSignings(
         'wrong',
         'certificates',
         `issuance ${own.issuanceId}`,
-        'its certificate was signed by nobody',
+        'the CA did not sign its certificate',
       );
   }
 }

@@ -20,7 +20,7 @@ interface ChargeRow {
   readonly invoices: string;
 }
 
-/** Every charge is entered once, every term is charged once, and the sum of each ledger is the balance. */
+/** Every charge has one ledger entry, every term one charge, and the sum of each ledger is the balance. */
 export async function auditMoney(
   findings: Findings,
   auditor: Pool,
@@ -60,19 +60,19 @@ async function auditBalances(
   for (const { id, payments } of accounts) {
     findings.checked.money += 1;
     const row = balances.get(id);
-    if (row === undefined) findings.report('lost', 'money', `account ${id}`, 'the account is gone');
+    if (row === undefined) findings.report('lost', 'money', `account ${id}`, 'the account does not exist');
     else {
       if (row.balance !== row.sum)
         findings.report(
           'wrong',
           'money',
           `account ${id}`,
-          `the ledger adds up to ${row.sum}, the balance is ${row.balance}`,
+          `the sum of the ledger is ${row.sum}, the balance is ${row.balance}`,
         );
       const entered = row.payments.map(Number);
       if (entered.length !== payments.length || entered.some((cents, n) => cents !== payments[n])) {
-        const fate = entered.length > payments.length ? 'doubled' : 'lost';
-        const text = `${payments.length} payments were made, ${entered.length} are entered`;
+        const fate = entered.length > payments.length ? 'duplicated' : 'lost';
+        const text = `${payments.length} payments, but ${entered.length} ledger entries`;
         findings.report(fate, 'money', `account ${id}`, text);
       }
     }
@@ -83,25 +83,31 @@ function auditCharge(findings: Findings, row: ChargeRow): void {
   findings.checked.money += 1;
   const id = `charge ${row.id}`;
   const entered = row.charged.map(Number);
-  if (entered.length > 1) findings.report('doubled', 'money', id, `is entered ${entered.length} times`);
+  if (entered.length > 1) findings.report('duplicated', 'money', id, `has ${entered.length} ledger entries`);
   else if (row.cents > 0 && entered[0] !== -row.cents)
-    findings.report('lost', 'money', id, `${entered[0] ?? 'nothing'} is entered for ${row.cents}`);
+    findings.report(
+      'lost',
+      'money',
+      id,
+      `the ledger entry is ${entered[0] ?? 'missing'} instead of ${row.cents}`,
+    );
   if (Number(row.invoices) !== (row.cents > 0 ? 1 : 0))
     findings.report(
-      Number(row.invoices) > 1 ? 'doubled' : 'lost',
+      Number(row.invoices) > 1 ? 'duplicated' : 'lost',
       'money',
       id,
       `has ${row.invoices} invoices`,
     );
   const returned = row.returned.map(Number);
-  if (returned.length > 1) findings.report('doubled', 'money', id, `is given back ${returned.length} times`);
+  if (returned.length > 1)
+    findings.report('duplicated', 'money', id, `has ${returned.length} refunds in the ledger`);
   if (row.refunded !== returned.length > 0 && row.cents > 0)
-    findings.report('lost', 'money', id, 'what was given back is not entered');
+    findings.report('lost', 'money', id, 'its refund has no ledger entry');
   if (!row.refunded && !['issued', 'open'].includes(row.state))
-    findings.report('lost', 'money', id, `its issuance ended as ${row.state}, and it was not given back`);
+    findings.report('lost', 'money', id, `its issuance ended as ${row.state}, but it was not refunded`);
 }
 
-/** Without being asked, a term is bought once the one before has 30 days left, or a third of a short one. */
+/** Automatic renewal buys a term when the previous one has 30 days left, or a third of a short one. */
 function auditTerms(
   findings: Findings,
   planId: string,
@@ -116,9 +122,9 @@ function auditTerms(
         ['create', 'recover', 'renew again'].includes(why) && atMs === term.created_at.getTime(),
     );
     if (index === 0 || before === undefined || isAsked === true) return;
-    // 30 days are left of the certificate at hand, whose end may lie a little before that of the term.
+    // 30 days of the current certificate, which may end a little before the term.
     if (term.created_at.getTime() >= before.paid_through.getTime() - 32 * dayMs) return;
     const text = `a term that ends at ${instant(before.paid_through.getTime())} was renewed at ${instant(term.created_at.getTime())} by charge ${term.id}`;
-    findings.report('doubled', 'money', name, text);
+    findings.report('duplicated', 'money', name, text);
   });
 }

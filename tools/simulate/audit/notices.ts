@@ -13,7 +13,7 @@ export interface NoticeFacts {
   readonly issued: ReadonlyMap<string, readonly IssuedCertificate[]>;
 }
 
-/** Every threshold that a certificate in use passes is told of by one mail, and nothing is told of one that was replaced. */
+/** One mail for every threshold that a certificate in use passes, and none for one that was replaced. */
 export function auditNotices(findings: Findings, facts: NoticeFacts): void {
   const notices = facts.mails.filter(({ kind }) => kind === 'expiration-notice');
   const byThreshold = new Map<string, TakenMail[]>();
@@ -24,7 +24,7 @@ export function auditNotices(findings: Findings, facts: NoticeFacts): void {
   for (const [key, mails] of byThreshold) {
     const messages = new Set(mails.map(({ messageId }) => messageId));
     if (messages.size > 1)
-      findings.report('doubled', 'notices', key, `${messages.size} different mails were sent`);
+      findings.report('duplicated', 'notices', key, `${messages.size} different mails were sent`);
   }
   const certificates = new Map([...facts.issued.values()].flat().map((one) => [one.id, one]));
   for (const mail of notices) auditMail(findings, mail, certificates, facts);
@@ -51,15 +51,10 @@ function auditMail(
   const days = Number(mail.facts['thresholdDays']);
   const certificate = certificates.get(id);
   if (certificate === undefined || mail.createdMs < certificate.notAfter - days * dayMs) {
-    findings.report(
-      'wrong',
-      'notices',
-      keyOf(id, days),
-      `was told of at ${instant(mail.createdMs)}, before its time`,
-    );
+    findings.report('wrong', 'notices', keyOf(id, days), `mail at ${instant(mail.createdMs)}, too early`);
     return;
   }
-  // What was replaced in the same instant may have been told of before.
+  // A certificate that was replaced in the same step may have got its mail before.
   const inTheSameInstant = (issued.get(certificate.planId) ?? []).some(
     ({ createdMs }) => createdMs === mail.atMs,
   );
@@ -69,7 +64,7 @@ function auditMail(
     'wrong',
     'notices',
     keyOf(id, days),
-    `was told of at ${instant(mail.atMs)}, after it was replaced`,
+    `mail at ${instant(mail.atMs)}, after it was replaced`,
   );
 }
 
@@ -98,7 +93,7 @@ function auditCrossing(
   const [first] = mails;
   const text =
     first === undefined
-      ? `${passed}: nobody was told`
-      : `${passed}: the mail of ${instant(first.createdMs)} went out at ${instant(first.atMs)}, ${hours(late)} late`;
+      ? `${passed}: no mail was sent`
+      : `${passed}: the mail of ${instant(first.createdMs)} was sent at ${instant(first.atMs)}, ${hours(late)} late`;
   findings.report(fate, 'notices', keyOf(certificateId, days), text);
 }

@@ -9,7 +9,7 @@ export interface Crossing {
   readonly atMs: number;
 }
 
-/** What can be seen only while it happens: looked at after each instant, straight in the database. */
+/** Observes the database after each step, for rules that cannot be checked at the end. */
 export class Observations {
   readonly crossings: Crossing[] = [];
   /** Serial number in lower-case hex → when it was first seen on the list. */
@@ -17,7 +17,7 @@ export class Observations {
   /** Serial numbers that left the list, and when. */
   readonly unlisted = new Map<string, number>();
   readonly problems: string[] = [];
-  /** Plans with a valid certificate and no current one, by id. */
+  /** Plans with a valid certificate but no current one, by id. */
   readonly withoutCurrent = new Map<string, number>();
   lists = 0;
   private number = 0n;
@@ -29,7 +29,7 @@ export class Observations {
     private readonly stepMs: number,
   ) {}
 
-  /** @param isIdle nothing could be done at this instant */
+  /** @param isIdle the platform could not work in this step */
   async look(atMs: number, isIdle: boolean): Promise<void> {
     await this.lookAtList(atMs, isIdle);
     await this.lookAtThresholds(atMs);
@@ -42,7 +42,7 @@ export class Observations {
       [String(this.number)],
     );
     const [row] = rows;
-    if (row !== undefined && BigInt(row.number) < this.number) this.problem(atMs, 'its number fell');
+    if (row !== undefined && BigInt(row.number) < this.number) this.problem(atMs, 'its number decreased');
     if (row?.crl) this.read(row.crl, BigInt(row.number), atMs);
     if (this.nextUpdateMs <= atMs && !(this.lists === 0 && isIdle)) this.problem(atMs, 'it is not current');
   }
@@ -52,7 +52,7 @@ export class Observations {
     this.lists += 1;
     this.number = number;
     this.nextUpdateMs = list.nextUpdate?.value.getTime() ?? 0;
-    if (list.thisUpdate.value.getTime() > atMs) this.problem(atMs, 'it is of the future');
+    if (list.thisUpdate.value.getTime() > atMs) this.problem(atMs, 'its thisUpdate is in the future');
     const serials = new Set(
       (list.revokedCertificates ?? []).map(({ userCertificate }) =>
         Buffer.from(userCertificate.valueBlock.valueHexView).toString('hex'),

@@ -21,7 +21,7 @@ export function auditRevocationLists(
       'lost',
       'revocation lists',
       certificateId,
-      `its revocation of ${instant(atMs)} is not known`,
+      `its revocation of ${instant(atMs)} is not stored`,
     );
   }
   for (const certificate of certificates) auditCertificate(findings, observations, certificate);
@@ -40,14 +40,14 @@ function auditCertificate(
         'wrong',
         'revocation lists',
         id,
-        `is on the list since ${instant(listedMs)}, and nobody revoked it`,
+        `is on the list since ${instant(listedMs)}, but was not revoked`,
       );
     return;
   }
   const end = Math.min(listedMs ?? Infinity, notAfter, findings.time.endMs);
   const late = findings.latenessMs({ from: revokedMs, to: end }, findings.authorityOutages());
   if (late > 0) {
-    const text = `was revoked at ${instant(revokedMs)}, and is on the list ${listedMs === undefined ? 'never' : `${hours(late)} late`}`;
+    const text = `was revoked at ${instant(revokedMs)}, and ${listedMs === undefined ? 'is not on the list' : `is on the list ${hours(late)} late`}`;
     findings.report(listedMs === undefined ? 'lost' : 'late', 'revocation lists', id, text);
   }
   const unlistedMs = unlisted.get(serialNumber);

@@ -4,7 +4,7 @@ import type { ReceivedMessage } from '../world/webhook-receivers';
 import { type Findings, hours, instant } from './findings';
 import type { IssuedCertificate } from './issued';
 
-/** Every certificate that is attached is told to the endpoint of its account, once; one that another follows may be left out. */
+/** Each attached certificate is announced to the endpoint of its account once; one that was replaced may be omitted. */
 export async function auditWebhooks(
   findings: Findings,
   auditor: Pool,
@@ -17,7 +17,7 @@ export async function auditWebhooks(
     `SELECT account_id FROM webhook_endpoint WHERE NOT enabled`,
   );
   for (const { account_id } of rows)
-    findings.report('wrong', 'webhooks', `account ${account_id}`, 'its endpoint was switched off');
+    findings.report('wrong', 'webhooks', `account ${account_id}`, 'its endpoint was disabled');
   const byPlan = new Map<string, ReceivedMessage[]>();
   for (const message of messages)
     byPlan.set(message.planId, [...(byPlan.get(message.planId) ?? []), message]);
@@ -27,7 +27,7 @@ export async function auditWebhooks(
   }
 }
 
-/** One message for each change; a message may come twice, by the same id. */
+/** One message per change; a message may arrive twice with the same id. */
 function auditDoubles(findings: Findings, messages: readonly ReceivedMessage[]): void {
   const ids = new Map<string, Set<string>>();
   for (const { id, accountId, planId, version } of messages) {
@@ -35,7 +35,8 @@ function auditDoubles(findings: Findings, messages: readonly ReceivedMessage[]):
     ids.set(change, (ids.get(change) ?? new Set<string>()).add(id));
   }
   for (const [change, own] of ids) {
-    if (own.size > 1) findings.report('doubled', 'webhooks', change, `came as ${[...own].join(' and ')}`);
+    if (own.size > 1)
+      findings.report('duplicated', 'webhooks', change, `arrived as ${[...own].join(' and ')}`);
   }
 }
 
@@ -48,16 +49,17 @@ function auditOrder(
   const outages = findings.endpointOutages(order.account.id);
   own.forEach((certificate, index) => {
     findings.checked.webhooks += 1;
-    const told = messages.find(({ currentSha256 }) => currentSha256 === certificate.sha256)?.atMs ?? Infinity;
+    const announcedMs =
+      messages.find(({ currentSha256 }) => currentSha256 === certificate.sha256)?.atMs ?? Infinity;
     const next = own[index + 1]?.createdMs ?? Infinity;
     const end = Math.min(order.deletedMs ?? findings.time.endMs, certificate.revokedMs ?? Infinity, next);
-    const due = { from: certificate.createdMs, to: Math.min(told, end) };
+    const due = { from: certificate.createdMs, to: Math.min(announcedMs, end) };
     const late = findings.latenessMs(due, outages);
     if (late === 0) return;
     const text =
-      told === Infinity
-        ? `nobody was told of certificate ${certificate.id} of ${instant(certificate.createdMs)}`
-        : `certificate ${certificate.id} was told of ${hours(late)} late`;
-    findings.report(told === Infinity ? 'lost' : 'late', 'webhooks', order.name, text);
+      announcedMs === Infinity
+        ? `certificate ${certificate.id} of ${instant(certificate.createdMs)} was not announced`
+        : `certificate ${certificate.id} was announced ${hours(late)} late`;
+    findings.report(announcedMs === Infinity ? 'lost' : 'late', 'webhooks', order.name, text);
   });
 }

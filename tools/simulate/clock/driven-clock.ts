@@ -3,11 +3,11 @@ import { Client } from 'pg';
 const realDate = Date;
 
 /**
- * Time that stands still until it is driven on, for a database and for this process.
+ * A clock that only advances when it is set, for a database and for this process.
  *
- * In the database, functions named `now()`, `clock_timestamp()` and so on in the schema `public` hide PostgreSQL's own, since the
- * database's `search_path` names `public` before `pg_catalog`. The platform's statements stay as they are. In this process
- * `Date` returns the driven instant; `performance.now()` and timers go on as usual.
+ * In the database, functions named `now()`, `clock_timestamp()` and so on in the schema `public` replace PostgreSQL's, because the
+ * database's `search_path` names `public` before `pg_catalog`. The platform's statements are unchanged. In this process
+ * `Date` returns the simulated time; `performance.now()` and timers work as usual.
  *
  * Both times are the same whole second, within transactions too.
  */
@@ -17,7 +17,7 @@ export class DrivenClock {
     private seconds: number,
   ) {}
 
-  /** @param databaseUrl of a migrated database without other sessions; only sessions that begin later see driven time */
+  /** @param databaseUrl of a migrated database without other sessions; only sessions that begin later see the simulated time */
   static async start(databaseUrl: string, at: Date): Promise<DrivenClock> {
     const client = new Client({ connectionString: databaseUrl });
     await client.connect();
@@ -56,7 +56,7 @@ export class DrivenClock {
   }
 }
 
-/** A sequence and no table: reading it needs no query, which makes the functions cheap. */
+/** A sequence, not a table: reading it needs no query, which makes the functions fast. */
 const drivenNow = `to_timestamp(pg_catalog.pg_sequence_last_value('public.driven_clock'::regclass))`;
 
 const timeFunction = (name: string, volatility: 'STABLE' | 'VOLATILE') =>
@@ -74,7 +74,7 @@ const statements = [
   `SET search_path = public, pg_catalog`,
 ];
 
-/** A column's default keeps the function that its name meant when the column was created. */
+/** A column default is bound to the function that existed when the column was created. */
 async function rebindDefaults(client: Client): Promise<void> {
   const { rows } = await client.query<{ table: string; column: string }>(
     `SELECT format('%I', table_name) AS table, format('%I', column_name) AS column FROM information_schema.columns

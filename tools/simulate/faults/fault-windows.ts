@@ -3,18 +3,18 @@ import type { Chance } from '../chance';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** A time in which something was so; `to` is exclusive. */
+/** An interval of time; `to` is exclusive. */
 export interface Interval {
   readonly from: number;
   readonly to: number;
 }
 
-/** What of the platform's surroundings is out of order, and when. */
+/** When external services are down. */
 export interface FaultWindows {
   readonly authority: readonly Interval[];
   /** Every statement fails. */
   readonly database: readonly Interval[];
-  /** No worker runs: nothing that is due is done. */
+  /** No worker runs. */
   readonly workers: readonly Interval[];
   readonly mailServer: readonly Interval[];
   /** By account. */
@@ -34,7 +34,7 @@ export const noFaults: FaultWindows = {
   endpoints: new Map(),
 };
 
-/** The platform gets so long at the end to finish what faults held up. */
+/** Time at the end without faults, to finish delayed work. */
 export const calmMs = 8 * dayMs;
 
 export function drawFaultWindows(
@@ -42,8 +42,8 @@ export function drawFaultWindows(
   time: SimulatedTime,
   accountIds: readonly string[],
 ): FaultWindows {
-  const draw = (what: string, every: number, least: number, most: number) =>
-    windows(chance, time, { what, everyMs: every * dayMs, leastMs: least * hourMs, mostMs: most * hourMs });
+  const draw = (what: string, every: number, min: number, max: number) =>
+    windows(chance, time, { what, everyMs: every * dayMs, minMs: min * hourMs, maxMs: max * hourMs });
   return {
     authority: draw('authority', 40, 1, 30),
     database: draw('database', 50, 1, 2),
@@ -57,20 +57,20 @@ interface Kind {
   readonly what: string;
   /** On average. */
   readonly everyMs: number;
-  readonly leastMs: number;
-  readonly mostMs: number;
+  readonly minMs: number;
+  readonly maxMs: number;
 }
 
 function windows(
   chance: Chance,
   { startMs, endMs }: SimulatedTime,
-  { what, everyMs, leastMs, mostMs }: Kind,
+  { what, everyMs, minMs, maxMs }: Kind,
 ): Interval[] {
   const found: Interval[] = [];
   let at = startMs;
   for (let n = 0; ; n += 1) {
     const from = at + everyMs * chance.between(0.2, 1.8, what, n);
-    const to = from + chance.between(leastMs, mostMs, what, n, 'length');
+    const to = from + chance.between(minMs, maxMs, what, n, 'length');
     if (to > endMs - calmMs) return found;
     found.push({ from, to });
     at = to;
@@ -81,7 +81,7 @@ export function isWithin(intervals: readonly Interval[], at: number): boolean {
   return intervals.some(({ from, to }) => from <= at && at < to);
 }
 
-/** What is left of an interval outside of others. */
+/** The parts of an interval outside others. */
 export function uncovered(interval: Interval, others: readonly Interval[]): Interval[] {
   let left = [interval];
   for (const { from, to } of others) {

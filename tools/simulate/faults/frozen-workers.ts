@@ -12,12 +12,12 @@ interface Run {
 
 const runs = new AsyncLocalStorage<Run>();
 
-/** Workers that freeze in the middle of a job and wake late, when others have taken it over. */
+/** Workers that freeze during a job and continue after others have taken it over. */
 export class FrozenWorkers {
   private held: Held[] = [];
   count = 0;
 
-  /** Resolves when the work is over, or when it froze; then it goes on at `wake`. */
+  /** Resolves when the work ends or freezes; frozen work continues at `wake`. */
   async run(work: () => Promise<void>): Promise<void> {
     let frozen: (held: { untilMs: number; go: () => void }) => void = () => undefined;
     const freezing = new Promise<{ untilMs: number; go: () => void }>((resolve) => (frozen = resolve));
@@ -29,7 +29,7 @@ export class FrozenWorkers {
     this.held.push({ ...first, run });
   }
 
-  /** Those whose time has come go on, one after the other. */
+  /** Continues workers whose freeze is over, one after the other. */
   async wake(nowMs: number): Promise<void> {
     const due = this.held.filter(({ untilMs }) => untilMs <= nowMs);
     this.held = this.held.filter(({ untilMs }) => untilMs > nowMs);
@@ -40,7 +40,7 @@ export class FrozenWorkers {
   }
 }
 
-/** Freezes the job that calls it until that time. Outside of a job nothing happens. */
+/** Freezes the calling job until that time. Does nothing outside a job. */
 export async function freezeUntil(untilMs: number): Promise<void> {
   await runs.getStore()?.freeze(untilMs);
 }

@@ -2,30 +2,30 @@ import type { Job, JobName, QueueName } from '@certwright/jobs';
 import { queueOf } from '@certwright/jobs';
 import type { Chance } from '../chance';
 import { FrozenWorkers } from '../faults/frozen-workers';
-import { type Strike, withStrike } from '../faults/struck-database';
+import { type ConnectionBreak, withConnectionBreak } from '../faults/broken-connections';
 
 export type JobHandlers = Readonly<Partial<Record<JobName, (payload: never) => Promise<void>>>>;
 
 export interface RunnerFaults {
   readonly chance: Chance;
-  /** That a job is lost on its way to a worker. */
+  /** Probability that a job is lost before it reaches a worker. */
   lost(): number;
-  /** That a job runs twice, side by side. */
+  /** Probability that a job runs twice, concurrently. */
   doubled(): number;
-  /** How the database fares in one run; null: well. */
-  strike(what: string): Strike | null;
+  /** The database fault of one run, or null. */
+  connectionBreak(what: string): ConnectionBreak | null;
   nowMs(): number;
 }
 
-/** Jobs that run side by side. */
+/** Concurrent jobs. */
 const concurrency = 8;
 
 /** The queues without Redis: a job may be lost or run twice, and a second one of the same id is dropped while the first waits. */
 export class JobRunner {
   readonly frozen = new FrozenWorkers();
-  readonly counts = { run: 0, lost: 0, doubled: 0, struck: 0, failed: 0 };
+  readonly counts = { run: 0, lost: 0, doubled: 0, broken: 0, failed: 0 };
   private readonly waitingJobs = new Map<string, Job>();
-  /** Of this instant: a row that a job left as it was is looked at again at the next one. */
+  /** Of this step: a row that a job did not change is processed again in the next one. */
   private seen = new Set<string>();
   private lostNow = new Set<string>();
 
@@ -54,13 +54,13 @@ export class JobRunner {
     return await Promise.resolve(jobs.length);
   }
 
-  /** What failed at one instant may run again at the next; what was lost is found by the sweep of the same one. */
+  /** Failed jobs may run again in the next step; the sweep finds lost jobs in the same step. */
   nextInstant(): void {
     this.seen = new Set();
     this.lostNow = new Set();
   }
 
-  /** Runs what waits. @returns how many jobs ran */
+  /** Runs waiting jobs. @returns their number */
   async runAll(): Promise<number> {
     const jobs = [...this.waitingJobs.values()].sort(
       (one, other) => (one.priority ?? 0) - (other.priority ?? 0),
@@ -86,16 +86,16 @@ export class JobRunner {
   private async once(job: Job, copy: number): Promise<void> {
     this.counts.run += 1;
     const handler = this.handlers[job.name] as ((payload: Job['payload']) => Promise<void>) | undefined;
-    if (handler === undefined) throw new Error(`nobody does the job ${job.name}`);
-    const strike = this.faults.strike(`${job.id} ${copy} ${this.faults.nowMs()}`);
-    const struck = await withStrike(strike, async () => {
+    if (handler === undefined) throw new Error(`there is no handler for the job ${job.name}`);
+    const connectionBreak = this.faults.connectionBreak(`${job.id} ${copy} ${this.faults.nowMs()}`);
+    const broken = await withConnectionBreak(connectionBreak, async () => {
       try {
         await handler(job.payload);
       } catch {
-        // As the queue does: the row brings it back.
+        // As in the queue: the sweep enqueues it again.
         this.counts.failed += 1;
       }
     });
-    if (struck) this.counts.struck += 1;
+    if (broken) this.counts.broken += 1;
   }
 }

@@ -40,7 +40,7 @@ import {
 } from '../../../apps/notifier/src/webhooks/deliver-webhook';
 import { AnnounceCurrentInstance } from '../../../apps/certs-v2/src/announcements/announce-current-instance.use-case';
 import { AnnounceCurrentCertificate } from '../../../apps/orders-v3/src/announcements/announce-current-certificate.use-case';
-import { withStrike } from '../faults/struck-database';
+import { withConnectionBreak } from '../faults/broken-connections';
 import type { FaultyAuthority } from '../world/faulty-authority';
 import type { MailServer } from '../world/mail-server';
 import type { StandingRecords } from '../world/standing-records';
@@ -67,10 +67,10 @@ const byTime: ReadonlySet<string> = new Set(['renewals', 'notices', 'expired', '
 
 type Round = () => Promise<number>;
 
-/** Passes of one instant: each brings about what the one before gave reason for. */
-const mostPasses = 500;
+/** Passes of one step: each does the work that the previous one created. */
+const maxPasses = 500;
 
-/** What the platform does by itself: jobs and rounds, at one instant of driven time after the other. */
+/** The background work of the platform: jobs and periodic tasks, at each step of the clock. */
 export class Platform {
   readonly jobs: JobRunner;
   private readonly rounds: Readonly<Record<string, Round>>;
@@ -92,33 +92,33 @@ export class Platform {
     return this.failedRounds.count;
   }
 
-  /** Does everything that is due now. Time stands still meanwhile. */
+  /** Does all work that is due. The clock is stopped meanwhile. */
   async instant(): Promise<void> {
     this.jobs.nextInstant();
     await this.jobs.frozen.wake(this.faults.nowMs());
-    for (let pass = 0; pass < mostPasses; pass += 1) {
+    for (let pass = 0; pass < maxPasses; pass += 1) {
       const due = Object.entries(this.rounds).filter(([name]) => this.isDue(name, pass));
-      // Those that time brings about skip rows that others hold, and run once: none may hold a row of another.
+      // Periodic tasks skip rows that others have locked, and run once: no task may lock a row of another.
       for (const [name, round] of due) if (byTime.has(name)) await this.round(name, round, pass);
       const others = due.filter(([name]) => !byTime.has(name));
       await Promise.all(others.map(async ([name, round]) => await this.round(name, round, pass)));
-      // What the rounds of a first pass give reason for is found by those of the second.
+      // The tasks of the second pass find the work that those of the first pass created.
       if ((await this.jobs.runAll()) === 0 && pass > 0) return;
     }
-    throw new Error(`after ${mostPasses} passes there is still work to be done at one instant`);
+    throw new Error(`after ${maxPasses} passes there is still work to do in one step`);
   }
 
-  /** What rests for minutes runs once a day, and what only time brings about runs once at each instant. */
+  /** Tasks with intervals of minutes run once a day; tasks that depend only on time run once per step. */
   private isDue(name: string, pass: number): boolean {
     if (daily.has(name)) return pass === 0 && this.faults.nowMs() % dayMs === 0;
     return pass === 0 || !byTime.has(name);
   }
 
   private async round(name: string, round: Round, pass: number): Promise<void> {
-    const strike = this.faults.strike(`${name} ${pass} ${this.faults.nowMs()}`);
-    await withStrike(strike, async () => {
+    const connectionBreak = this.faults.connectionBreak(`${name} ${pass} ${this.faults.nowMs()}`);
+    await withConnectionBreak(connectionBreak, async () => {
       try {
-        // A round that has more to do returns 0.
+        // A task with more to do returns 0.
         while ((await round()) === 0);
       } catch {
         this.failedRounds.count += 1;
@@ -202,7 +202,7 @@ function otherJobs({ orders, certs, notifier, notifierConfig }: Processes, outsi
   };
 }
 
-/** All that is due at the endpoint of a delivery, as the dispatcher of the notifier does whose time does not stand still. */
+/** Sends all due deliveries of an endpoint, like the dispatcher of the notifier with a running clock. */
 async function deliverAll(
   deliveryId: string,
   deliveries: LeasedDeliveries,
@@ -234,14 +234,14 @@ function workerRounds(
     relay: async () => await relayOnce(outbox, jobs),
     sweep: async () => (await sweepOnce(issuances, jobs), 1),
     revocations: sweepRevocations(worker.get(PendingRevocations), jobs),
-    // Its lists are published by whatever renews them.
+    // The task that renews its lists publishes them.
     ...housekeeping(worker, authority as unknown as BuiltInCa),
     approvals: forgetExpiredApprovals(worker),
     notices: async () => await noticeOnce(notices),
   };
 }
 
-/** One delivery per endpoint and account is enough: what is due beside it goes with it. */
+/** One delivery per endpoint and account is enough: other due ones are sent with it. */
 const dueStatement = `
   SELECT DISTINCT ON (endpoint_id) id, lease_token AS "leaseToken",
     extract(epoch FROM clock_timestamp() - due_at)::float8 AS "overdueS" FROM webhook_delivery
@@ -249,7 +249,7 @@ const dueStatement = `
     AND (leased_until IS NULL OR leased_until <= clock_timestamp())
   ORDER BY endpoint_id, due_at LIMIT $1`;
 
-/** Deliveries and mails that one round nudges. */
+/** Deliveries and mails that one task enqueues. */
 const batch = 200;
 
 function otherRounds(

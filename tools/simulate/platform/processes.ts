@@ -35,9 +35,9 @@ import { settings as notifierSettings } from '../../../apps/notifier/src/config'
 import { AppModule as OrdersModule } from '../../../apps/orders-v3/src/app.module';
 import { ordersSettings } from '../../../apps/orders-v3/src/config';
 import { DnsGateway } from '../../../apps/orders-v3/src/dns-integrations/dns-gateway';
-import { strikeable } from '../faults/struck-database';
+import { makeBreakable } from '../faults/broken-connections';
 
-/** The platform's processes as far as they take part, in one process and without their timers. */
+/** The simulated processes of the platform, in one process and without their timers. */
 export interface Processes {
   readonly orders: NestFastifyApplication;
   readonly certs: NestFastifyApplication;
@@ -49,7 +49,7 @@ export interface Processes {
 
 export const publicationUrl = 'http://ca.example.net/ca';
 
-/** @param urlOf a migrated database as the role of a process; every connection of the platform can be made to fail */
+/** @param urlOf a migrated database as the role of a process; faults can be injected into every connection of the platform */
 export async function openProcesses(urlOf: (process: string) => string): Promise<Processes> {
   const sealingKeys = randomBytes(32).toString('base64');
   const common = (process: string) => ({
@@ -86,22 +86,22 @@ export async function openProcesses(urlOf: (process: string) => string): Promise
   const orders = await openOrders(ordersSettings.read(common('orders-v3')));
   const certs = await openCerts(certsSettings.read(common('certs-v2')));
   const all = [worker, notifier, orders, certs];
-  for (const process of all) strikeable(process.get(DataSource));
+  for (const process of all) makeBreakable(process.get(DataSource));
   const close = async () => {
     for (const process of all) await process.close();
   };
   return { orders, certs, worker, notifier, notifierConfig, close };
 }
 
-/** Lines that tell of what the platform did not foresee; the newest of them. */
-const mostLines = 20;
-const unforeseen: string[] = [];
+/** Newest log lines with errors. */
+const maxLines = 20;
+const errorLines: string[] = [];
 const errorLog = createLogger('simulate', 'error', {
-  write: (line) => void (unforeseen.push(line), unforeseen.splice(0, unforeseen.length - mostLines)),
+  write: (line) => void (errorLines.push(line), errorLines.splice(0, errorLines.length - maxLines)),
 });
 
-/** What the platform logged as errors last: to be read when the simulation itself fails. */
-export const lastErrors = (): readonly string[] => unforeseen;
+/** The last errors that the platform logged, for failures of the simulation itself. */
+export const lastErrors = (): readonly string[] => errorLines;
 
 async function context(
   module: Parameters<typeof NestFactory.createApplicationContext>[0],
@@ -143,7 +143,7 @@ async function openCerts(config: ReturnType<typeof certsSettings.read>): Promise
   return await ready(app);
 }
 
-/** Of the limits nothing is to be seen: a simulated user has all requests of a driven hour in one moment. */
+/** No rate limits: a simulated user sends all requests of a simulated hour at once. */
 const unlimited: TokenBuckets = { take: async () => await Promise.resolve({ ok: true }) };
 
 function served(name: string, app: () => NestFastifyApplication, limits: ReturnType<typeof requestLimits>) {

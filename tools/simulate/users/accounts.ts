@@ -2,24 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { apiKeySha256, mintApiKey } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Pool } from 'pg';
-import type { Interval } from '../faults/fault-windows';
 import { endpointUrl } from '../world/webhook-receivers';
 
-/** An account with its key, and what its owner knows of its money. */
+/** An account with its key and payments. */
 export interface SimulatedAccount {
   readonly id: string;
   readonly apiKey: string;
   readonly hasWebhook: boolean;
-  /** What was paid in, in hundredths. */
+  /** Payments, in hundredths. */
   readonly payments: number[];
-  /** From when the account could not pay a renewal until its owner had paid in again. */
+  /** Intervals between a renewal that the account could not pay and the next payment. */
   readonly unpaid: { from: number; to: number }[];
 }
 
-export const isUnpaidAt = (account: SimulatedAccount, at: number) =>
-  account.unpaid.some(({ from, to }: Interval) => from <= at && at < to);
-
-/** Each has users to be told by mail; two of three have a webhook. */
+/** Each has users with mail; two of three have a webhook. */
 export async function makeAccounts(
   auditor: Pool,
   orders: NestFastifyApplication,
@@ -52,5 +48,5 @@ async function addWebhook(orders: NestFastifyApplication, id: string, apiKey: st
     headers: { authorization: `Bearer ${apiKey}` },
     payload: { url: endpointUrl(id) },
   });
-  if (statusCode !== 201) throw new Error(`no webhook could be added: ${payload}`);
+  if (statusCode !== 201) throw new Error(`adding a webhook failed: ${payload}`);
 }

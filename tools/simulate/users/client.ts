@@ -1,10 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type Strike, withStrike } from '../faults/struck-database';
+import { type ConnectionBreak, withConnectionBreak } from '../faults/broken-connections';
 import type { SimulatedAccount } from './accounts';
 
 export interface Answered {
   readonly status: number;
-  // What an API answers is looked at member by member.
+  // Members of responses are checked one by one.
   readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any
 }
 
@@ -14,11 +14,11 @@ export interface Asked {
   readonly body?: object;
 }
 
-/** Calls an API as customers' programs do: what failed is sent again under the same idempotency key. */
+/** Calls an API as customers' programs do: failed requests are repeated with the same idempotency key. */
 export class Client {
-  readonly counts = { requests: 0, struck: 0, repeated: 0 };
+  readonly counts = { requests: 0, broken: 0, repeated: 0 };
 
-  constructor(private readonly strike: (what: string) => Strike | null) {}
+  constructor(private readonly connectionBreak: (what: string) => ConnectionBreak | null) {}
 
   /** @throws Error when it fails again */
   async call(app: NestFastifyApplication, { apiKey }: SimulatedAccount, asked: Asked): Promise<Answered> {
@@ -38,10 +38,10 @@ export class Client {
       });
       answered = { status: statusCode, json: payload === '' ? undefined : JSON.parse(payload) };
     };
-    if (await withStrike(this.strike(`request ${number}`), send)) this.counts.struck += 1;
+    if (await withConnectionBreak(this.connectionBreak(`request ${number}`), send)) this.counts.broken += 1;
     for (let tries = 1; tries < 3 && (answered?.status ?? 500) >= 500; tries += 1) {
       this.counts.repeated += 1;
-      await withStrike(null, send);
+      await withConnectionBreak(null, send);
     }
     if (answered === undefined || answered.status >= 500) {
       throw new Error(`${asked.method} ${asked.url}: ${answered?.status} ${JSON.stringify(answered?.json)}`);

@@ -4,7 +4,7 @@ import type { MadeRequest } from './certification-request';
 
 export type OrderKind = 'v3' | 'v3-paid' | 'v2';
 
-/** Why a new certificate was to be made, besides that its predecessor came to its end. */
+/** The reason for a new certificate, apart from the expiry of its predecessor. */
 export interface Demand {
   readonly atMs: number;
   readonly why: string;
@@ -12,7 +12,7 @@ export interface Demand {
   readonly spkiSha256: string;
 }
 
-/** One order or certificate object as its user knows it. */
+/** One order or certificate object, as known to its user. */
 export interface SimulatedOrder {
   readonly number: number;
   readonly kind: OrderKind;
@@ -29,11 +29,11 @@ export interface SimulatedOrder {
   muted: boolean;
   recordMissingSince: number | null;
   readonly demands: Demand[];
-  /** Times in which nothing can be issued or renewed, for a reason that its user gave. An open one ends at Infinity. */
+  /** Intervals in which the user's actions prevent issuance or renewal. An open one ends at Infinity. */
   readonly excuses: { why: string; from: number; to: number }[];
-  /** Certificates that its user had revoked: id and time. */
+  /** Certificates that its user revoked: id and time. */
   readonly revoked: { certificateId: string; atMs: number; reason: string }[];
-  /** Times at which nothing is to be told of its certificates. */
+  /** Intervals without notices about its certificates. */
   readonly mutes: { from: number; to: number }[];
 }
 

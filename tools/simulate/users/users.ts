@@ -9,7 +9,7 @@ import type { StandingRecords } from '../world/standing-records';
 import type { SimulatedAccount } from './accounts';
 import { certificationRequest, pemOf } from './certification-request';
 import type { Answered, Client } from './client';
-import type { Deed, PlannedDeed } from './lives';
+import type { UserAction, PlannedAction } from './user-actions';
 import { begin, end, type OrderKind, type SimulatedOrder } from './order';
 
 const hourMs = 3_600_000;
@@ -29,10 +29,10 @@ export interface UsersPorts {
   nowMs(): number;
 }
 
-/** All users of the platform. They act through its APIs, and remember what they asked for. */
+/** All users of the platform. They act through its APIs, and remember their requests. */
 export class Users {
   readonly orders: SimulatedOrder[] = [];
-  readonly counts = { deeds: 0, refused: 0 };
+  readonly counts = { actions: 0, refused: 0 };
   private payIns: { atMs: number; account: SimulatedAccount }[] = [];
   private readonly certs = new Map<string, number>();
 
@@ -48,7 +48,7 @@ export class Users {
     }
   }
 
-  /** Enough for the first terms of most orders; what is missing is paid in when something is refused or a mail says so. */
+  /** Enough for the first terms of most orders; users pay more after a refusal or a mail. */
   async payInAtFirst(): Promise<void> {
     for (const account of this.accounts) {
       const paidOrders = this.certs.get(account.id) ?? 0;
@@ -56,7 +56,7 @@ export class Users {
     }
   }
 
-  /** Owners read their mail, and pay days later. */
+  /** Owners pay days after a mail. */
   onMail({ kind, accountId, createdMs, messageId }: TakenMail): void {
     if (kind !== 'renewal-unpaid') return;
     const account = this.accounts.find(({ id }) => id === accountId);
@@ -73,21 +73,21 @@ export class Users {
     for (const { account } of due) {
       await this.payIn(account, 6 * (this.certs.get(account.id) ?? 1) * priceCents);
       end(account.unpaid, now);
-      // A certificate that ended meanwhile is not replaced without being asked for.
+      // A certificate that expired meanwhile is replaced only on request.
       const own = this.orders.filter((order) => order?.account === account && order.kind !== 'v3');
       for (const order of own) await this.recover(order);
     }
   }
 
-  async do({ order: number, deed }: PlannedDeed): Promise<void> {
-    if (deed === 'create') {
-      this.counts.deeds += 1;
+  async do({ order: number, action }: PlannedAction): Promise<void> {
+    if (action === 'create') {
+      this.counts.actions += 1;
       return await this.create(number);
     }
     const order = this.orders[number];
     if (order === undefined || order.deletedMs !== null) return;
-    this.counts.deeds += 1;
-    await this.deeds[deed](order);
+    this.counts.actions += 1;
+    await this.actions[action](order);
   }
 
   private accountOf(number: number): SimulatedAccount {
@@ -96,8 +96,8 @@ export class Users {
     return account;
   }
 
-  private readonly deeds: Readonly<
-    Record<Exclude<Deed, 'create'>, (order: SimulatedOrder) => Promise<void>>
+  private readonly actions: Readonly<
+    Record<Exclude<UserAction, 'create'>, (order: SimulatedOrder) => Promise<void>>
   > = {
     rekey: async (order) => await this.rekey(order, 'rekey'),
     rename: async (order) => {
@@ -167,7 +167,7 @@ export class Users {
       order.deletedMs = this.ports.nowMs();
     },
     reissue: async (order) => {
-      // While something is pending, or nothing is active, an object is not reissued.
+      // An object with a pending instance, or without an active one, cannot be reissued.
       if ((await this.open(order)) || !(await this.hasCurrent(order))) return;
       const request = certificationRequest(order.dnsNames);
       await this.modify(order, { csr: pemOf(request) }, 'rekey', () => Object.assign(order, { request }));
@@ -213,7 +213,7 @@ export class Users {
     await this.modify(order, body, why, () => Object.assign(order, { request }));
   }
 
-  /** Every effective modification of a v3 order leads to a certificate, unless it is paused; one of a v2 object to none. */
+  /** Every effective modification of a v3 order leads to a certificate, unless it is paused; a modification of a v2 object does not. */
   private async modify(order: SimulatedOrder, body: object, why: string, done: () => void): Promise<void> {
     const { status, json } = await this.paying(order, { method: 'POST', url: pathOf(order), body });
     if (status !== 200) throw new Error(`${why} of ${order.name}: ${status} ${JSON.stringify(json)}`);
@@ -232,7 +232,7 @@ export class Users {
     return true;
   }
 
-  /** Who comes back to an order without a certificate, and with nothing under way, asks for one. */
+  /** Requests a certificate for an order that has neither a certificate nor an open issuance. */
   private async recover(order: SimulatedOrder): Promise<void> {
     if (order.deletedMs !== null || order.paused || order.recordMissingSince !== null) return;
     if (!order.autoRenew) return;
@@ -263,7 +263,7 @@ export class Users {
     return (rowCount ?? 0) > 0;
   }
 
-  /** Who is told that the balance does not suffice pays in, and asks again. */
+  /** Pays and repeats the request when the balance is insufficient. */
   private async paying(order: SimulatedOrder, asked: Parameters<Client['call']>[2]): Promise<Answered> {
     const answered = await this.call(order, asked);
     if (answered.status !== 402) return answered;
@@ -276,7 +276,7 @@ export class Users {
     return await this.ports.client.call(order.kind === 'v2' ? certs : orders, order.account, asked);
   }
 
-  /** Through the operator's hands. */
+  /** Done by the operator. */
   private async payIn(account: SimulatedAccount, cents: number): Promise<void> {
     const { operator } = this.ports;
     const booking = {
@@ -295,5 +295,5 @@ const pathOf = ({ kind, name }: SimulatedOrder) =>
   kind === 'v2' ? `/api/v2/certs/${name}` : `/api/v3/orders/${name}`;
 
 function expectStatus(expected: number, { status, json }: Answered): void {
-  if (status !== expected) throw new Error(`${status} in place of ${expected}: ${JSON.stringify(json)}`);
+  if (status !== expected) throw new Error(`${status} instead of ${expected}: ${JSON.stringify(json)}`);
 }

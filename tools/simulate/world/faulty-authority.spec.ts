@@ -9,7 +9,7 @@ async function faulty(): Promise<AuthorityWorld> {
   const issuing = await Issuing.open();
   let isAvailable = true;
   const faults = {
-    isAway: () => !isAvailable,
+    isDown: () => !isAvailable,
     chance: new Chance('spec'),
     freezing: () => 0,
     nowMs: () => Date.now(),

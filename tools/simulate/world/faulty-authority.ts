@@ -13,18 +13,18 @@ import { freezeUntil } from '../faults/frozen-workers';
 const hourMs = 3_600_000;
 
 export interface AuthorityFaults {
-  isAway(): boolean;
+  isDown(): boolean;
   readonly chance: Chance;
-  /** That a worker freezes with the certificate in its hands. */
+  /** Probability that a worker freezes after it received the certificate. */
   freezing(): number;
   nowMs(): number;
 }
 
-/** The built-in CA behind a line that fails, with a record of its own of what it handed out and revoked. */
+/** The built-in CA with faults, and a record of issued and revoked certificates. */
 export class FaultyAuthority implements Issuers {
-  /** Issuance id → SHA-256 of each different certificate that was handed out for it. */
+  /** Issuance id → SHA-256 of each different certificate that was issued for it. */
   readonly issued = new Map<string, Set<string>>();
-  /** Serial numbers in lower-case hex, as they were confirmed. */
+  /** Serial numbers of confirmed revocations, in lower-case hex. */
   readonly revoked = new Set<string>();
 
   constructor(
@@ -69,6 +69,6 @@ export class FaultyAuthority implements Issuers {
   }
 
   private assertThere(): void {
-    if (this.faults.isAway()) throw new Error('the certificate authority does not answer');
+    if (this.faults.isDown()) throw new Error('the certificate authority is unreachable');
   }
 }

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Message } from '../../../apps/notifier/src/mail/message';
 
-/** A mail that the server took. */
+/** A mail that the server accepted. */
 export interface TakenMail {
   readonly messageId: string;
   readonly kind: string;
@@ -9,7 +9,7 @@ export interface TakenMail {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly createdMs: number;
   readonly atMs: number;
-  /** Of an expiration notice: its certificate was the current one when the mail went out. */
+  /** For an expiration notice: whether its certificate was current when the mail was sent. */
   readonly isCurrent: boolean;
 }
 
@@ -21,19 +21,19 @@ interface MailRow {
   readonly current: boolean;
 }
 
-/** Takes every mail, and keeps what is to be checked of it. */
+/** Accepts every mail, and stores the data to check. */
 export class MailServer {
   readonly taken: TakenMail[] = [];
   onMail: (mail: TakenMail) => void = () => undefined;
 
   constructor(
     private readonly auditor: Pool,
-    private readonly isAway: () => boolean,
+    private readonly isDown: () => boolean,
     private readonly nowMs: () => number,
   ) {}
 
   async send({ messageId }: Message): Promise<void> {
-    if (this.isAway()) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    if (this.isDown()) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const mailId = /^<(\d+)\./.exec(messageId)?.[1] ?? '';
     const { rows } = await this.auditor.query<MailRow>(
       `SELECT kind, mail.account_id, facts, mail.created_at,
@@ -43,7 +43,7 @@ export class MailServer {
       [mailId],
     );
     const [row] = rows;
-    if (row === undefined) throw new Error(`the mail ${messageId} is of nobody`);
+    if (row === undefined) throw new Error(`the mail ${messageId} is not in the database`);
     const mail = {
       messageId,
       kind: row.kind,

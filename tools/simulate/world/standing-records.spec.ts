@@ -18,7 +18,7 @@ describeApprover({
     });
   },
   cannot: {
-    tenants: 'a record stands for every account',
+    tenants: 'every account has a record',
     effects: 'it only looks',
     outside: 'it has none',
     database: 'it needs none',

@@ -1,7 +1,7 @@
 import { baseName } from '@certwright/dns-names';
 import type { Approver } from '../../../apps/issuance-worker/src/approvals/approver';
 
-/** The DNS as far as it matters: which names have the standing record of their account. All have, until it vanishes. */
+/** Simulated DNS: names with the standing record of their account. All have it at first. */
 export class StandingRecords {
   private readonly vanished = new Set<string>();
 

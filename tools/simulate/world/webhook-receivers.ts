@@ -7,14 +7,14 @@ import { freezeUntil } from '../faults/frozen-workers';
 
 const hourMs = 3_600_000;
 
-/** A message that an endpoint answered with success. */
+/** A message that an endpoint accepted. */
 export interface ReceivedMessage {
   /** `webhook-id` */
   readonly id: string;
   readonly accountId: string;
   readonly planId: string;
   readonly version: number;
-  /** SHA-256 of the certificate that it says is the current one, hex; null: it says there is none. */
+  /** SHA-256 of the announced current certificate, hex; null: none. */
   readonly currentSha256: string | null;
   readonly atMs: number;
 }
@@ -22,7 +22,7 @@ export interface ReceivedMessage {
 export interface ReceiverFaults {
   isDead(accountId: string): boolean;
   readonly chance: Chance;
-  /** That a worker freezes after the endpoint has answered. */
+  /** Probability that a worker freezes after the response of the endpoint. */
   freezing(): number;
 }
 
@@ -49,7 +49,7 @@ export class WebhookReceivers {
       [id],
     );
     const [row] = rows;
-    if (row === undefined) throw new Error(`the message ${id} is no delivery`);
+    if (row === undefined) throw new Error(`the message ${id} is not a delivery`);
     const { plan_id: planId, version } = row;
     const atMs = this.nowMs();
     this.received.push({ id, accountId, planId, version, currentSha256: currentOf(body), atMs });

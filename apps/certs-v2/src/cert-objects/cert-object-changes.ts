@@ -6,8 +6,8 @@ import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { termsOf } from './approval-ways';
 import { type CertObject, dnsNamesOf, type StoredCertObject } from './cert-object';
-import { changesOf } from './cert-object-draft';
 import { CertObjectsRepository } from './cert-objects.repository';
+import { changesOf } from './desired-cert-object';
 
 const freshLabel = () => secretLabel(randomBytes(secretBytes));
 

@@ -1,7 +1,7 @@
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { desired, product, refused } from '../testing/desired';
 import type { CertObject } from './cert-object';
-import { changesOf } from './cert-object-draft';
+import { changesOf } from './desired-cert-object';
 import { maxTags } from './tags';
 
 const keys = keyPair('p256');

@@ -41,26 +41,17 @@ export class CertObjectsRepository {
   ) {}
 
   async find(accountId: string, cn: string): Promise<StoredCertObject | null> {
-    const rows: CertObjectRow[] = await this.database.query(
-      `${objects} WHERE object.account_id = $1 AND object.cn = $2`,
-      [accountId, cn],
-    );
-    return rows[0] === undefined ? null : storedCertObject(rows[0]);
+    return await one(this.database, 'WHERE object.account_id = $1 AND object.cn = $2', accountId, cn);
   }
 
   /** Holds object and plan until the transaction ends. Both rows: of a row that is not locked, an older version may be seen. */
   async lock(tx: Tx, accountId: string, cn: string): Promise<StoredCertObject | null> {
-    const rows: CertObjectRow[] = await tx.query(
-      `${objects} WHERE object.account_id = $1 AND object.cn = $2 FOR UPDATE`,
-      [accountId, cn],
-    );
-    return rows[0] === undefined ? null : storedCertObject(rows[0]);
+    return await one(tx, 'WHERE object.account_id = $1 AND object.cn = $2 FOR UPDATE', accountId, cn);
   }
 
   /** The object of a plan that the caller holds; null: the plan is another API's. */
   async ofPlan(tx: Tx, planId: string): Promise<StoredCertObject | null> {
-    const rows: CertObjectRow[] = await tx.query(`${objects} WHERE object.plan_id = $1`, [planId]);
-    return rows[0] === undefined ? null : storedCertObject(rows[0]);
+    return await one(tx, 'WHERE object.plan_id = $1', planId);
   }
 
   /** By common name, in code point order. */
@@ -130,6 +121,15 @@ export class CertObjectsRepository {
     const termsId = terms === null ? before.termsId : await this.plans.setTerms(tx, planId, terms);
     return { ...before, ...after, termsId, revision };
   }
+}
+
+async function one(
+  reader: Pick<Tx, 'query'>,
+  condition: string,
+  ...parameters: readonly string[]
+): Promise<StoredCertObject | null> {
+  const [row] = await reader.query<[CertObjectRow?]>(`${objects} ${condition}`, [...parameters]);
+  return row === undefined ? null : storedCertObject(row);
 }
 
 function storedCertObject({ csr: der, spkiSha256, keyType, ...row }: CertObjectRow): StoredCertObject {

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
-import { type Answer, jsonAnswer } from '../wire/answer';
+import { type Answer, jsonAnswer, type StreamedList } from '../wire/answer';
 import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
 import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
-import type { StreamedList } from '../wire/stream';
 import { type CertObject, dnsNamesOf } from './cert-object';
 import type { CertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';

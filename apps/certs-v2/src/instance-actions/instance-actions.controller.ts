@@ -14,6 +14,15 @@ import { OpenInstance } from './open-instance.use-case';
 import { RedoApproval } from './redo-approval.use-case';
 import { RevokeInstances, RevokeRequest, RevokeResultJson } from './revoke-instances.use-case';
 
+/** Reasons with which a buy and a reissue fail. */
+const opening = [
+  'no_such_cert',
+  'bad_csr',
+  'payment_required',
+  'already_pending',
+  'product_unavailable',
+] as const;
+
 /** Actions on a certificate object that change its instances. Each refuses a body that is not an object. */
 @Controller('api/v2/certs/:CN')
 @RequirePermission('Order and Manage Certificates')
@@ -30,14 +39,7 @@ export class InstanceActionsController {
     summary: 'Buys a certificate for one year',
     takes: BuyRequest,
     returns: InstanceJson,
-    failsWith: [
-      'no_such_cert',
-      'bad_csr',
-      'bad_param',
-      'payment_required',
-      'already_pending',
-      'product_unavailable',
-    ],
+    failsWith: [...opening, 'bad_param'],
   })
   async buy(
     @Write() write: WriteRequest,
@@ -55,15 +57,7 @@ export class InstanceActionsController {
     summary: 'Issues a new certificate within the term that was bought',
     description: 'Needs an active instance and takes its expiry. Names that are added are charged for.',
     returns: InstanceJson,
-    failsWith: [
-      'no_such_cert',
-      'bad_csr',
-      'payment_required',
-      'inactive_cert',
-      'imported_instance',
-      'already_pending',
-      'product_unavailable',
-    ],
+    failsWith: [...opening, 'inactive_cert', 'imported_instance'],
   })
   async reissue(
     @Write() write: WriteRequest,

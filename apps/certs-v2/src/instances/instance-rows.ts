@@ -1,6 +1,6 @@
-import type { ApprovalWay, IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
+import type { IssuanceState } from '@certwright/issuance';
 import type { StoredSan } from '@certwright/core-schema';
-import type { StoredInstance } from './instance';
+import type { Attempt, InstanceCertificate, StoredInstance } from './instance';
 
 /** Which big columns are read. */
 export interface InstanceNeeds {
@@ -10,31 +10,17 @@ export interface InstanceNeeds {
   readonly chain: boolean;
 }
 
-/** As PostgreSQL answers. What belongs to the attempt is null in one that was imported, what to the certificate in one without. */
-export interface InstanceRow {
-  readonly id: string;
-  readonly planId: string;
-  readonly accountId: string;
-  readonly openedAt: Date;
-  readonly spkiSha256: Buffer;
+/** As PostgreSQL returns it. Members of the attempt are null if it was imported, those of the certificate if there is none. */
+export interface InstanceRow
+  extends
+    Omit<StoredInstance, 'attempt' | 'certificate'>,
+    Omit<Attempt, 'issuanceId' | 'state' | 'sans'>,
+    Omit<InstanceCertificate, 'certificateId'> {
   readonly isActive: boolean;
   readonly issuanceId: string | null;
   readonly attemptState: IssuanceState;
-  readonly product: string;
-  readonly dnsNames: string[];
   readonly ownerFacts: { readonly sans?: readonly StoredSan[] | null } | null;
-  readonly approvalWays: Record<string, ApprovalWay> | null;
-  readonly approvals: NameApproval[];
-  readonly lastError: IssuanceError | null;
-  readonly csr: Buffer | null;
   readonly certificateId: string | null;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  readonly revokedAt: Date | null;
-  readonly sha256: Buffer;
-  readonly leaf: Buffer;
-  readonly chain: Buffer[] | null;
-  readonly root: Buffer | null;
 }
 
 export interface InstanceSources {

@@ -50,11 +50,11 @@ export class InstancesRepository {
     reader: Reader = this.database,
   ): Promise<StoredInstance[]> {
     if (issuanceIds.length === 0) return [];
-    const rows: InstanceRow[] = await reader.query(
+    return await read(
+      reader,
       `${sources(needs).attempts} WHERE issuance.id = ANY ($1::bigint[])`,
-      [issuanceIds],
+      issuanceIds,
     );
-    return rows.map(storedInstance);
   }
 
   async ofImported(
@@ -62,11 +62,9 @@ export class InstancesRepository {
     needs: InstanceNeeds,
     reader: Reader = this.database,
   ): Promise<StoredInstance[]> {
-    const rows: InstanceRow[] = await reader.query(
-      `${sources(needs).certificates} WHERE certificate.id = ANY ($1::bigint[]) AND certificate.imported`,
-      [certificateIds],
-    );
-    return rows.map(storedInstance);
+    const { certificates } = sources(needs);
+    const statement = `${certificates} WHERE certificate.id = ANY ($1::bigint[]) AND certificate.imported`;
+    return await read(reader, statement, certificateIds);
   }
 
   /** The instance of the current certificate of each plan that has one. A certificate past its end is nobody's current one. */
@@ -75,12 +73,9 @@ export class InstancesRepository {
     needs: InstanceNeeds,
     reader: Reader = this.database,
   ): Promise<StoredInstance[]> {
-    const rows: InstanceRow[] = await reader.query(
-      `${sources(needs).certificates} WHERE certificate.plan_id = ANY ($1::bigint[]) AND certificate.is_current
-         AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`,
-      [planIds],
-    );
-    return rows.map(storedInstance);
+    const statement = `${sources(needs).certificates} WHERE certificate.plan_id = ANY ($1::bigint[])
+       AND certificate.is_current AND certificate.revoked_at IS NULL AND certificate.not_after >= now()`;
+    return await read(reader, statement, planIds);
   }
 
   /** The pending instance of each plan that has one. */
@@ -89,11 +84,9 @@ export class InstancesRepository {
     needs: InstanceNeeds,
     reader: Reader = this.database,
   ): Promise<StoredInstance[]> {
-    const rows: InstanceRow[] = await reader.query(
-      `${sources(needs).attempts} WHERE issuance.plan_id = ANY ($1::bigint[]) AND issuance.state = 'open'`,
-      [planIds],
-    );
-    return rows.map(storedInstance);
+    const { attempts } = sources(needs);
+    const statement = `${attempts} WHERE issuance.plan_id = ANY ($1::bigint[]) AND issuance.state = 'open'`;
+    return await read(reader, statement, planIds);
   }
 
   /**
@@ -131,4 +124,8 @@ export class InstancesRepository {
     );
     return rows.map(({ id }) => id);
   }
+}
+
+async function read(reader: Reader, statement: string, ids: readonly string[]): Promise<StoredInstance[]> {
+  return (await reader.query<InstanceRow[]>(statement, [ids])).map(storedInstance);
 }

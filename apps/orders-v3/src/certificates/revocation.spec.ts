@@ -1,5 +1,6 @@
+import type { Answered } from '@certwright/testing';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
-import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 
 const csr = certificateRequest(keyPair('p256'), { dnsNames: ['example.com'] });
 const day = 86_400_000;

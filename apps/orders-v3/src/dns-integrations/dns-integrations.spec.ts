@@ -1,5 +1,6 @@
+import type { Answered } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { RunningApi, type Tenant } from '../testing/running-api';
 
 const path = '/api/v3/account/dns_integrations';
 const body = { provider: 'desec', description: 'Ours', credentials: { type: 'bearer', token: 't' } };

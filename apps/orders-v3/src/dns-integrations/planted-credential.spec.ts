@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
+import type { Answered } from '@certwright/testing';
 import { FakeGateway, refusal } from '../testing/gateway';
-import { type Answered, RunningApi, type Tenant } from '../testing/running-api';
+import { RunningApi, type Tenant } from '../testing/running-api';
 
 const path = '/api/v3/account/dns_integrations';
 const planted = `planted-${randomBytes(16).toString('hex')}`;

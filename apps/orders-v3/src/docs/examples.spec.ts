@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { renderErrorObject } from '@certwright/service';
-import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
+import { type Answered, type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
-import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
+import { attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
 import { errorExamples } from '../wire/documented-errors';
 
 const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));

@@ -1,39 +1,21 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import path from 'node:path';
+import { apiAccount, statementsOf } from '@certwright/core-testing';
+import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import {
-  apiKeySha256,
-  createLogger,
-  Metrics,
-  mintApiKey,
-  Readiness,
-  type RunningProcess,
-} from '@certwright/service';
-import {
+  type Answered,
   DocumentedResponses,
+  exchange,
+  type Sent,
   testDatabase,
   type TestDatabase,
   testRedis,
   type TestRedis,
 } from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Client } from 'pg';
 import { ordersSettings } from '../config';
 import { start } from '../start';
-
-export interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  /** The body as JSON; undefined when it is empty or something else. */
-  readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs read whatever came
-}
-
-export interface Sent {
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string | string[]>>;
-}
 
 /** An account that calls the API over real HTTP. */
 export class Tenant {
@@ -123,68 +105,23 @@ export class RunningApi {
   }
 
   async tenant(...permissions: string[]): Promise<Tenant> {
-    const accountId = String(randomInt(1, 2 ** 47));
-    const apiKey = mintApiKey(accountId, randomBytes);
-    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
-    await this.database.query(
-      `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, $3)`,
-      [
-        accountId,
-        apiKeySha256(apiKey),
-        permissions.length > 0 ? permissions : ['Order and Manage Certificates'],
-      ],
-    );
+    const { accountId, apiKey } = await apiAccount(this.database, permissions);
     return new Tenant(this, accountId, apiKey);
   }
 
   /** The texts of the statements that the API sends to the database for what `work` asks. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-    const statements: string[] = [];
-    const query = jest.spyOn(Client.prototype, 'query');
-    await work();
-    for (const [statement] of query.mock.calls as unknown[][]) {
-      statements.push(typeof statement === 'string' ? statement : (statement as { text: string }).text);
-    }
-    query.mockRestore();
-    return statements.filter((statement) => !isOfSweep(statement));
+    return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
   }
 
-  /**
-   * The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON.
-   *
-   * @throws Error when a JSON response differs from `openapi.json`
-   */
+  /** @throws Error when a JSON response differs from `openapi.json` */
   async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
-    const answered = await this.exchange(method, path, sent);
+    const answered = await exchange(this.url, method, path, sent);
     const { status, json } = answered;
     if (json === undefined) return answered;
     const differences = this.documented.differences({ method, path, status, body: json });
     if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
     return answered;
-  }
-
-  private async exchange(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
-    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const { hostname, port } = new URL(this.url);
-    return await new Promise((resolve, reject) => {
-      const contentType = text === undefined ? {} : { 'content-type': 'application/json' };
-      const sent = request(
-        { hostname, port, method, path, headers: { ...contentType, ...headers } },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => {
-            const answer = Buffer.concat(chunks).toString();
-            const isJson =
-              answer !== '' && String(response.headers['content-type']).startsWith('application/json');
-            const json = isJson ? JSON.parse(answer) : undefined;
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer, json });
-          });
-        },
-      );
-      sent.on('error', reject);
-      sent.end(text);
-    });
   }
 }
 

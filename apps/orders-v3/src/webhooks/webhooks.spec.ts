@@ -1,5 +1,6 @@
 import { SealingKeys } from '@certwright/sealing';
-import { type Answered, RunningApi, specSealingKey, type Tenant } from '../testing/running-api';
+import type { Answered } from '@certwright/testing';
+import { RunningApi, specSealingKey, type Tenant } from '../testing/running-api';
 
 const path = '/api/v3/account/webhooks';
 const url = 'https://hooks.example.com/certificates';

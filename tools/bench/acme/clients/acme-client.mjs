@@ -1,9 +1,8 @@
-// The acme-client package, with its waits made as short as ours.
+// The acme-client package, with the same polling intervals as our client.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { publish } from '../challenge-server.mjs';
-import { firstLookMs, longestLookMs } from '../pace.mjs';
-import { sideBySide } from '../side-by-side.mjs';
+import { maxPollMs, minPollMs, sideBySide } from '../side-by-side.mjs';
 
 export async function open({ directoryUrl, challengesUrl, concurrency, libraries }) {
   const acme = createRequire(`${libraries}/package.json`)('acme-client');
@@ -11,8 +10,8 @@ export async function open({ directoryUrl, challengesUrl, concurrency, libraries
     directoryUrl,
     accountKey: await acme.crypto.createPrivateEcdsaKey('P-256'),
     backoffAttempts: 50,
-    backoffMin: firstLookMs,
-    backoffMax: longestLookMs,
+    backoffMin: minPollMs,
+    backoffMax: maxPollMs,
   });
   await client.createAccount({ termsOfServiceAgreed: true });
   const one = async ({ name, csrFile }) => {

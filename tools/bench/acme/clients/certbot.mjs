@@ -1,4 +1,4 @@
-// certbot, one process per certificate. It locks its folders, so each lane has its own, with an account made beforehand.
+// certbot, one process per certificate. It locks its folders, so each lane has its own, with an account created before.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sideBySide } from '../side-by-side.mjs';
@@ -18,7 +18,7 @@ export async function open({ directoryUrl, tlsRootFile, challengesUrl, concurren
   const lanes = Array.from({ length: concurrency }, (_, number) => number);
   const made = await sideBySide(concurrency, lanes, async (number) => {
     mkdirSync(lane(number), { recursive: true });
-    // The account may be refused for its nonce, too; it is not what is measured.
+    // The account request may also be refused for its nonce; it is not measured.
     await anyway(20, async () => {
       await runProgram('certbot', ['register', ...common(lane(number)), ...register], env);
     });

@@ -1,4 +1,4 @@
-// lego, one process per certificate, with its account made beforehand and its waits for DNS switched off.
+// lego, one process per certificate, with an account created before and without its waits for DNS.
 import { copyFileSync, cpSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { sideBySide } from '../side-by-side.mjs';
@@ -26,7 +26,7 @@ export async function open({
     await runProgram('lego', [...common, ...dns, '--csr', csrFile, 'run'], env);
   };
   const lane = (number) => path.join(folder, `lane-${number}`);
-  // Its first order may be refused for its nonce; the account is what it is for.
+  // Creates the account; its order may be refused for the nonce.
   await anyway(20, async () => await run(firstOrder, lane(0)));
   for (let number = 1; number < concurrency; number += 1) cpSync(lane(0), lane(number), { recursive: true });
   const one = async (order, number) => {

@@ -1,5 +1,5 @@
-// Our client as the worker runs it against a CA: every `Retry-After` is obeyed, an order that waits holds no worker, and as many
-// exchanges are under way at a time as others have orders.
+// Our client as the worker uses it: it respects every `Retry-After`, a waiting order blocks no worker, and as many
+// exchanges run concurrently as the other clients have orders.
 import { setTimeout as delay } from 'node:timers/promises';
 import { openClient } from './ours.mjs';
 

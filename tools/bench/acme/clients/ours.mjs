@@ -6,13 +6,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { workspaceRoot } from '../../../build/bundle.mjs';
 import { publish } from '../challenge-server.mjs';
-import { sideBySide } from '../side-by-side.mjs';
-import { firstLookMs, longestLookMs } from '../pace.mjs';
+import { maxPollMs, minPollMs, sideBySide } from '../side-by-side.mjs';
 
-/** Where the benchmark has put the client as one file. */
+/** The bundled client. */
 export const bundled = path.join(workspaceRoot, 'dist/bench/acme/client.js');
 
-/** As many orders at once as the others, looked at again as fast as theirs. */
+/** The same number of concurrent orders and the same polling intervals as the others. */
 export async function open(setting) {
   const lanes = setting.concurrency;
   return await openClient(setting, {
@@ -71,10 +70,10 @@ export async function openClient(setting, { lanes, gate, wait }) {
           waits = 0;
           break;
         case 'wait':
-          await wait(move.until, Math.min(firstLookMs * 2 ** waits, longestLookMs));
+          await wait(move.until, Math.min(minPollMs * 2 ** waits, maxPollMs));
           waits += 1;
           order = await gate(() => account.order(order.url));
-          // Read anew where it is wanted: the order says whether all of them are valid.
+          // Read again only if needed: the order shows whether all of them are valid.
           if (order.status === 'invalid') authorizations = [];
       }
     }

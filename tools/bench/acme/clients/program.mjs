@@ -1,6 +1,6 @@
 // A client that is a program: one process per certificate.
 import { execFile } from 'node:child_process';
-import { patienceMs } from '../pace.mjs';
+import { clientTimeoutMs } from '../side-by-side.mjs';
 
 /**
  * @param {string} command
@@ -9,11 +9,12 @@ import { patienceMs } from '../pace.mjs';
  */
 export async function runProgram(command, args, env = {}) {
   await new Promise((resolve, reject) => {
-    const options = { env: { ...process.env, ...env }, timeout: patienceMs, killSignal: 'SIGKILL' };
+    const options = { env: { ...process.env, ...env }, timeout: clientTimeoutMs, killSignal: 'SIGKILL' };
     execFile(command, args, options, (error, stdout, stderr) => {
       if (error === null) return resolve(undefined);
       if (error.code === 'ENOENT') return reject(new Error(`${command} is not installed`));
-      if (error.killed) return reject(new Error(`${command} did not end within ${patienceMs / 1_000} s`));
+      if (error.killed)
+        return reject(new Error(`${command} did not end within ${clientTimeoutMs / 1_000} s`));
       const words = `${stderr}${stdout}`.trim().split('\n').at(-1);
       reject(new Error(`${command}: ${words || error.message}`));
     });

@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** The statement at which the connection of one run (a job, a round, a request) breaks. */
-export interface Strike {
+/** The statement at which the connection of one run (a job, a periodic task, a request) breaks. */
+export interface ConnectionBreak {
   /** From 1; COMMIT counts as a statement. */
   readonly nth: number;
   /** `before`: failed, not applied. `after`: applied, reported as failed. */
@@ -10,27 +10,25 @@ export interface Strike {
 }
 
 interface Run {
-  readonly strike: Strike | null;
+  readonly connectionBreak: ConnectionBreak | null;
   statements: number;
-  struck: boolean;
+  broken: boolean;
 }
 
 const runs = new AsyncLocalStorage<Run>();
 
-/** @returns whether the connection broke before the work was over */
-export async function withStrike(strike: Strike | null, work: () => Promise<void>): Promise<boolean> {
-  const run: Run = { strike, statements: 0, struck: false };
+/** @returns whether the connection broke during the work */
+export async function withConnectionBreak(
+  connectionBreak: ConnectionBreak | null,
+  work: () => Promise<void>,
+): Promise<boolean> {
+  const run: Run = { connectionBreak, statements: 0, broken: false };
   await runs.run(run, work);
-  return run.struck;
+  return run.broken;
 }
 
-/** Whether the connection of the present run has broken. */
-export function isStruck(): boolean {
-  return runs.getStore()?.struck ?? false;
-}
-
-/** Makes every connection of a process break as its runs say. After the break nothing succeeds in the same run. */
-export function strikeable(database: DataSource): void {
+/** Makes every connection of a process break as configured for its run. After that, all statements of the run fail. */
+export function makeBreakable(database: DataSource): void {
   const { driver } = database;
   const create = driver.createQueryRunner.bind(driver);
   driver.createQueryRunner = (mode) => breaking(create(mode));
@@ -41,12 +39,13 @@ function breaking(runner: QueryRunner): QueryRunner {
   const passed = async (...args: unknown[]): Promise<unknown> => {
     const run = runs.getStore();
     // A broken connection ends its transaction.
-    if (run === undefined || run.strike === null || args[0] === 'ROLLBACK') return await query(...args);
+    if (run === undefined || run.connectionBreak === null || args[0] === 'ROLLBACK')
+      return await query(...args);
     run.statements += 1;
-    const { nth, when } = run.strike;
+    const { nth, when } = run.connectionBreak;
     if (run.statements < nth) return await query(...args);
     if (run.statements === nth && when === 'after') await query(...args);
-    run.struck = true;
+    run.broken = true;
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   };
   return Object.assign(runner, { query: passed });
