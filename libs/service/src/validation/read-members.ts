@@ -149,8 +149,12 @@ function invalidMembers(
   hasRules: boolean,
 ): readonly ValidationError[] {
   if (!hasRules) {
-    const invalid = Object.entries(instance).filter(([, value]) => value instanceof Unreadable);
-    return invalid.map(([property, value]) => ({ property, value: value as unknown }));
+    // Not in the order of the instance, whose defaults come first.
+    const members = instance as Readonly<Record<string, unknown>>;
+    const invalid: ValidationError[] = [];
+    for (const property of names.keys())
+      if (members[property] instanceof Unreadable) invalid.push({ property, value: members[property] });
+    return invalid;
   }
   const errors = validateSync(instance, { stopAtFirstError: true, forbidUnknownValues: false });
   const order = [...names.keys()];

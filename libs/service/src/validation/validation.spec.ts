@@ -167,3 +167,16 @@ describe('a request that is read by the class of its parameter', () => {
     });
   });
 });
+
+class Defaults {
+  @ReadBy(() => Unreadable.because('The first fault.'))
+  after?: string;
+
+  @ReadBy(() => Unreadable.because('The second fault.'))
+  limit = 100;
+}
+
+it('reports faults in the order of declaration, also of members that have defaults', () => {
+  const { faults } = readMembers(Defaults, { limit: 'x', after: 'y' });
+  expect(faults.map(({ message }) => message)).toEqual(['The first fault.', 'The second fault.']);
+});
