@@ -1,8 +1,5 @@
-import { asJsonSchema2020, withExamples } from '@certwright/service';
-import { Module, type Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { controllersDocument } from '@certwright/service';
+import { DocumentBuilder, type OpenAPIObject } from '@nestjs/swagger';
 import { CertificatesController } from '../certificates/certificates.controller';
 import {
   DnsIntegrationsController,
@@ -27,20 +24,8 @@ const controllers = [
   PublicationsController,
 ];
 
-/** No route is ever called here, so what the controllers depend on stays empty. */
-const providers = controllers
-  .flatMap((controller) => Reflect.getMetadata('design:paramtypes', controller) as Type[])
-  .map((dependency) => ({ provide: dependency, useValue: {} }));
-
-@Module({ controllers, providers })
-class DocumentedRoutes {}
-
-/** The OpenAPI document, read off the controllers; neither database nor Redis is needed. */
+/** Needs neither database nor Redis. */
 export async function openApiDocument(): Promise<OpenAPIObject> {
-  const app = await NestFactory.create(DocumentedRoutes, new FastifyAdapter(), {
-    logger: false,
-    abortOnError: false,
-  });
   const about = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Certwright: orders')
@@ -49,13 +34,10 @@ export async function openApiDocument(): Promise<OpenAPIObject> {
     .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: 'The API key' })
     .addBasicAuth({ type: 'http', description: 'The API key as user name, no password' })
     .build();
-  try {
-    const document = withExamples(SwaggerModule.createDocument(app, about), examples);
-    return asJsonSchema2020({
-      ...document,
-      components: { ...document.components, examples: errorExamples.components() },
-    });
-  } finally {
-    await app.close();
-  }
+  return await controllersDocument({
+    controllers,
+    about,
+    examples,
+    errorExamples: errorExamples.components(),
+  });
 }
