@@ -1,7 +1,7 @@
 import type { Outcome } from '@certwright/issuance';
 import { messageOf, neutralMessage, type OutcomeMessages } from '@certwright/outcome-messages';
 import { messages as certsV2 } from '../../apps/certs-v2/src/wire/outcome-messages';
-import { outcomeMessagesOf } from '../../apps/notifier/src/mail/letters/words-of-owners';
+import { outcomeMessagesOf } from '../../apps/notifier/src/mail/letters/object-messages';
 import { messages as ordersV3 } from '../../apps/orders-v3/src/wire/outcome-messages';
 import { everyOutcome } from './samples';
 

@@ -5,6 +5,7 @@ import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing
 import { RunningApi } from '../testing/running-api';
 import type { Answered } from '@certwright/testing';
 import type { FormFields, Tenant } from '../testing/tenant';
+import { forgeInvoice } from '../testing/forged-invoices';
 import { activatePending } from '../instances/testing/bought';
 import { reasons } from '../wire/reasons';
 import { errorExamples } from '../wire/openapi/errors';
@@ -106,6 +107,55 @@ describe('with the API running', () => {
     const user = await api.user(tenant, 'user@example.com', 'a long password');
     const { status, json } = await user.get('/api/v2/api_credentials');
     expect([status, members(json)]).toEqual([200, members(responseOf('getApiCredentials'))]);
+  });
+
+  it('every documented member of a response appears in one', async () => {
+    const own = { ...(requestOf('postCertsCN') as object), approval_method: 'http', tags: ['a'] };
+    const sans = ['dns', 'http', 'email'].map((approval_method) => ({
+      value: `${approval_method}.example.com`,
+      approval_method,
+      approver_email: 'admin@example.com',
+    }));
+    await tenant.post(cn, { ...own, sans });
+    await tenant.post(`${cn}/buy`);
+    const members = ['csr', 'crt', 'chain', 'root'];
+    const ofInstances = members.flatMap((member) => [`current.${member}`, `pending.${member}`]);
+    const statuses = ['dns_approval.status', 'http_approval.status', 'sans.dns_approval.status'];
+    const expand = [...ofInstances, ...statuses, 'csr'].map((name) => `expand=${name}`).join('&');
+    await tenant.get(`${cn}?${expand}`);
+    await tenant.post(cn, { approval_method: 'dns', sans: null });
+    await tenant.get(`${cn}?${expand}`);
+    await tenant.post(cn, { approval_method: 'email', approver_email: 'admin@example.com' });
+    await tenant.post(`${cn}/buy`);
+    await api.database.query(
+      `UPDATE issuance SET last_error = '{"code": "ca_rejected", "message": "no"}' WHERE account_id = $1`,
+      [tenant.accountId],
+    );
+    const poll = `${cn}/instances/pubkey_hash:${(await tenant.get(cn)).json.pubkey_hash}?poll=0`;
+    expect((await tenant.get(poll)).status).toBe(412);
+    const { json } = await tenant.get(`${cn}/instances?${members.map((name) => `expand=${name}`).join('&')}`);
+    expect(json.data).toHaveLength(2);
+    await activatePending(api, tenant, 'www.example.com');
+    await tenant.get(`${cn}?${expand}`);
+    const number = await forgeInvoice(api, tenant, 1);
+    await tenant.get(`/api/v2/invoices/${number}`);
+    await tenant.get('/api/v2/invoices');
+    await tenant.get('/api/v2/certs');
+    await tenant.get('/api/v2/pricing?cn=www.example.com');
+    await tenant.get('/api/v2/products/dv?cn=www.example.com');
+    await tenant.get('/api/v2/products/dv/approval?cn=www.example.com');
+    await tenant.get('/api/v2/config_templates');
+    await tenant.get('/api/v2/config_templates/nginx?expand=template');
+    await tenant.get('/api/v2/account');
+    await tenant.get(`${cn}/instances/1`);
+    await api.call('GET', '/api/v2/latest_client_version', { headers: { 'user-agent': 'SSLMate/1.10.0' } });
+    await (await api.user(tenant, 'members@example.com', 'a long password')).get('/api/v2/api_credentials');
+    await tenant.post('/api/v2/utils/parse_crt', requestOf('postUtilsParseCrt'));
+    await tenant.post(`${cn}/revoke`, requestOf('postCertsCNRevoke'));
+    await tenant.get('/api/v2/certs?limit=0');
+    // A sandbox charges nothing (see pricing.spec.ts), and no prober runs here (see installation-test.spec.ts).
+    const elsewhere = /^(Payment|TestResult|getCertsCNTest 200)\./;
+    expect(api.documented.absentMembers().filter((member) => !elsewhere.test(member))).toEqual([]);
   });
 
   const provoked: Readonly<Record<string, () => Promise<Answered>>> = {

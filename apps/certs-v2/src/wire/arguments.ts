@@ -1,5 +1,5 @@
 import { type FieldFaultCode, Problem } from '@certwright/errors';
-import { parseJsonBody, ReadBy, readMembers, Unreadable } from '@certwright/service';
+import { documentedParameter, parseJsonBody, ReadBy, readMembers, Unreadable } from '@certwright/service';
 import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, ApiQuery } from '@nestjs/swagger';
 import { IsDefined } from 'class-validator';
@@ -161,19 +161,12 @@ const readExpansion = createParamDecorator((_data: unknown, context: ExecutionCo
   return Expansion.of(query['expand']);
 });
 
-/** `@Expand() expansion: Expansion`: reads and documents `expand` where it is the only parameter of the query. */
-export function Expand(): ParameterDecorator {
-  return (target, method, index) => {
-    if (method === undefined) throw new Error('@Expand() is for parameters of methods');
-    readExpansion()(target, method, index);
-    const descriptor = Object.getOwnPropertyDescriptor(target, method) as PropertyDescriptor;
-    ApiQuery({ name: 'expand', type: [String], required: false, description: expandDescription })(
-      target,
-      method,
-      descriptor,
-    );
-  };
-}
+/** `@Expand() expansion: Expansion`: for a query without other parameters. */
+export const Expand = () =>
+  documentedParameter(
+    readExpansion(),
+    ApiQuery({ name: 'expand', type: [String], required: false, description: expandDescription }),
+  );
 
 export function readText(value: unknown, name: string): Reading<string> {
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
