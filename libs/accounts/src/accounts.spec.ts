@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
-import { AccountUsers } from './account-users';
-import { Accounts } from './accounts';
+import { Accounts, AccountUsers } from './accounts';
 import { ApiCredentials } from './api-credentials';
 
 const [one, other] = ['1000000000001', '1000000000002'];

@@ -1,6 +1,6 @@
+import { wantsMail } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { wantsMail } from '@certwright/delivery';
 
 /** The account's part of the distinguished name that CSRs are made with. */
 export interface AccountSubject {
@@ -69,5 +69,46 @@ export class Accounts {
     );
     if (row === undefined) throw new Error(`there is no account ${accountId}`);
     return row;
+  }
+}
+
+interface FoundUser {
+  readonly userId: string;
+  readonly accountId: string;
+  /** `scrypt:N:r:p:salt:hash`. */
+  readonly passwordHash: string;
+  /** The user, or the whole account. */
+  readonly disabled: boolean;
+}
+
+/** People who sign in with a password. */
+@Injectable()
+export class AccountUsers {
+  constructor(private readonly database: DataSource) {}
+
+  /** @param userName the email address, in lower case */
+  async find(userName: string): Promise<FoundUser | null> {
+    const rows: FoundUser[] = await this.database.query(
+      `SELECT account_user.id AS "userId", account_user.account_id AS "accountId",
+              account_user.password_hash AS "passwordHash",
+              (account_user.disabled_at IS NOT NULL OR account.disabled_at IS NOT NULL) AS disabled
+       FROM account_user JOIN account ON account.id = account_user.account_id
+       WHERE account_user.email = $1`,
+      [userName],
+    );
+    return rows[0] ?? null;
+  }
+}
+
+@Injectable()
+export class Clusters {
+  constructor(private readonly database: DataSource) {}
+
+  async exists(accountId: string, name: string): Promise<boolean> {
+    const rows: unknown[] = await this.database.query(
+      `SELECT 1 FROM cluster WHERE account_id = $1 AND name = $2`,
+      [accountId, name],
+    );
+    return rows.length > 0;
   }
 }
