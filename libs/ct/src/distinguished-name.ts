@@ -20,7 +20,7 @@ export type RelativeName = readonly NameAttribute[];
 const [sequence, set] = [0x30, 0x31];
 
 /** Characters of a name that are written: no name in use has a tenth, and one entry of a log may be one of 16 MB. */
-const longestName = 4_096;
+const maxNameLength = 4_096;
 
 /** Octets of what is written in hexadecimal. */
 const longestDump = 1_024;
@@ -63,7 +63,7 @@ function readAttribute(cursor: DerCursor): NameAttribute | null {
 /** The most specific attribute of a type that is a text and not empty; null: none is. @param type in dots */
 export function attributeText(levels: readonly RelativeName[], type: string): string | null {
   const texts = levels.flat().flatMap((each) => (each.type === type && each.text ? [each.text] : []));
-  return texts.at(-1)?.slice(0, longestName).toWellFormed() ?? null;
+  return texts.at(-1)?.slice(0, maxNameLength).toWellFormed() ?? null;
 }
 
 /**
@@ -75,7 +75,7 @@ export function formatDistinguishedName(der: Uint8Array): string {
   const levels = readDistinguishedName(der);
   if (levels === null) return dump(asBuffer(der));
   const name = levels.map(formatLevel).reverse().join(',');
-  return name.length <= longestName ? name : `${name.slice(0, longestName).toWellFormed()}…`;
+  return name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength).toWellFormed()}…`;
 }
 
 function formatLevel(attributes: RelativeName): string {
@@ -87,7 +87,7 @@ function formatAttribute({ type, text, der }: NameAttribute): string {
   const short = attributeTypeNames.get(type);
   return short === undefined || text === null
     ? `${short ?? type}=${dump(der)}`
-    : `${short}=${escape(text.slice(0, longestName).toWellFormed())}`;
+    : `${short}=${escape(text.slice(0, maxNameLength).toWellFormed())}`;
 }
 
 /** RFC 4514, section 2.4: what means something wherever it stands, or first or last; and what nobody sees. */
@@ -109,4 +109,27 @@ function hexOf(octet: number): string {
 function dump(der: Buffer): string {
   const cut = der.length > longestDump ? '…' : '';
   return `#${der.toString('hex', 0, longestDump).toUpperCase()}${cut}`;
+}
+
+/** Bytes of a name to compare. Names of CAs have about a hundred; this runs before any signature is checked. */
+const maxComparedBytes = 8 * 1_024;
+
+/**
+ * Whether two DER Names are of the same one: attribute by attribute, texts without regard to the type of string, to case and to
+ * spaces (RFC 5280, section 7.1). A CA writes its name in its lists at times with another type of string than in certificates.
+ */
+export function sameName(one: Buffer, other: Buffer): boolean {
+  if (one.equals(other)) return true;
+  if (one.length > maxComparedBytes || other.length > maxComparedBytes) return false;
+  const [levels, others] = [readDistinguishedName(one), readDistinguishedName(other)];
+  if (levels === null || others === null || levels.length !== others.length) return false;
+  return levels.every((attributes, level) => {
+    const [mine, theirs] = [attributes.map(comparable).sort(), (others[level] ?? []).map(comparable).sort()];
+    return mine.length === theirs.length && mine.every((each, at) => each === theirs[at]);
+  });
+}
+
+function comparable({ type, text, der }: NameAttribute): string {
+  const value = text === null ? der.toString('hex') : text.trim().replace(/\s+/g, ' ').toLowerCase();
+  return JSON.stringify([type, text === null, value]);
 }

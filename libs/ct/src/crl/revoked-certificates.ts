@@ -1,6 +1,6 @@
 import { DerCursor } from '../reading/der-cursor';
 import { readTime } from '../reading/time';
-import { sameName } from './same-name';
+import { sameName } from '../distinguished-name';
 import type { Crl } from './read-crl';
 
 export interface RevokedCertificate {

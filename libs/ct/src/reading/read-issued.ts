@@ -5,7 +5,6 @@ import { type ExtensionList, listExtensions, noExtensions } from './extension-li
 import { Faults, type ReadingFault } from './faults';
 import { NameSet } from './name-set';
 import { addAlternativeNames, addCommonNames } from './names';
-import { readSerial } from './serial';
 import { findTbs, layOut, type TbsLayout, wholeTbs } from './tbs-layout';
 import { readTime } from './time';
 
@@ -131,4 +130,34 @@ function readKeyId(cursor: DerCursor, extensions: ExtensionList): string | null 
 
 function slice(bytes: Buffer, span: DerSpan | null | undefined): Buffer | null {
   return span ? bytes.subarray(span.at, span.next) : null;
+}
+
+/**
+ * RFC 5280, section 4.1.2.2, allows 20 octets; some have more. What is longer than this identifies nothing.
+ */
+const longestSerial = 64;
+
+/**
+ * Lower-case hexadecimal digits of whole octets without leading zero octets; a negative one starts with `-`.
+ * Null when there is none.
+ */
+function readSerial(bytes: Buffer, span: DerSpan, faults: Faults): string | null {
+  let { start } = span;
+  const { end } = span;
+  if (end === start || end - start > longestSerial) {
+    faults.add('serial');
+    return null;
+  }
+  if (((bytes[start] ?? 0) & 0x80) !== 0) {
+    faults.add('negative_serial');
+    return negative(bytes.toString('hex', start, end));
+  }
+  while (start < end - 1 && bytes[start] === 0) start++;
+  return bytes.toString('hex', start, end);
+}
+
+/** Two's complement. */
+function negative(hex: string): string {
+  const magnitude = ((1n << BigInt(hex.length * 4)) - BigInt(`0x${hex}`)).toString(16);
+  return `-${magnitude.padStart(magnitude.length + (magnitude.length % 2), '0')}`;
 }
