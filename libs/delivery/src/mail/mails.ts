@@ -1,9 +1,28 @@
+import { addToOutbox, type MailKind, type Tx } from '@certwright/core-schema';
 import { sendMail } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { addToOutbox } from '@certwright/core-schema';
-import type { Tx } from '@certwright/core-schema';
-import type { NewMail } from './mail-facts';
+
+/** What a mail is about, by kind: ids only; all else is read when it is sent. */
+interface MailFacts {
+  'approval-request': { readonly approvalId: string };
+  'expiration-notice': { readonly certificateId: string; readonly thresholdDays: number };
+  'webhook-disabled': { readonly endpointId: string };
+  invoice: { readonly invoiceNumber: string };
+  'renewal-unpaid': { readonly planId: string };
+  'certificate-issued': { readonly certificateId: string };
+  /** One of those that were revoked together. */
+  'revocation-complete': { readonly certificateId: string };
+}
+
+export type NewMail = {
+  [K in MailKind]: {
+    readonly accountId: string;
+    readonly kind: K;
+    readonly recipient: string;
+    readonly facts: MailFacts[K];
+  };
+}[MailKind];
 
 /** Where mail to an account goes: its contact address, else its first user's. A column of a statement over `account`. */
 export const accountAddress = `coalesce(nullif(account.contact_email, ''), (
