@@ -1,12 +1,12 @@
 import { isIPv4 } from 'node:net';
-import { bareReply, type Reply } from './answer';
+import { answer, bareReply, type Reply } from './answer';
 import { OPCODE, RCODE, type Rcode } from './codes';
-import { encodeReply, type Asked } from './reply-encoding';
-import { type Edns, readHeader, readQuery, readQuestion, type Question, type RequestHeader } from './request';
-import { resolve } from './resolve';
-import { type RecordSource, type UpdateTarget } from './source';
-import { signResponse, signingOctets, verifyRequest, type ResponseSigning } from './tsig/answerer';
-import { type TsigKey } from './tsig/tsig-key';
+import type { DnsName } from './name';
+import { type Asked, encodeReply } from './reply-encoding';
+import { type Edns, type Question, readHeader, readQuery, readQuestion, type RequestHeader } from './request';
+import type { RecordSource, UpdateTarget, ZoneSlice } from './source';
+import { type ResponseSigning, signingOctets, signResponse, verifyRequest } from './tsig/answerer';
+import type { TsigKey } from './tsig/tsig-key';
 import { readUpdate } from './update/update-message';
 import { WireFault } from './wire-fault';
 
@@ -250,4 +250,21 @@ function echoing(asked: Asked, message: Buffer): Pick<Decided, 'asked' | 'questi
 export function isLoopback(address: string): boolean {
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
+}
+
+/**
+ * Reads of the source for one query: the name, eight CNAME hops, and name servers of a referral; more is nobody's
+ * zone.
+ */
+const READ_LIMIT = 24;
+
+/** Alternates between deciding and reading until the answer stands. Rejects when the source does. */
+export async function resolve(question: Question, source: RecordSource): Promise<Reply> {
+  const slices = new Map<DnsName, ZoneSlice | null>();
+  for (let reads = 0; reads <= READ_LIMIT; reads++) {
+    const outcome = answer(question, slices);
+    if (outcome.kind === 'reply') return outcome.reply;
+    slices.set(outcome.name, (await source.read(outcome.name)) ?? null);
+  }
+  return bareReply(RCODE.SERVFAIL);
 }

@@ -1,8 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { type Responder } from '../responder';
-import { type DnsServerLimits } from './limits';
-import { Idle } from './idle';
+import type { Responder } from '../responder';
+import type { DnsServerLimits } from './limits';
 
 /** Answers datagrams on one address and port. */
 export class UdpListener {
@@ -60,5 +59,37 @@ export class UdpListener {
     } finally {
       this.#work.end();
     }
+  }
+}
+
+/** Counts work under way, and tells when there is none. */
+class Idle {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  get count(): number {
+    return this.#count;
+  }
+
+  begin(): void {
+    this.#count++;
+  }
+
+  end(): void {
+    this.#count--;
+    if (this.#count > 0) return;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves once nothing is under way, or after `limitMs`. */
+  async reached(limitMs: number): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limitMs);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 }

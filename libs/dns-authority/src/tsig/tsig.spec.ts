@@ -1,12 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { queryOctets } from '../asking/request-octets';
-import { withTsig } from '../testing/tsig-octets';
 import { WireFault } from '../wire-fault';
-import { signRequest, verifyResponse } from './asker';
 import { signResponse, verifyRequest } from './answerer';
+import { signRequest, verifyResponse } from './asker';
 import { macOf as macOfVariables } from './signature';
 import { readTsigKey, type TsigKey } from './tsig-key';
-import { takeTsigOff } from './tsig-record';
+import { putTsigOn, type SignedMessage, takeTsigOff, type TsigRecord } from './tsig-record';
+
+/** The message with its record, changed as a forger would. */
+function withTsig({ message, record }: SignedMessage, change: Partial<TsigRecord>): Buffer {
+  return putTsigOn(message, { ...record, ...change });
+}
 
 function key(name: string, algorithm: string, secret: string): TsigKey {
   const read = readTsigKey({ name, algorithm, secret });
