@@ -1,4 +1,4 @@
-import { approvalLabelOf } from './approval';
+import { ancestorsToRegisteredDomain, baseName } from './domain-tree';
 
 /** A record as zone files and providers know it. */
 export interface StandingRecord {
@@ -28,4 +28,28 @@ export function standingRecords(
     { name, type: 'CNAME', value },
     { name, type: 'NS', value },
   ];
+}
+
+/** Baseline Requirements, section 3.2.2.4.4: the mailboxes that stand for a domain's owner. */
+const constructedMailboxes = ['admin', 'administrator', 'hostmaster', 'postmaster', 'webmaster'] as const;
+
+/**
+ * RFC 8555, section 8.4: a wildcard is approved at its base name. A base name above 237 octets leaves no room for the
+ * label within the 253 of a name; such a name cannot be approved by DNS.
+ */
+export function approvalLabelOf(name: string): string {
+  return `_acme-challenge.${baseName(name)}`;
+}
+
+/** Five addresses at the base name, then at each parent, down to the registered domain. Takes a name in normal form. */
+export function constructedApproverAddresses(name: string): readonly string[] {
+  return ancestorsToRegisteredDomain(name).flatMap((domain) =>
+    constructedMailboxes.map((mailbox) => `${mailbox}@${domain}`),
+  );
+}
+
+/** Whether a caller's address is one of the constructed ones, in whatever case it was written. */
+export function isConstructedApproverAddress(name: string, address: string): boolean {
+  // ASCII only: U+212A and the like fold to ASCII letters.
+  return /^[\x21-\x7e]+$/.test(address) && constructedApproverAddresses(name).includes(address.toLowerCase());
 }
