@@ -1,5 +1,24 @@
 import type { Credentials } from './credentials';
-import type { ProviderName } from './providers';
+
+/** Every DNS provider that the gateway knows, by the name that integrations carry. A name is never used for another provider. */
+export const providerNames = [
+  'acme-dns',
+  'azure',
+  'cloudflare',
+  'desec',
+  'digitalocean',
+  'dnsimple',
+  'gandi',
+  'google',
+  'hetzner',
+  'linode',
+  'ovh',
+  'powerdns',
+  'rfc2136',
+  'route53',
+] as const;
+
+export type ProviderName = (typeof providerNames)[number];
 
 /** One member of a provider's credentials, for whoever has to fill it in. */
 export interface CredentialMember {

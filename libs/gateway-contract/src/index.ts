@@ -13,6 +13,8 @@ export {
   type CredentialMember,
   type GatewayDescription,
   type ProviderDescription,
+  type ProviderName,
+  providerNames,
 } from './description';
 export {
   type GatewayEndpoint,
@@ -22,6 +24,8 @@ export {
   type Integrated,
   type IntegrationOwner,
   type MaybeResealed,
+  type RecordType,
+  recordTypes,
+  type WantedRecord,
+  type Zone,
 } from './messages';
-export { type ProviderName, providerNames } from './providers';
-export { type RecordType, recordTypes, type WantedRecord, type Zone } from './records';
