@@ -1,5 +1,5 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { type GrantedSchema, privilegesOf, roleOf } from './role-grants';
-import { scramVerifier } from './scram-verifier';
 
 /** A transaction, as TypeORM's EntityManager is one. */
 export interface Transaction {
@@ -197,4 +197,20 @@ async function othersWithTables(tx: Transaction, own: readonly string[]): Promis
     [own],
   );
   return rows.map(({ role }) => role);
+}
+
+/** As PostgreSQL's `scram_iterations`. */
+const iterations = 4_096;
+
+/**
+ * What PostgreSQL keeps of a password (RFC 5802 with SHA-256), in the form that `PASSWORD '…'` takes.
+ *
+ * @param password printable ASCII, so that SASLprep would not change it
+ */
+function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+  if (!/^[\x20-\x7e]+$/.test(password)) throw new TypeError('A password of a role is printable ASCII.');
+  const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256');
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${keyed('Server Key').toString('base64')}`;
 }
