@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Problem } from '@certwright/errors';
-import { MemoryTokenBuckets } from '../limits/memory-token-buckets';
+import { MemoryTokenBuckets } from '../limits/token-buckets';
 import { apiKeySha256, mintApiKey } from './api-key';
 import { type Admission, Authenticator } from './authenticator';
 import { readCredentials } from './credentials';

@@ -1,6 +1,20 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants.js';
-import type { Permission } from './permissions';
+
+/** What an API key may be allowed to do: a closed list, in the words that the account's owner reads. */
+export const permissions = [
+  'Full Access',
+  'Order and Manage Certificates',
+  'Manage Monitored Domains',
+  'Search Certificates',
+] as const;
+
+export type Permission = (typeof permissions)[number];
+
+/** @param held as stored; a word outside the list grants nothing */
+export function isAllowed(held: readonly string[], anyOf: readonly Permission[]): boolean {
+  return held.includes('Full Access') || anyOf.some((permission) => held.includes(permission));
+}
 
 /** Who may call a route. It lies in the route's Fastify configuration, where a hook sees it before the body is read. */
 export type RouteAccess =

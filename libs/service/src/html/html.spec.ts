@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Html, html } from './html';
-import { inlineStyle } from './inline-style';
+import { Html, html, inlineStyle } from './html';
 
 it('escapes every text that is put in, between tags and within attributes', () => {
   const hostile = `<script>alert("1")</script>'&`;

@@ -1,19 +1,26 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Server as TlsServer, TLSSocket } from 'node:tls';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Server } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+  RouteShorthandOptions,
+} from 'fastify';
 import { registerDocumentationRoutes } from '../documentation/documentation-routes';
-import { nestLogger } from '../logging/nest-logger';
+import { nestLogger } from '../logging/logger';
+import type { Readiness } from '../operations/readiness';
 import { securityHeaders } from './answer';
 import { registerBodyParsers } from './body-parsers';
 import { answerUnknownExpectation, clientErrorHandler } from './connection-errors';
-import { registerHealthRoutes } from './health-routes';
 import { defaultJsonContentType, defaultTimeouts, type HttpAppOptions, largestBody } from './http-options';
 import { type ProblemAnswering, ProblemFilter, sendProblem } from './problem-filter';
 import { registerRequestHooks } from './request-hooks';
 import { requestIdOf } from './request-id';
 import { logWhenAnswered } from './request-log';
-import { closeSilentConnections, watchConnections } from './silent-connections';
 import { tlsServerOptions } from './tls';
 
 /**
@@ -115,4 +122,54 @@ export async function closeHttpApp(app: NestFastifyApplication, drainMs: number)
   await drained;
   clearTimeout(cut);
   await app.close();
+}
+
+/** `/healthz` and `/readyz` on the API's own port, for load balancers that reach no other. */
+function registerHealthRoutes(
+  instance: FastifyInstance,
+  readiness: Readiness,
+  answering: ProblemAnswering,
+): void {
+  const options: RouteShorthandOptions = {
+    config: { access: { kind: 'public' } },
+    // Nest installs its own handler of errors only for the routes that come after it.
+    errorHandler: (error, request, reply) => sendProblem(error, request, reply, answering),
+  };
+  instance.get('/healthz', options, () => ({ alive: true }));
+  instance.get('/readyz', options, async (_request, reply) => {
+    const { ready, state } = await readiness.report();
+    // Which check failed, the operations port tells: the public needs not know what we are made of.
+    return reply.code(ready ? 200 : 503).send({ ready, state });
+  });
+}
+
+/** By the peer's address and port; under TLS the bare connection first, and from the end of its handshake the one through it. */
+const connections = new WeakMap<Server, Map<string, Socket>>();
+
+/** Keeps book of a server's connections from now on, for `closeSilentConnections`. */
+function watchConnections(server: Server): void {
+  const open = new Map<string, Socket>();
+  connections.set(server, open);
+  const watch = (socket: Socket): void => {
+    const peer = `${socket.remoteAddress} ${socket.remotePort}`;
+    open.set(peer, socket);
+    socket.once('close', () => {
+      if (open.get(peer) === socket) open.delete(peer);
+    });
+  };
+  server.on('connection', watch);
+  server.on('secureConnection', watch);
+}
+
+/**
+ * Closes the connections on which no byte of a request has come yet: load balancers and browsers open some in advance, and
+ * some never finish their handshake. Node takes them for busy, and a server that stops would wait for them until its time
+ * is up.
+ */
+function closeSilentConnections(server: Server): void {
+  const isSecure = server instanceof TlsServer;
+  for (const socket of connections.get(server)?.values() ?? []) {
+    const isInHandshake = isSecure && !(socket instanceof TLSSocket);
+    if (isInHandshake || socket.bytesRead === 0) socket.destroy();
+  }
 }

@@ -1,14 +1,12 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Problem } from '@certwright/errors';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { addressKey, withoutPorts } from '../limits/client-address';
+import { holdsPrivateKey, Problem } from '@certwright/errors';
+import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { methodsThatRead } from '../authentication/authenticator';
-import { AllowedMethods } from './allowed-methods';
+import { addressKey, withoutPorts } from '../limits/client-address';
 import { securityHeaders } from './answer';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
-import { refusePastedKeys } from './pasted-keys';
+import { privateKeySent, refusePastedKeys } from './pasted-keys';
 import { logWhenAnswered } from './request-log';
-import { faultInRequestTarget } from './request-target';
 
 /** What happens to every request before its body is read, in this order; and to every answer before it leaves. */
 export function registerRequestHooks(instance: FastifyInstance, options: HttpAppOptions): void {
@@ -143,4 +141,52 @@ function countHeader(rawHeaders: readonly string[], name: string): number {
     if (given !== undefined && given.length === name.length && given.toLowerCase() === name) count += 1;
   }
   return count;
+}
+
+/** Which methods an address answers, for `Allow` (RFC 9110 §10.2.1). Knows the routes registered after it was made. */
+class AllowedMethods {
+  readonly #seen = new Set<HTTPMethods>();
+
+  constructor(private readonly instance: FastifyInstance) {
+    instance.addHook('onRoute', ({ method }) => {
+      for (const each of [method].flat()) this.#seen.add(each as HTTPMethods);
+    });
+  }
+
+  /**
+   * @param target of a request that the router could read
+   * @returns sorted; empty when the address answers nothing at all
+   */
+  of(target: string): readonly string[] {
+    // `findRoute` goes the router's own way, so this follows its slashes, parameters and percent-encodings.
+    const found = [...this.#seen].filter(
+      (method) => this.instance.findRoute({ method, url: target }) !== null,
+    );
+    return found.length === 0 ? [] : [...new Set([...found, 'OPTIONS'])].sort();
+  }
+}
+
+/**
+ * Longest request target in bytes: a name of 255 characters, each four bytes of UTF-8 and percent-encoded to twelve,
+ * makes 3,060; a query may hold a hundred names of ordinary length. Below the bound of the whole header, 16 KiB.
+ */
+const longestRequestTarget = 15_000;
+
+/**
+ * What is wrong with a request target, or `undefined`. Stricter than the router, so that no route has to think of it:
+ * only the characters of a URI (RFC 3986 §2), every percent-encoding whole and UTF-8, in the query too, no NUL, which
+ * PostgreSQL's text cannot hold, and no private key.
+ */
+function faultInRequestTarget(target: string): string | undefined {
+  if (target.length > longestRequestTarget) return `The URL is longer than ${longestRequestTarget} bytes.`;
+  if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL holds characters that must be percent-encoded.';
+  if (target.includes('%00')) return 'The URL holds a NUL character.';
+  try {
+    // In a query, + may be a space as well as itself.
+    const decoded = decodeURIComponent(target);
+    const isKeyThere = holdsPrivateKey(decoded) || holdsPrivateKey(decoded.replaceAll('+', ' '));
+    return isKeyThere ? `The URL holds ${privateKeySent}` : undefined;
+  } catch {
+    return 'The URL holds a percent-encoding that is not UTF-8.';
+  }
 }

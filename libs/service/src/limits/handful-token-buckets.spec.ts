@@ -1,6 +1,5 @@
 import { HandfulTokenBuckets } from './handful-token-buckets';
-import { MemoryTokenBuckets } from './memory-token-buckets';
-import type { Take, Taken, TokenBuckets } from './token-buckets';
+import { MemoryTokenBuckets, type Take, type Taken, type TokenBuckets } from './token-buckets';
 
 const plan = { ratePerS: 100, burst: 320, cost: 1 };
 

@@ -1,8 +1,7 @@
 import { addressKey, withoutPorts } from './client-address';
 import { FallbackTokenBuckets } from './fallback-token-buckets';
-import { MemoryTokenBuckets } from './memory-token-buckets';
+import { MemoryTokenBuckets, type Taken, type TokenBuckets } from './token-buckets';
 import { requestLimits } from './request-limits';
-import type { Taken, TokenBuckets } from './token-buckets';
 
 const perSecond = { ratePerS: 5, burst: 20, cost: 1 };
 
