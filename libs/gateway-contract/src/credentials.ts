@@ -1,4 +1,4 @@
-import type { ProviderName } from './description';
+import type { ProviderName } from './providers';
 
 /** A secret that the customer made at the provider, with whatever belongs to it. Members differ by provider; all are strings. */
 export interface BearerCredentials {

@@ -1,24 +1,5 @@
 import type { Credentials } from './credentials';
-
-/** Every DNS provider that the gateway knows, by the name that integrations carry. A name is never used for another provider. */
-export const providerNames = [
-  'acme-dns',
-  'azure',
-  'cloudflare',
-  'desec',
-  'digitalocean',
-  'dnsimple',
-  'gandi',
-  'google',
-  'hetzner',
-  'linode',
-  'ovh',
-  'powerdns',
-  'rfc2136',
-  'route53',
-] as const;
-
-export type ProviderName = (typeof providerNames)[number];
+import type { ProviderName } from './providers';
 
 /** One member of a provider's credentials, for whoever has to fill it in. */
 export interface CredentialMember {

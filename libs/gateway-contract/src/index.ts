@@ -13,8 +13,6 @@ export {
   type CredentialMember,
   type GatewayDescription,
   type ProviderDescription,
-  type ProviderName,
-  providerNames,
 } from './description';
 export {
   type GatewayEndpoint,
@@ -29,3 +27,4 @@ export {
   type WantedRecord,
   type Zone,
 } from './messages';
+export { type ProviderName, providerNames } from './providers';

@@ -1,5 +1,5 @@
 import type { Credentials, SealedCredentials } from './credentials';
-import type { ProviderName } from './description';
+import type { ProviderName } from './providers';
 
 /** The types of record that relate to the issuance of certificates; no other is ever touched. */
 export const recordTypes = ['TXT', 'CAA', 'CNAME', 'NS'] as const;
