@@ -17,7 +17,7 @@ it('takes markup as it is, one or several', () => {
   expect(markup.replace(/\s/g, '')).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul><hr>');
 });
 
-it('gives a style the digest of exactly what stands between its tags', () => {
+it('gives a style the digest of its exact content', () => {
   const { element, source } = inlineStyle('\n  p { color: red; }\n');
   const content =
     /<style>([^]*)<\/style>/.exec(

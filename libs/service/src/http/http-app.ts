@@ -24,20 +24,20 @@ import { logWhenAnswered } from './request-log';
 import { tlsServerOptions } from './tls';
 
 /**
- * A name has at most 255 characters; the router counts UTF-16 units after decoding, of which a character has up to
- * two. Twice of that, so that an application can say itself that a name is too long.
+ * A name has at most 255 characters. The router counts UTF-16 units after decoding, up to two per character. Twice
+ * that, so that the application can report a name that is too long itself.
  */
-const longestParameter = 1_020;
+const maxParameterLength = 1_020;
 
-/** Largest request header, its first line included, in bytes. */
-const largestHeader = 16 * 1024;
+/** Maximum size of the request header, including the request line, in bytes. */
+const maxHeaderBytes = 16 * 1024;
 
 /**
  * The Nest application of an API, on Fastify: bounded, authenticated before the body is read, every error in the
- * API's own dialect. It does not listen yet.
+ * API's own format. It does not listen yet.
  *
  * @param module the application's root module
- * @throws when a route does not say who may call it
+ * @throws Error when a route does not declare who may call it
  */
 export async function createHttpApp(
   module: RootModule,
@@ -73,10 +73,10 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const trustedProxies = [...(options.trustedProxies ?? [])];
   const http = {
-    maxHeaderSize: largestHeader,
+    maxHeaderSize: maxHeaderBytes,
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
-    // Checked by a hook, whose answer has a body.
+    // Checked by a hook, whose response has a body.
     requireHostHeader: false,
   };
   return {
@@ -84,7 +84,7 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
-      maxParamLength: longestParameter,
+      maxParamLength: maxParameterLength,
     },
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     genReqId: requestIdOf,
@@ -96,7 +96,7 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
       ? { http }
       : { https: { ...http, ...tlsServerOptions(options.tls, timeouts.headersMs) } }),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      // No hook runs for a URL that the router cannot read, so what they do for an answer is done here.
+      // No hook runs for a URL that the router cannot read, so their work is repeated here.
       logWhenAnswered(request, reply, options);
       reply.headers({ ...securityHeaders, ...options.headers, 'x-request-id': request.id });
       sendProblem(error, request, reply, answering);
@@ -109,14 +109,14 @@ type RootModule = Parameters<typeof NestFactory.create>[0];
 type FastifyAdapterOptions = NonNullable<ConstructorParameters<typeof FastifyAdapter<RawServerDefault>>[0]>;
 
 /**
- * Stops listening, lets the requests under way finish, then closes the application.
+ * Stops listening, waits for requests under way, then closes the application.
  *
- * @param drainMs after which connections that are still open are cut
+ * @param drainMs after which open connections are cut
  */
 export async function closeHttpApp(app: NestFastifyApplication, drainMs: number): Promise<void> {
   const server = app.getHttpServer() as Server;
   const cut = setTimeout(() => server.closeAllConnections(), drainMs);
-  // Nest runs its own hooks before it stops listening, and they may close what a request under way still needs.
+  // Nest runs its shutdown hooks before it stops listening; they may close what a request still needs.
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
   closeSilentConnections(server);
   await drained;
@@ -124,7 +124,7 @@ export async function closeHttpApp(app: NestFastifyApplication, drainMs: number)
   await app.close();
 }
 
-/** `/healthz` and `/readyz` on the API's own port, for load balancers that reach no other. */
+/** `/healthz` and `/readyz` on the API's port, for load balancers that reach no other. */
 function registerHealthRoutes(
   instance: FastifyInstance,
   readiness: Readiness,
@@ -132,21 +132,21 @@ function registerHealthRoutes(
 ): void {
   const options: RouteShorthandOptions = {
     config: { access: { kind: 'public' } },
-    // Nest installs its own handler of errors only for the routes that come after it.
+    // Nest installs its error handler only for routes registered later.
     errorHandler: (error, request, reply) => sendProblem(error, request, reply, answering),
   };
   instance.get('/healthz', options, () => ({ alive: true }));
   instance.get('/readyz', options, async (_request, reply) => {
     const { ready, state } = await readiness.report();
-    // Which check failed, the operations port tells: the public needs not know what we are made of.
+    // The operations port reports which check failed; the public response does not reveal dependencies.
     return reply.code(ready ? 200 : 503).send({ ready, state });
   });
 }
 
-/** By the peer's address and port; under TLS the bare connection first, and from the end of its handshake the one through it. */
+/** By the peer's address and port. Under TLS the TCP socket, replaced by the TLS socket after the handshake. */
 const connections = new WeakMap<Server, Map<string, Socket>>();
 
-/** Keeps book of a server's connections from now on, for `closeSilentConnections`. */
+/** Tracks a server's connections from now on, for `closeSilentConnections`. */
 function watchConnections(server: Server): void {
   const open = new Map<string, Socket>();
   connections.set(server, open);
@@ -162,9 +162,8 @@ function watchConnections(server: Server): void {
 }
 
 /**
- * Closes the connections on which no byte of a request has come yet: load balancers and browsers open some in advance, and
- * some never finish their handshake. Node takes them for busy, and a server that stops would wait for them until its time
- * is up.
+ * Closes connections that have sent no byte of a request: load balancers and browsers open some in advance, and some
+ * never finish their handshake. Node counts them as busy and would wait for them until the timeout.
  */
 function closeSilentConnections(server: Server): void {
   const isSecure = server instanceof TlsServer;
