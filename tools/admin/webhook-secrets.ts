@@ -6,7 +6,7 @@ import {
   readEndpointUrl,
   secretContext,
   signingSecret,
-  signingSecretOctets,
+  signingSecretBytes,
 } from '@certwright/webhooks';
 import { sealingKeysOf } from './sealing-keys';
 
@@ -18,7 +18,7 @@ export function splitUrl(text: string): EndpointUrl {
 }
 
 export function freshSecret(): string {
-  return signingSecret(randomBytes(signingSecretOctets));
+  return signingSecret(randomBytes(signingSecretBytes));
 }
 
 /** Of a nonce of the sealing keys. */

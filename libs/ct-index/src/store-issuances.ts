@@ -174,7 +174,7 @@ const issuanceTarget = `ct_issuance (position, discovered_at, tbs_sha256, cert_s
 
 const anyTime = new Date(0);
 
-/** Octets of most rows beside the body. */
+/** Bytes of most rows beside the body. */
 const besideBody = 400;
 
 /** Rows whose positions are placed later, and with them the time of the discovery. */

@@ -1,5 +1,5 @@
 import { attributeTypeNames } from './attribute-types';
-import { asBuffer } from './octets';
+import { asBuffer } from './bytes';
 import { DerCursor } from './reading/der-cursor';
 import { readObjectIdentifier } from './reading/object-identifier';
 import { isText, readText } from './reading/text';
@@ -10,7 +10,7 @@ export interface NameAttribute {
   readonly type: string;
   /** Null: it is no text. */
   readonly text: string | null;
-  /** The whole value, its identifier octet and length included. */
+  /** The whole value, its identifier byte and length included. */
   readonly der: Buffer;
 }
 
@@ -22,7 +22,7 @@ const [sequence, set] = [0x30, 0x31];
 /** Characters of a name that are written: no name in use has a tenth, and one entry of a log may be one of 16 MB. */
 const maxNameLength = 4_096;
 
-/** Octets of what is written in hexadecimal. */
+/** Bytes of what is written in hexadecimal. */
 const longestDump = 1_024;
 
 /** From the root down, as it stands in a certificate; null when that is no Name. */
@@ -68,7 +68,7 @@ export function attributeText(levels: readonly RelativeName[], type: string): st
 
 /**
  * A DER Name as RFC 2253 and its successor RFC 4514 write it, the most specific level first. Characters are themselves, not
- * octets of UTF-8. Of a type without a usual short name, and of a value that is no text, the DER is shown. What is no Name
+ * bytes of UTF-8. Of a type without a usual short name, and of a value that is no text, the DER is shown. What is no Name
  * becomes `#` and hexadecimal digits as a whole. Nothing is thrown.
  */
 export function formatDistinguishedName(der: Uint8Array): string {
@@ -94,16 +94,16 @@ function formatAttribute({ type, text, der }: NameAttribute): string {
 function escape(text: string): string {
   const last = text.length > 1 && text.endsWith(' ') ? '\\ ' : '';
   const rest = last === '' ? text : text.slice(0, -1);
-  const escaped = rest.replace(/[,+"\\<>;]/g, '\\$&').replace(/\p{Cc}/gu, hexOctets);
+  const escaped = rest.replace(/[,+"\\<>;]/g, '\\$&').replace(/\p{Cc}/gu, hexBytes);
   return `${/^[ #]/.test(rest) ? '\\' : ''}${escaped}${last}`;
 }
 
-function hexOctets(character: string): string {
-  return [...Buffer.from(character)].map((octet) => `\\${hexOf(octet)}`).join('');
+function hexBytes(character: string): string {
+  return [...Buffer.from(character)].map((byte) => `\\${hexOf(byte)}`).join('');
 }
 
-function hexOf(octet: number): string {
-  return octet.toString(16).toUpperCase().padStart(2, '0');
+function hexOf(byte: number): string {
+  return byte.toString(16).toUpperCase().padStart(2, '0');
 }
 
 function dump(der: Buffer): string {

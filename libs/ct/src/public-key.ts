@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { asBuffer } from './octets';
+import { asBuffer } from './bytes';
 import { DerCursor } from './reading/der-cursor';
 import { readObjectIdentifier } from './reading/object-identifier';
 
@@ -48,11 +48,11 @@ export function readPublicKey(spkiDer: Uint8Array): PublicKey {
 
 /**
  * Of the RSAPublicKey (RFC 8017, appendix A.1.1) in the BIT STRING at the cursor. A modulus is never negative, so that one
- * which was written without its zero octet is read as it was meant.
+ * which was written without its zero byte is read as it was meant.
  */
 function modulusBits(cursor: DerCursor): number {
   if (cursor.tag !== bitString) return 0;
-  // The first octet counts the unused bits.
+  // The first byte counts the unused bits.
   if (!cursor.moveTo(cursor.start + 1, cursor.end) || cursor.tag !== sequence) return 0;
   if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== integer) return 0;
   const { bytes, end } = cursor;
@@ -63,8 +63,8 @@ function modulusBits(cursor: DerCursor): number {
 
 const tags = { bitString: 0x03, sequence: 0x30 } satisfies Record<string, number>;
 
-/** Octets of a SHA-1, and of what RFC 7093 leaves of a longer digest. */
-const identifierOctets = 20;
+/** Bytes of a SHA-1, and of what RFC 7093 leaves of a longer digest. */
+const identifierBytes = 20;
 
 /**
  * Subject key identifiers as CAs compute them from a DER SubjectPublicKeyInfo: SHA-1 over the key (RFC 5280, section 4.2.1.2, method 1),
@@ -74,13 +74,13 @@ const identifierOctets = 20;
 export function keyIdentifiers(spkiDer: Uint8Array): Buffer[] {
   const bytes = asBuffer(spkiDer);
   const key = keyOf(bytes);
-  return [...(key === null ? [] : [key]), bytes].flatMap((octets) => [
-    createHash('sha1').update(octets).digest(),
-    createHash('sha256').update(octets).digest().subarray(0, identifierOctets),
+  return [...(key === null ? [] : [key]), bytes].flatMap((input) => [
+    createHash('sha1').update(input).digest(),
+    createHash('sha256').update(input).digest().subarray(0, identifierBytes),
   ]);
 }
 
-/** Content of the BIT STRING, without the octet that counts unused bits. */
+/** Content of the BIT STRING, without the byte that counts unused bits. */
 function keyOf(bytes: Buffer): Buffer | null {
   const cursor = new DerCursor(bytes);
   if (!cursor.moveTo(0, bytes.length) || cursor.tag !== tags.sequence) return null;

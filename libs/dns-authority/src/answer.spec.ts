@@ -33,7 +33,7 @@ function sliceFor(name: DnsName): ZoneSlice | null {
 }
 
 function ask(name: string, type: TypeName, classNumber = 1): Reply {
-  const question: Question = { name, type: TYPES[type], class: classNumber, octets: Buffer.alloc(0) };
+  const question: Question = { name, type: TYPES[type], class: classNumber, bytes: Buffer.alloc(0) };
   const slices = new Map<DnsName, ZoneSlice | null>();
   for (let reads = 0; reads < 30; reads++) {
     const outcome = answer(question, slices);

@@ -26,7 +26,7 @@ export type RecordData =
   | { readonly type: 'AAAA'; readonly data: string }
   | { readonly type: 'CNAME'; readonly data: DnsName }
   | { readonly type: 'NS'; readonly data: DnsName }
-  /** Character-strings of at most 255 octets each (RFC 1035 section 3.3.14). */
+  /** Character-strings of at most 255 bytes each (RFC 1035 section 3.3.14). */
   | { readonly type: 'TXT'; readonly data: readonly Buffer[] }
   | { readonly type: 'CAA'; readonly data: Caa }
   | { readonly type: 'SOA'; readonly data: Soa };
@@ -67,7 +67,7 @@ function contentOf(record: RecordData): string {
   }
 }
 
-/** TXT content as character-strings: octets cut at 255, at least one string. */
+/** TXT content as character-strings: bytes cut at 255, at least one string. */
 export function textStrings(text: Buffer): Buffer[] {
   const strings: Buffer[] = [];
   for (let at = 0; at < text.length; at += 255) strings.push(text.subarray(at, at + 255));

@@ -1,5 +1,5 @@
 import { CLASS, QTYPE } from './codes';
-import { HEADER_OCTETS, readName, type DnsName } from './name';
+import { HEADER_BYTES, readName, type DnsName } from './name';
 import { WireFault } from './wire-fault';
 
 export interface RequestHeader {
@@ -16,12 +16,12 @@ export interface Question {
   readonly type: number;
   readonly class: number;
   /** As it arrived, to be echoed to the letter: resolvers check the case they chose (0x20). */
-  readonly octets: Buffer;
+  readonly bytes: Buffer;
 }
 
 export interface Edns {
   readonly version: number;
-  /** The largest UDP message the asker can take, in octets. */
+  /** The largest UDP message the asker can take, in bytes. */
   readonly udpPayload: number;
   readonly dnssecOk: boolean;
 }
@@ -31,7 +31,7 @@ export interface Query {
   readonly edns?: Edns;
 }
 
-/** One record as it stands in a message, its content still octets. */
+/** One record as it stands in a message, its content still bytes. */
 export interface WireRecord {
   readonly name: DnsName;
   readonly type: number;
@@ -44,7 +44,7 @@ export interface WireRecord {
 
 /** `undefined` for what must never be answered: no whole header, or a response (answering one starts a loop). */
 export function readHeader(message: Buffer): RequestHeader | undefined {
-  if (message.length < HEADER_OCTETS) return undefined;
+  if (message.length < HEADER_BYTES) return undefined;
   const flags = message.readUInt16BE(2);
   if ((flags & 0x8000) !== 0) return undefined;
   return {
@@ -70,7 +70,7 @@ export function readQuery(message: Buffer, header: RequestHeader): Query {
   const [questions, answers, authorities, additionals] = header.counts;
   if (questions !== 1) throw new WireFault('a query has one question'); // RFC 9619
   const question = readQuestion(message);
-  let at = HEADER_OCTETS + question.octets.length;
+  let at = HEADER_BYTES + question.bytes.length;
   for (let n = 0; n < answers + authorities; n++) at = readRecord(message, at).next;
   let edns: Edns | undefined;
   for (let n = 0; n < additionals; n++) {
@@ -82,19 +82,19 @@ export function readQuery(message: Buffer, header: RequestHeader): Query {
       throw new WireFault('more than one OPT, or not at the root');
     edns = readEdns(record);
   }
-  if (at !== message.length) throw new WireFault('octets after the last record');
+  if (at !== message.length) throw new WireFault('bytes after the last record');
   return edns === undefined ? { question } : { question, edns };
 }
 
 /** @throws WireFault */
 export function readQuestion(message: Buffer): Question {
-  const { name, next } = readName(message, HEADER_OCTETS);
+  const { name, next } = readName(message, HEADER_BYTES);
   if (next + 4 > message.length) throw new WireFault('the question runs past the end');
   return {
     name,
     type: message.readUInt16BE(next),
     class: message.readUInt16BE(next + 2),
-    octets: message.subarray(HEADER_OCTETS, next + 4),
+    bytes: message.subarray(HEADER_BYTES, next + 4),
   };
 }
 

@@ -5,7 +5,7 @@ import type { DnsName } from './name';
 import { type Asked, encodeReply } from './reply-encoding';
 import { type Edns, type Question, readHeader, readQuery, readQuestion, type RequestHeader } from './request';
 import type { RecordSource, UpdateTarget, ZoneSlice } from './source';
-import { type ResponseSigning, signingOctets, signResponse, verifyRequest } from './tsig/answerer';
+import { type ResponseSigning, signingBytes, signResponse, verifyRequest } from './tsig/answerer';
 import type { TsigKey } from './tsig/tsig-key';
 import { readUpdate } from './update/update-message';
 import { WireFault } from './wire-fault';
@@ -30,7 +30,7 @@ export interface Answered {
   /** The first question, where it could be read: the name in normal form and the type's number. */
   readonly question?: { readonly name: string; readonly type: number };
   readonly rcode: Rcode;
-  readonly octets: number;
+  readonly bytes: number;
   /** From its arrival until the response was written, milliseconds. */
   readonly tookMs: number;
   readonly admission: Exclude<Admission, 'drop'>;
@@ -58,7 +58,7 @@ export interface ResponderOptions {
   readonly admit?: (peer: Peer) => Admission;
   /**
    * A response over UDP is at most so many times as long as its request, what does not fit is truncated: the source of a
-   * datagram may be forged. Default: no bound but that of RFC 1035 and of `EDNS_UDP_OCTETS`.
+   * datagram may be forged. Default: no bound but that of RFC 1035 and of `EDNS_UDP_BYTES`.
    */
   readonly mostAmplification?: number;
   /** How long source or update target may take before the answer is SERVFAIL, in milliseconds. Default 2,000. */
@@ -78,7 +78,7 @@ interface Decided {
   readonly signing?: ResponseSigning;
 }
 
-/** Turns the octets of one request into the octets of its response, whatever they are. */
+/** Turns the bytes of one request into the bytes of its response, whatever they are. */
 export class Responder {
   constructor(private readonly options: ResponderOptions) {}
 
@@ -108,7 +108,7 @@ export class Responder {
       peer,
       opcode: header.opcode,
       rcode,
-      octets: response.length,
+      bytes: response.length,
       tookMs: performance.now() - begunMs,
       admission,
       ...(decided.question && { question: { name: decided.question.name, type: decided.question.type } }),
@@ -119,7 +119,7 @@ export class Responder {
 
   #encode({ asked, signing }: Decided, reply: Reply): Buffer {
     if (signing === undefined) return encodeReply(asked, reply);
-    const response = encodeReply({ ...asked, signatureOctets: signingOctets(signing) }, reply);
+    const response = encodeReply({ ...asked, signatureBytes: signingBytes(signing) }, reply);
     return signResponse(response, signing, this.#nowS());
   }
 
@@ -133,7 +133,7 @@ export class Responder {
     const asked: Asked = {
       header,
       transport: peer.transport,
-      ...(mostAmplification !== undefined && { udpOctets: message.length * mostAmplification }),
+      ...(mostAmplification !== undefined && { udpBytes: message.length * mostAmplification }),
     };
     const { tsigKeys = [] } = this.options;
     if (tsigKeys.length === 0) return await this.#carryOut(message, asked, peer, false);
@@ -163,7 +163,7 @@ export class Responder {
 
   async #query(message: Buffer, bare: Asked): Promise<Decided> {
     const { question, edns } = readQuery(message, bare.header);
-    const asked = { ...bare, questionOctets: question.octets, edns };
+    const asked = { ...bare, questionBytes: question.bytes, edns };
     if (isVersionUnknown(edns)) return { asked, question, reply: bareReply(RCODE.BADVERS) };
     try {
       return { asked, question, reply: await this.#inTime(resolve(question, this.options.source)) };
@@ -183,7 +183,7 @@ export class Responder {
     if (!isTaken) return { asked: bare, reply: bareReply(RCODE.REFUSED) };
     const update = readUpdate(message, bare.header);
     const question = readQuestion(message);
-    const asked = { ...bare, questionOctets: question.octets };
+    const asked = { ...bare, questionBytes: question.bytes };
     const rcode = await this.#inTime(Promise.resolve(updates.update(update)));
     return { asked, question, reply: bareReply(rcode) };
   }
@@ -206,7 +206,7 @@ export class Responder {
 function heard(message: Buffer, asked: Asked): Pick<Decided, 'asked' | 'question'> {
   try {
     const { question, edns } = readQuery(message, asked.header);
-    return { asked: { ...asked, questionOctets: question.octets, edns }, question };
+    return { asked: { ...asked, questionBytes: question.bytes, edns }, question };
   } catch (error) {
     if (error instanceof WireFault) return { asked };
     throw error;
@@ -219,7 +219,7 @@ function truncated(message: Buffer, asked: Asked): Decided | undefined {
   try {
     const { question, edns } = readQuery(message, asked.header);
     // EDNS is answered with EDNS (RFC 6891 section 6.1.1): without it resolvers would take us for a server that has none.
-    const heard = { ...asked, questionOctets: question.octets, edns };
+    const heard = { ...asked, questionBytes: question.bytes, edns };
     if (isVersionUnknown(edns)) return { asked: heard, question, reply: bareReply(RCODE.BADVERS) };
     return { asked: { ...heard, truncated: true }, question, reply: bareReply(RCODE.NOERROR) };
   } catch (error) {
@@ -244,7 +244,7 @@ function unsignedAsked(asked: Asked): Asked {
 function echoing(asked: Asked, message: Buffer): Pick<Decided, 'asked' | 'question'> {
   if (asked.header.counts[0] !== 1) return { asked };
   const question = readQuestion(message);
-  return { asked: { ...asked, questionOctets: question.octets }, question };
+  return { asked: { ...asked, questionBytes: question.bytes }, question };
 }
 
 export function isLoopback(address: string): boolean {

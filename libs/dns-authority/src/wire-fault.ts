@@ -1,4 +1,4 @@
-/** The octets are no DNS message; what could be read of it is answered FORMERR. */
+/** The bytes are no DNS message; what could be read of it is answered FORMERR. */
 export class WireFault extends Error {
   constructor(message: string) {
     super(message);

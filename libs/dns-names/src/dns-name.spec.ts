@@ -31,7 +31,7 @@ describe('a DNS name in its normal form', () => {
     [`${'a'.repeat(63)}.com`, `${'a'.repeat(63)}.com`],
   ])('reads %s as %s', (input, name) => expect(nameOf(input)).toBe(name));
 
-  it('keeps a name of 253 octets and refuses one of 254', () => {
+  it('keeps a name of 253 bytes and refuses one of 254', () => {
     const longest = `${'a.'.repeat(120)}${'b'.repeat(9)}.com`;
     expect(longest).toHaveLength(253);
     expect(nameOf(longest)).toBe(longest);

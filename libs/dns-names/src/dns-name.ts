@@ -4,12 +4,12 @@ import { normalLabel } from './label';
 import { quoteInput } from './quote-input';
 import { specialUseOf } from './special-use';
 
-/** RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters of text without the trailing dot. */
+/** RFC 1035, section 2.3.4: 255 bytes on the wire are 253 characters of text without the trailing dot. */
 const longestName = 253;
 
 /**
- * Characters that are looked at, at most. A U-label may be longer in UTF-16 units than in octets of its A-label, never
- * more than twice: a code point outside the BMP takes two units and at least one octet. The rest is the trailing dot.
+ * Characters that are looked at, at most. A U-label may be longer in UTF-16 units than in bytes of its A-label, never
+ * more than twice: a code point outside the BMP takes two units and at least one byte. The rest is the trailing dot.
  */
 const longestInput = 2 * longestName + 1;
 
@@ -34,7 +34,7 @@ export function parseDnsName(input: unknown): ParsedDnsName {
 /** As `parseDnsName`, and takes reserved names too: certificates for .onion names exist, and can be searched for. */
 export function parsePublicName(input: unknown): ParsedDnsName {
   if (typeof input !== 'string') return invalid(input, 'a DNS name is a string');
-  if (input.length > longestInput) return invalid(input, `it is longer than ${longestName} octets`);
+  if (input.length > longestInput) return invalid(input, `it is longer than ${longestName} bytes`);
   const unreadable = unreadableIn(input);
   if (unreadable !== undefined) return invalid(input, unreadable);
 
@@ -49,7 +49,7 @@ export function parsePublicName(input: unknown): ParsedDnsName {
   if (isNumeric(labels.at(-1) ?? '')) return invalid(input, 'it is an IP address or ends in a number');
   const base = labels.join('.');
   const name = wildcard ? `*.${base}` : base;
-  if (name.length > longestName) return invalid(input, `it is longer than ${longestName} octets`);
+  if (name.length > longestName) return invalid(input, `it is longer than ${longestName} bytes`);
   return beneathPublicSuffix(input, name, base, wildcard);
 }
 

@@ -1,6 +1,6 @@
 import { decodePunycode } from './punycode';
 
-/** RFC 1035, section 2.3.4: octets of one label. */
+/** RFC 1035, section 2.3.4: bytes of one label. */
 const longestLabel = 63;
 
 export type NormalLabel =
@@ -13,7 +13,7 @@ export function normalLabel(input: string): NormalLabel {
   const ascii = /^[\x21-\x7e]*$/.test(input);
   const label = ascii ? input.toLowerCase() : aLabelOf(input);
   if (label === undefined) return refused('is not a valid internationalized label');
-  if (label.length > longestLabel) return refused(`is longer than ${longestLabel} octets`);
+  if (label.length > longestLabel) return refused(`is longer than ${longestLabel} bytes`);
   if (label.includes('_')) return refused('has an underscore, which no name in a certificate may have');
   if (!/^[a-z0-9-]+$/.test(label)) return refused('may have letters, digits and hyphens only');
   if (label.startsWith('-') || label.endsWith('-')) return refused('starts or ends with a hyphen');

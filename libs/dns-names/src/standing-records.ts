@@ -34,7 +34,7 @@ export function standingRecords(
 const constructedMailboxes = ['admin', 'administrator', 'hostmaster', 'postmaster', 'webmaster'] as const;
 
 /**
- * RFC 8555, section 8.4: a wildcard is approved at its base name. A base name above 237 octets leaves no room for the
+ * RFC 8555, section 8.4: a wildcard is approved at its base name. A base name above 237 bytes leaves no room for the
  * label within the 253 of a name; such a name cannot be approved by DNS.
  */
 export function approvalLabelOf(name: string): string {

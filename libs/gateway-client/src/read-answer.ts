@@ -6,7 +6,7 @@ import { GatewayFault } from './gateway-fault';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Visible ASCII: what a handle is made of is the gateway's affair. Octets. */
+/** Visible ASCII: what a handle is made of is the gateway's affair. Bytes. */
 const handleShape = /^[\x21-\x7e]{1,65536}$/;
 /** RFC 1035, section 2.3.4, as a name in lower case; underscores occur in zones of DNS providers. */
 const zoneNameShape = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;

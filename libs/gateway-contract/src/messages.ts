@@ -10,7 +10,7 @@ export interface WantedRecord {
   readonly fqdn: string;
   readonly type: RecordType;
   /**
-   * TXT: the text itself, without quotes, printable ASCII, at most 512 octets (strings of 255 are joined). CAA:
+   * TXT: the text itself, without quotes, printable ASCII, at most 512 bytes (strings of 255 are joined). CAA:
    * `0 issue "ca.example"` (RFC 8659, section 4.1.1). CNAME, NS: the target's name.
    */
   readonly value: string;

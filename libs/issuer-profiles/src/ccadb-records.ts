@@ -198,6 +198,6 @@ function isUrl(text: string): boolean {
   return text.length <= longestUrl && /^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text);
 }
 
-function sha256(octets: Uint8Array): Buffer {
-  return createHash('sha256').update(octets).digest();
+function sha256(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
 }

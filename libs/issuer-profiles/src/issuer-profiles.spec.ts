@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(async () => await ct.close());
 beforeEach(async () => await ct.database.query(`TRUNCATE ct_crl, ct_issuer_profile, ct_issuer`));
 
-const sha256 = (octets: Uint8Array) => createHash('sha256').update(octets).digest();
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
 const keyIdOf = (spkiDer: Buffer) => createHash('sha1').update(spkiDer.subarray(26)).digest();
 const newKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' });

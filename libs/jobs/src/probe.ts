@@ -28,7 +28,7 @@ export type WebRuleAnswer =
       readonly kind: 'answered';
       /** Of the last hop; whether it is the right one, the asker decides. */
       readonly status: number;
-      /** Its first 4,096 octets read as UTF-8, what is none replaced by U+FFFD. Anybody may have written it. */
+      /** Its first 4,096 bytes read as UTF-8, what is none replaced by U+FFFD. Anybody may have written it. */
       readonly body: string;
       readonly hops: readonly ProbeHop[];
     }

@@ -90,7 +90,7 @@ export class InstallationTest {
         port: question.port,
         serverName: isIP(host) === 0 ? host : question.serverName,
         timeoutMs: this.times.connectionWithinMs ?? 5_000,
-        maxOctets: mostOctets,
+        maxBytes: mostOctets,
         signal,
       });
       return { host, address, status: 'conclusive', ...judgePresented(presented, question) };

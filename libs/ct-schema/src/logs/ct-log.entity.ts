@@ -71,7 +71,7 @@ export class CtLogEntity {
   @Column('bigint', { default: 0, comment: 'next entry that is ingested' })
   position!: string;
 
-  /** Compact range over [0, position): hashes of perfect subtrees from left to right, 32 octets each. */
+  /** Compact range over [0, position): hashes of perfect subtrees from left to right, 32 bytes each. */
   @Column('bytea', { name: 'tree_state', default: '\\x' })
   treeState!: Buffer;
 

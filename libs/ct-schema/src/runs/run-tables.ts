@@ -56,7 +56,7 @@ export async function insertRun(tx: EntityManager, run: Omit<Run, 'id'>, given?:
   return id;
 }
 
-/** Octets of most blocks and of what stands beside them. */
+/** Bytes of most blocks and of what stands beside them. */
 const usualBlock = 1_024;
 
 export async function insertBlocks(
@@ -66,14 +66,14 @@ export async function insertBlocks(
 ): Promise<void> {
   if (blocks.length === 0) return;
   const rows = new BinaryRows(6, blocks.length * usualBlock);
-  for (const { shard, firstKey, firstPosition, octets } of blocks) {
+  for (const { shard, firstKey, firstPosition, bytes } of blocks) {
     rows.row();
     rows.bigint(home);
     rows.bigint(firstKey);
     rows.bigint(firstPosition);
     rows.integer(id);
     rows.smallint(shard);
-    rows.bytes(octets);
+    rows.bytes(bytes);
   }
   const columns = '(home, first_key, first_position, run, shard, postings)';
   await copyIn(tx, `${blockTable(home)} ${columns}`, rows);

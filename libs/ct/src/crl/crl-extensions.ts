@@ -37,10 +37,10 @@ const points = {
 /** GeneralNames of the fullName, and the URI of a GeneralName (section 4.2.1.6). */
 const [fullName, uri] = [0xa0, 0x86];
 
-/** Section 5.2.3: 20 octets at most; some have more. */
+/** Section 5.2.3: 20 bytes at most; some have more. */
 const longestNumber = 32;
 
-/** Places that a list is for, and octets of each. */
+/** Places that a list is for, and bytes of each. */
 const mostPlaces = 64;
 const longestPlace = 1_024;
 

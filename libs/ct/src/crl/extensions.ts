@@ -1,10 +1,10 @@
 import type { DerCursor, DerSpan } from '../reading/der-cursor';
 
 export interface CrlExtension {
-  /** Lower-case hexadecimal of the octets of the OBJECT IDENTIFIER. */
+  /** Lower-case hexadecimal of the bytes of the OBJECT IDENTIFIER. */
   readonly id: string;
   readonly critical: boolean;
-  /** What the octet string holds. */
+  /** Content of the OCTET STRING. */
   readonly value: DerSpan;
 }
 

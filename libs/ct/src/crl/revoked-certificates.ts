@@ -4,7 +4,7 @@ import { sameName } from '../distinguished-name';
 import type { Crl } from './read-crl';
 
 export interface RevokedCertificate {
-  /** Magnitude without leading zero octets; after one zero octet when it is negative. Mostly a view of the list. */
+  /** Magnitude without leading zero bytes; after one zero byte when it is negative. Mostly a view of the list. */
   readonly serial: Buffer;
   /** Milliseconds since the epoch. */
   readonly revokedAt: number;
@@ -15,11 +15,11 @@ export interface RevokedCertificate {
 /** RFC 5280, section 5.3.1: it was on hold, and is no longer. */
 const removeFromCrl = 8;
 
-/** Octets of an entry; those of public CAs have fifty, in indirect lists two hundred. What stands in a longer one is not read. */
+/** Bytes of an entry; those of public CAs have fifty, in indirect lists two hundred. What stands in a longer one is not read. */
 const longestEntry = 4 * 1_024;
 
-/** Octets of entries that are read at a time: some milliseconds, whatever stands in them. */
-const pieceOctets = 256 * 1_024;
+/** Bytes of entries that are read at a time: some milliseconds, whatever stands in them. */
+const pieceBytes = 256 * 1_024;
 
 /** X.690, section 8.1.3.6, which DER does not have. */
 const indefinite = 0x80;
@@ -61,7 +61,7 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
     const walk = new EntryWalk(this.crl, cursor);
     for (let at = revoked.start; at < revoked.end;) {
       const piece: RevokedCertificate[] = [];
-      for (const from = at; at < revoked.end && at - from < pieceOctets;) {
+      for (const from = at; at < revoked.end && at - from < pieceBytes;) {
         if (bytes[at + 1] === indefinite || !cursor.moveTo(at, revoked.end)) {
           this.unreadable += 1;
           at = revoked.end;
@@ -96,7 +96,7 @@ class EntryWalk {
     const { bytes, start, end, tag } = cursor;
     if (tag !== tags.sequence) return null;
     if (!cursor.moveTo(start, end) || cursor.tag !== tags.integer) return null;
-    const serial = serialOctets(bytes, cursor.start, cursor.end);
+    const serial = serialBytes(bytes, cursor.start, cursor.end);
     const time = cursor.moveTo(cursor.next, end) ? readTime(bytes, cursor) : null;
     if (serial === null || time === null) return null;
     this.revokedAt = time.ms;
@@ -132,7 +132,7 @@ class EntryWalk {
   }
 }
 
-function serialOctets(bytes: Buffer, start: number, end: number): Buffer | null {
+function serialBytes(bytes: Buffer, start: number, end: number): Buffer | null {
   if (end === start || end - start > longestSerial) return null;
   if (((bytes[start] ?? 0) & 0x80) !== 0) return negative(bytes, start, end);
   let first = start;

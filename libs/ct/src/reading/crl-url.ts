@@ -1,9 +1,9 @@
 import type { DerCursor, DerSpan } from './der-cursor';
 
-/** Octets of a URL; those of public CAs have fifty. */
+/** Bytes of a URL; those of public CAs have fifty. */
 const longestUrl = 1_024;
 
-/** Octets of an extension that is looked at: several places, some of them LDAP with long names. */
+/** Bytes of an extension that is looked at: several places, some of them LDAP with long names. */
 const longestExtension = 2 * 1_024;
 
 /** RFC 5280, section 4.2.1.13: DistributionPoint and DistributionPointName, and the URI of a GeneralName. */
@@ -15,7 +15,7 @@ const tags: Readonly<Record<'distributionPoint' | 'reasons' | 'crlIssuer' | 'ful
   uri: 0x86,
 };
 
-/** What extensions said lately, by their octets: one CA says the same in millions of certificates. */
+/** What extensions said lately, by their bytes: one CA says the same in millions of certificates. */
 let known = new Map<string, string | null>();
 const mostKnown = 2_048;
 

@@ -1,4 +1,4 @@
-/** RFC 1035, section 2.3.4: octets of a name as text without its last dot, and of a label. */
+/** RFC 1035, section 2.3.4: bytes of a name as text without its last dot, and of a label. */
 const longestName = 253;
 const longestLabel = 63;
 
@@ -14,7 +14,7 @@ kinds.fill(digit, 0x30, 0x3a);
 kinds[0x2e] = dot;
 
 /**
- * Whether these octets are a name in its normal form, as nearly all are: then there is nothing to change
+ * Whether these bytes are a name in its normal form, as nearly all are: then there is nothing to change
  * about it.
  */
 export function isPlainName(bytes: Uint8Array, start: number, end: number): boolean {
@@ -103,7 +103,7 @@ function withoutOuter(text: string, isOuter: (unit: number) => boolean): string 
 /**
  * The A-labels of a name with U-labels (UTS #46, non-transitional, as browsers map them); undefined when it
  * has none. The URL parser is the platform's UTS #46; the ASCII characters are checked first, so that nothing
- * else of a URL is in the text. A code point takes two UTF-16 units at most, and one octet of the A-label at
+ * else of a URL is in the text. A code point takes two UTF-16 units at most, and one byte of the A-label at
  * least.
  */
 export function asciiName(text: string): string | undefined {

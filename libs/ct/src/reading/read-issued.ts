@@ -1,4 +1,4 @@
-import { asBuffer } from '../octets';
+import { asBuffer } from '../bytes';
 import { readCrlUrl } from './crl-url';
 import { DerCursor, type DerSpan } from './der-cursor';
 import { type ExtensionList, listExtensions, noExtensions } from './extension-list';
@@ -15,11 +15,11 @@ import { readTime } from './time';
 export type IssuedKind = 'certificate' | 'precertificate' | 'tbs';
 
 /**
- * What stands in a certificate or precertificate, as far as it can be read. Buffers are views of the octets
+ * What stands in a certificate or precertificate, as far as it can be read. Buffers are views of the bytes
  * given, not copies.
  */
 export interface Issued {
-  /** Lower-case hexadecimal of whole octets; a negative one starts with `-`. */
+  /** Lower-case hexadecimal of whole bytes; a negative one starts with `-`. */
   readonly serial: string | null;
   /** DER of the whole Name. */
   readonly issuerDer: Buffer | null;
@@ -51,7 +51,7 @@ export interface Issued {
 
 /**
  * Reads what a monitor has to know of a certificate. Logs hold whatever CAs ever signed, so nothing is
- * thrown: what cannot be read is null, and `faults` tells. Takes time proportional to the octets, whatever
+ * thrown: what cannot be read is null, and `faults` tells. Takes time proportional to the bytes, whatever
  * they are.
  */
 export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
@@ -133,12 +133,12 @@ function slice(bytes: Buffer, span: DerSpan | null | undefined): Buffer | null {
 }
 
 /**
- * RFC 5280, section 4.1.2.2, allows 20 octets; some have more. What is longer than this identifies nothing.
+ * RFC 5280, section 4.1.2.2, allows 20 bytes; some have more. What is longer than this identifies nothing.
  */
 const longestSerial = 64;
 
 /**
- * Lower-case hexadecimal digits of whole octets without leading zero octets; a negative one starts with `-`.
+ * Lower-case hexadecimal digits of whole bytes without leading zero bytes; a negative one starts with `-`.
  * Null when there is none.
  */
 function readSerial(bytes: Buffer, span: DerSpan, faults: Faults): string | null {

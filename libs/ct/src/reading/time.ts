@@ -46,8 +46,8 @@ const lastUtcTime = Date.UTC(2050, 0, 1);
 function fixedTime(bytes: Buffer, start: number, yearDigits: 2 | 4): number | null {
   const monthAt = start + yearDigits;
   for (let i = start; i < monthAt + 10; i++) {
-    const octet = bytes[i] ?? 0;
-    if (octet < zero || octet > nine) return null;
+    const byte = bytes[i] ?? 0;
+    if (byte < zero || byte > nine) return null;
   }
   const first = twoDigits(bytes, start);
   return timeOf(

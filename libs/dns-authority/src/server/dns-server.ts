@@ -17,7 +17,7 @@ export interface DnsServerOptions extends ResponderOptions {
 const FREE_PORT_ATTEMPTS = 20;
 
 /**
- * An authoritative DNS server over UDP and TCP. Whatever octets arrive, it goes on: unreadable ones are answered
+ * An authoritative DNS server over UDP and TCP. Whatever bytes arrive, it goes on: unreadable ones are answered
  * FORMERR or dropped, a failing source is SERVFAIL. It does not recurse (RA is never set): a name outside its zones
  * is REFUSED.
  */

@@ -21,8 +21,8 @@ export const DEFAULT_LIMITS: DnsServerLimits = {
 };
 
 /**
- * Octets of a request over TCP. Below 18,245 on purpose: that and more is what the letters of an HTTP method announce
+ * Bytes of a request over TCP. Below 18,245 on purpose: that and more is what the letters of an HTTP method announce
  * ("GE" is 0x4745, "PO" is 0x504F) when read as a length, so a web page that makes a browser post an UPDATE message
- * to this port is cut off at its first two octets.
+ * to this port is cut off at its first two bytes.
  */
-export const TCP_REQUEST_OCTETS = 16_384;
+export const TCP_REQUEST_BYTES = 16_384;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Responder } from '../responder';
 import { Connections } from './connections';
-import { type DnsServerLimits, TCP_REQUEST_OCTETS } from './limits';
+import { type DnsServerLimits, TCP_REQUEST_BYTES } from './limits';
 
 /** Answers length-prefixed messages on connections to one address and port (RFC 7766), one after another on each. */
 export class TcpListener {
@@ -53,7 +53,7 @@ export class TcpListener {
 
   async #serve(socket: Socket): Promise<void> {
     const connection = this.#connections.add(socket);
-    // Not socket.setTimeout(): that starts anew with every octet, and one every few seconds would hold the connection.
+    // Not socket.setTimeout(): that starts anew with every byte, and one every few seconds would hold the connection.
     const idle = setTimeout(() => socket.destroy(), this.limits.tcpIdleMs);
     socket.on('close', () => {
       clearTimeout(idle);
@@ -107,7 +107,7 @@ function drained(socket: Socket): Promise<void> {
 }
 
 /**
- * What has arrived on a connection: messages with their length in two octets before them (RFC 1035 section 4.2.2).
+ * What has arrived on a connection: messages with their length in two bytes before them (RFC 1035 section 4.2.2).
  */
 class Frames {
   #buffered: Buffer = Buffer.alloc(0);
@@ -120,7 +120,7 @@ class Frames {
   next(): Buffer | 'too long' | undefined {
     if (this.#buffered.length < 2) return undefined;
     const length = this.#buffered.readUInt16BE(0);
-    if (length > TCP_REQUEST_OCTETS) return 'too long';
+    if (length > TCP_REQUEST_BYTES) return 'too long';
     if (this.#buffered.length < 2 + length) return undefined;
     const message = this.#buffered.subarray(2, 2 + length);
     this.#buffered = this.#buffered.subarray(2 + length);

@@ -50,14 +50,14 @@ export async function askUdp(
 }
 
 /**
- * Everything that comes back on one connection for these octets, until the other side closes or `answers` messages
+ * Everything that comes back on one connection for these bytes, until the other side closes or `answers` messages
  * came.
  */
-export async function askTcp(port: number, octets: Buffer, answers: number): Promise<Buffer[]> {
+export async function askTcp(port: number, bytes: Buffer, answers: number): Promise<Buffer[]> {
   const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(PATIENCE_MS) });
   const messages: Buffer[] = [];
   try {
-    socket.write(octets);
+    socket.write(bytes);
     let buffered = Buffer.alloc(0);
     for await (const chunk of socket) {
       buffered = Buffer.concat([buffered, chunk as Buffer]);

@@ -1,9 +1,9 @@
 import { TSIG_ERROR, type TsigError } from '../codes';
-import { nameOctets } from '../name';
+import { nameBytes } from '../name';
 import { WireFault } from '../wire-fault';
 import { FUDGE_S, isInTime, judgeMac, macOf } from './signature';
 import { TSIG_ALGORITHMS, type TsigKey } from './tsig-key';
-import { putTsigOn, takeTsigOff, timeOctets, type TsigRecord } from './tsig-record';
+import { putTsigOn, takeTsigOff, timeBytes, type TsigRecord } from './tsig-record';
 
 /** The side that answers: RFC 8945 sections 5.2 and 5.3. */
 
@@ -55,7 +55,7 @@ export function signResponse(response: Buffer, signing: ResponseSigning, nowS: n
     timeSigned: isLate ? request.timeSigned : nowS,
     fudge: isLate ? request.fudge : FUDGE_S,
     error: error === undefined ? 0 : TSIG_ERROR[error],
-    otherData: isLate ? timeOctets(nowS) : Buffer.alloc(0),
+    otherData: isLate ? timeBytes(nowS) : Buffer.alloc(0),
   };
   return putTsigOn(response, {
     ...variables,
@@ -66,9 +66,9 @@ export function signResponse(response: Buffer, signing: ResponseSigning, nowS: n
   });
 }
 
-/** Octets that `signResponse` adds. */
-export function signingOctets({ request, key, error }: ResponseSigning): number {
-  const names = nameOctets(request.keyName).length + nameOctets(request.algorithm).length;
-  const mac = key === undefined ? 0 : TSIG_ALGORITHMS[key.algorithm].macOctets;
+/** Bytes that `signResponse` adds. */
+export function signingBytes({ request, key, error }: ResponseSigning): number {
+  const names = nameBytes(request.keyName).length + nameBytes(request.algorithm).length;
+  const mac = key === undefined ? 0 : TSIG_ALGORITHMS[key.algorithm].macBytes;
   return names + mac + 26 + (error === 'BADTIME' ? 6 : 0);
 }

@@ -38,7 +38,7 @@ export type ResponseVerdict =
 
 /**
  * @param requestMac of the request as it was signed
- * @throws WireFault for octets that are no message
+ * @throws WireFault for bytes that are no message
  */
 export function verifyResponse(
   response: Buffer,

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { CLASS } from '../codes';
-import { nameOctets } from '../name';
+import { nameBytes } from '../name';
 import { TSIG_ALGORITHMS, type TsigKey } from './tsig-key';
-import { type TsigRecord, timeOctets, twoOctets } from './tsig-record';
+import { type TsigRecord, timeBytes, twoBytes } from './tsig-record';
 
 /** RFC 8945 section 10: seconds that two clocks may differ. */
 export const FUDGE_S = 300;
@@ -21,16 +21,16 @@ export function macOf(
   requestMac?: Buffer,
 ): Buffer {
   const { timeSigned, fudge, error, otherData } = variables;
-  const classAndTtl = twoOctets(CLASS.ANY, 0, 0);
+  const classAndTtl = twoBytes(CLASS.ANY, 0, 0);
   const hmac = createHmac(TSIG_ALGORITHMS[key.algorithm].hash, key.secret);
-  if (requestMac !== undefined) hmac.update(twoOctets(requestMac.length)).update(requestMac);
+  if (requestMac !== undefined) hmac.update(twoBytes(requestMac.length)).update(requestMac);
   return hmac
     .update(message)
-    .update(nameOctets(key.name))
+    .update(nameBytes(key.name))
     .update(classAndTtl)
-    .update(nameOctets(key.algorithm))
-    .update(timeOctets(timeSigned))
-    .update(twoOctets(fudge, error, otherData.length))
+    .update(nameBytes(key.algorithm))
+    .update(timeBytes(timeSigned))
+    .update(twoBytes(fudge, error, otherData.length))
     .update(otherData)
     .digest();
 }
@@ -38,7 +38,7 @@ export function macOf(
 export type MacJudgement = 'equal' | 'different' | 'truncated' | 'malformed';
 
 /**
- * Only whole MACs are taken (section 5.2.2.1 leaves it to the receiver). Below the larger of ten octets and half the
+ * Only whole MACs are taken (section 5.2.2.1 leaves it to the receiver). Below the larger of ten bytes and half the
  * digest, or above the digest, a size is no truncation but an error of form.
  */
 export function judgeMac(expected: Buffer, received: Buffer): MacJudgement {

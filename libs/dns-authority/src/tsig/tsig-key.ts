@@ -5,9 +5,9 @@ import { parseName, type DnsName } from '../name';
  * has the second can have a better one.
  */
 export const TSIG_ALGORITHMS = {
-  'hmac-sha256': { hash: 'sha256', macOctets: 32 },
-  'hmac-sha384': { hash: 'sha384', macOctets: 48 },
-  'hmac-sha512': { hash: 'sha512', macOctets: 64 },
+  'hmac-sha256': { hash: 'sha256', macBytes: 32 },
+  'hmac-sha384': { hash: 'sha384', macBytes: 48 },
+  'hmac-sha512': { hash: 'sha512', macBytes: 64 },
 } as const;
 export type TsigAlgorithm = keyof typeof TSIG_ALGORITHMS;
 
@@ -19,8 +19,8 @@ export interface TsigKey {
 }
 
 /** 128 bits. RFC 8945 section 8 wants the length of the digest; shorter ones than this can be tried out. */
-export const SHORTEST_SECRET_OCTETS = 16;
-const LONGEST_SECRET_OCTETS = 512;
+export const SHORTEST_SECRET_BYTES = 16;
+const LONGEST_SECRET_BYTES = 512;
 
 /** What is wrong with which part of a key. The rule never repeats the value. */
 export interface TsigKeyFault {
@@ -44,8 +44,8 @@ export function readTsigKey(
   if (secret.toString('base64') !== written.secret) {
     return { part: 'secret', rule: 'must be base64, as in the key file' };
   }
-  if (secret.length < SHORTEST_SECRET_OCTETS || secret.length > LONGEST_SECRET_OCTETS) {
-    return { part: 'secret', rule: `must be ${SHORTEST_SECRET_OCTETS} to ${LONGEST_SECRET_OCTETS} octets` };
+  if (secret.length < SHORTEST_SECRET_BYTES || secret.length > LONGEST_SECRET_BYTES) {
+    return { part: 'secret', rule: `must be ${SHORTEST_SECRET_BYTES} to ${LONGEST_SECRET_BYTES} bytes` };
   }
   return { name, algorithm, secret };
 }

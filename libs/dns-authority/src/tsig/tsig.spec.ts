@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { queryOctets } from '../asking/request-octets';
+import { queryBytes } from '../asking/request-bytes';
 import { WireFault } from '../wire-fault';
 import { signResponse, verifyRequest } from './answerer';
 import { signRequest, verifyResponse } from './asker';
@@ -75,7 +75,7 @@ describe.each(recorded)(
       });
     });
 
-    it('signing the same message at the same time gives the same octets', () => {
+    it('signing the same message at the same time gives the same bytes', () => {
       const unsigned = takeTsigOff(request)!.message;
       expect(signRequest(unsigned, theirs, signedAt).message.toString('hex')).toBe(request.toString('hex'));
       const reply = takeTsigOff(response)!.message;
@@ -101,12 +101,12 @@ describe.each(recorded)(
       const algorithmAt = request.indexOf(Buffer.from('hmac-sha'));
       expect(
         accepted.filter((bit) => {
-          const octet = bit >> 3;
-          const isLetterCase = (bit & 7) === 5 && /[a-z]/.test(String.fromCharCode(request[octet] ?? 0));
+          const byte = bit >> 3;
+          const isLetterCase = (bit & 7) === 5 && /[a-z]/.test(String.fromCharCode(request[byte] ?? 0));
           const isName =
-            (octet >= nameAt && octet < nameAt + theirs.name.length) ||
-            (octet >= algorithmAt && octet < algorithmAt + 11);
-          return octet >= 2 && !(isName && isLetterCase);
+            (byte >= nameAt && byte < nameAt + theirs.name.length) ||
+            (byte >= algorithmAt && byte < algorithmAt + 11);
+          return byte >= 2 && !(isName && isLetterCase);
         }),
       ).toEqual([]);
     });
@@ -122,10 +122,10 @@ describe.each(recorded)(
   },
 );
 
-it('signs what RFC 8945 section 4.3 lists, octet by octet', () => {
+it('signs what RFC 8945 section 4.3 lists, byte by byte', () => {
   const secret = Buffer.alloc(32, 7);
   const ours = key('K.Example.', 'HMAC-SHA256', secret.toString('base64'));
-  const message = queryOctets(0x1234, 'www.example.com', 'TXT');
+  const message = queryBytes(0x1234, 'www.example.com', 'TXT');
   const variables = Buffer.concat([
     Buffer.from('\x01k\x07example\x00', 'latin1'),
     Buffer.from('00ff00000000', 'hex'),
@@ -184,11 +184,11 @@ describe('a request is refused', () => {
 
   it('BADTRUNC for a MAC that is cut, and FORMERR for one cut below what truncation allows', () => {
     const mac = macOf(request);
-    const cut = (octets: number) => withTsig(takeTsigOff(request)!, { mac: mac.subarray(0, octets) });
+    const cut = (bytes: number) => withTsig(takeTsigOff(request)!, { mac: mac.subarray(0, bytes) });
     expect(error(verifyRequest(cut(31), [theirs], signedAt))).toBe('BADTRUNC');
     expect(error(verifyRequest(cut(16), [theirs], signedAt))).toBe('BADTRUNC');
-    for (const octets of [15, 1, 0]) {
-      expect(() => verifyRequest(cut(octets), [theirs], signedAt)).toThrow(WireFault);
+    for (const bytes of [15, 1, 0]) {
+      expect(() => verifyRequest(cut(bytes), [theirs], signedAt)).toThrow(WireFault);
     }
     const longer = withTsig(takeTsigOff(request)!, { mac: Buffer.concat([mac, Buffer.of(0)]) });
     expect(() => verifyRequest(longer, [theirs], signedAt)).toThrow(WireFault);
@@ -218,7 +218,7 @@ describe('a request is refused', () => {
 
 describe('a response', () => {
   const { key: theirs, request, response } = first;
-  const verdictOn = (octets: Buffer, nowS = signedAt) => verifyResponse(octets, theirs, macOf(request), nowS);
+  const verdictOn = (bytes: Buffer, nowS = signedAt) => verifyResponse(bytes, theirs, macOf(request), nowS);
 
   it.each(['BADKEY', 'BADSIG', 'BADTRUNC'] as const)('that is unsigned tells %s', (error) => {
     const refused = signResponse(

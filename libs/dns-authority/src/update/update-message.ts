@@ -1,5 +1,5 @@
 import { QTYPE, storedTypeOf } from '../codes';
-import { HEADER_OCTETS, type DnsName } from '../name';
+import { HEADER_BYTES, type DnsName } from '../name';
 import { type RecordData } from '../record';
 import { readQuestion, readRecord, type RequestHeader } from '../request';
 import { WireFault } from '../wire-fault';
@@ -38,8 +38,8 @@ const TYPE_SIG = 24;
 export function readUpdate(message: Buffer, header: RequestHeader): UpdateMessage {
   const [zones, prerequisiteCount, updateCount, additionalCount] = header.counts;
   if (zones !== 1) throw new WireFault('an update names one zone'); // section 3.1.1
-  const { octets, ...zone } = readQuestion(message);
-  let at = HEADER_OCTETS + octets.length;
+  const { bytes, ...zone } = readQuestion(message);
+  let at = HEADER_BYTES + bytes.length;
   const section = (count: number) => {
     const records: UpdateRecord[] = [];
     for (let n = 0; n < count; n++) {
@@ -57,7 +57,7 @@ export function readUpdate(message: Buffer, header: RequestHeader): UpdateMessag
     signed ||= type === QTYPE.TSIG || type === TYPE_SIG;
     at = next;
   }
-  if (at !== message.length) throw new WireFault('octets after the last record');
+  if (at !== message.length) throw new WireFault('bytes after the last record');
   return { zone, prerequisites, updates, signed };
 }
 

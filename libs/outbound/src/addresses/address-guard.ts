@@ -4,8 +4,8 @@ import {
   addressText,
   isWithin,
   type Network,
-  type Octets,
-  octetsOf,
+  type Bytes,
+  bytesOf,
   parseNetwork,
   unmapped,
 } from './ip-address';
@@ -101,16 +101,16 @@ export class AddressGuard {
 
   #refusalOf(address: string): string | null {
     const special = specialPurposeOf(address);
-    const octets = octetsOf(address);
-    if (special === null || octets === null) return special;
-    return this.#allowed.some((network) => isWithin(unmapped(octets), network)) ? null : special;
+    const bytes = bytesOf(address);
+    if (special === null || bytes === null) return special;
+    return this.#allowed.some((network) => isWithin(unmapped(bytes), network)) ? null : special;
   }
 }
 
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
 /** @param address one that is known to be an IP address */
-const shortest = (address: string): string => addressText(unmapped(octetsOf(address) as Octets));
+const shortest = (address: string): string => addressText(unmapped(bytesOf(address) as Bytes));
 
 const isLocalhost = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
@@ -129,7 +129,7 @@ export type Host =
   /** Lower-case A-labels, without the trailing dot. */
   | { readonly kind: 'name'; readonly name: string };
 
-/** RFC 1035 §2.3.4: 255 octets on the wire are 253 characters of text. */
+/** RFC 1035 §2.3.4: 255 bytes on the wire are 253 characters of text. */
 const longestName = 253;
 
 /**

@@ -1,13 +1,13 @@
-import { addressText, octetsOf } from './ip-address';
+import { addressText, bytesOf } from './ip-address';
 import { specialNetworks, specialPurposeOf } from './special-purpose';
 
 /** The address before or after, in the same family. */
 function neighbour(address: string, step: 1 | -1): string | null {
-  const octets = [...(octetsOf(address) ?? [])];
-  for (let at = octets.length - 1; at >= 0; at -= 1) {
-    const next = (octets[at] ?? 0) + step;
-    octets[at] = (next + 256) % 256;
-    if (next >= 0 && next <= 255) return addressText(octets);
+  const bytes = [...(bytesOf(address) ?? [])];
+  for (let at = bytes.length - 1; at >= 0; at -= 1) {
+    const next = (bytes[at] ?? 0) + step;
+    bytes[at] = (next + 256) % 256;
+    if (next >= 0 && next <= 255) return addressText(bytes);
   }
   return null;
 }

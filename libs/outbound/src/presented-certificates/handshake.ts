@@ -9,8 +9,8 @@ import { readServerFlight, type ServerFlight } from './server-flight';
 export interface HandshakeBounds {
   /** SNI. */
   readonly serverName: string;
-  /** Octets that are taken from the server. */
-  readonly maxOctets: number;
+  /** Bytes that are taken from the server. */
+  readonly maxBytes: number;
   readonly deadline: Deadline;
 }
 
@@ -24,7 +24,7 @@ const farewellMs = 1_000;
  */
 export async function shakeHands(
   socket: Socket,
-  { serverName, maxOctets, deadline }: HandshakeBounds,
+  { serverName, maxBytes, deadline }: HandshakeBounds,
 ): Promise<{ readonly ending: HandshakeEnding; readonly flight: ServerFlight }> {
   const [near, far] = duplexPair();
   const tls = connectTls({
@@ -41,7 +41,7 @@ export async function shakeHands(
   try {
     ending = await orLate(
       deadline.bound<HandshakeEnding>((resolve) => {
-        carry(socket, far, maxOctets, received, resolve);
+        carry(socket, far, maxBytes, received, resolve);
         watch(tls, resolve);
         return () => undefined;
       }),
@@ -58,14 +58,14 @@ export async function shakeHands(
 function carry(
   socket: Socket,
   far: Duplex,
-  maxOctets: number,
+  maxBytes: number,
   received: Buffer[],
   resolve: (ending: HandshakeEnding) => void,
 ): void {
-  let octets = 0;
+  let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
-    octets += chunk.length;
-    if (octets > maxOctets) return resolve({ kind: 'too_long' });
+    bytes += chunk.length;
+    if (bytes > maxBytes) return resolve({ kind: 'too_long' });
     received.push(chunk);
     far.write(chunk);
   });

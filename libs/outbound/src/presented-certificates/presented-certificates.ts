@@ -15,8 +15,8 @@ export interface CertificateViewing {
   readonly serverName: string;
   /** For the connection and the handshake together, milliseconds. */
   readonly timeoutMs: number;
-  /** Octets that are taken from the server. */
-  readonly maxOctets: number;
+  /** Bytes that are taken from the server. */
+  readonly maxBytes: number;
   /** When it aborts, its reason is thrown. */
   readonly signal?: AbortSignal;
 }
@@ -37,14 +37,14 @@ export interface CertificateViewing {
  */
 export async function presentedCertificates(
   guard: AddressGuard,
-  { address, port, serverName, timeoutMs, maxOctets, signal }: CertificateViewing,
+  { address, port, serverName, timeoutMs, maxBytes, signal }: CertificateViewing,
 ): Promise<readonly Buffer[]> {
   const checked = guard.checkedAddress(address);
   const where = `${checked} port ${port}`;
   const deadline = new Deadline(timeoutMs, signal);
   try {
     const socket = await connected(where, checked, port, deadline);
-    const { ending, flight } = await shakeHands(socket, { serverName, maxOctets, deadline });
+    const { ending, flight } = await shakeHands(socket, { serverName, maxBytes, deadline });
     // A server that breaks off after it has presented them wants a client certificate, or nothing more of us.
     const isRefusedHere = ending.kind === 'objection' && flight.alert === null;
     if (flight.certificates !== null && !isRefusedHere) return flight.certificates;

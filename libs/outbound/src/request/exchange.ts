@@ -22,7 +22,7 @@ export type OnBody = (piece: Buffer, headers: IncomingHttpHeaders) => void | Pro
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case, values as they came: octets as Latin-1, to be trusted in nothing. */
+  /** Names in lower case, values as they came: bytes as Latin-1, to be trusted in nothing. */
   readonly headers: IncomingHttpHeaders;
   /** As it was sent: nothing is decompressed. Empty for a redirect, whose body is not waited for. */
   readonly body: Buffer;
@@ -36,8 +36,8 @@ const maxOtherBody = 65_536;
 /** RFC 9110 §15.2: a 103 or two are usual, an endless row of 1xx is not. */
 const mostInterimAnswers = 8;
 
-/** Octets on the connection, per octet of body and besides: chunks of one octet each cost six (RFC 9112 §7.1). */
-const mostOctets = (maxResponseBytes: number): number => 8 * maxResponseBytes + 131_072;
+/** Bytes on the connection, per byte of body and besides: chunks of one byte each cost six (RFC 9112 §7.1). */
+const mostBytes = (maxResponseBytes: number): number => 8 * maxResponseBytes + 131_072;
 
 /**
  * One question and its answer on a connection of its own, which is used up afterwards: the caller destroys it.
@@ -69,7 +69,7 @@ export async function exchange(
       insecureHTTPParser: false,
     });
     request.on('error', fail);
-    request.once('socket', () => limitOctets(socket, mostOctets(question.maxResponseBytes), fail));
+    request.once('socket', () => limitBytes(socket, mostBytes(question.maxResponseBytes), fail));
     limitInterimAnswers(request, fail);
     request.once('upgrade', () =>
       fail(new OutboundFault('protocol', 'The server changes to another protocol.')),
@@ -130,11 +130,11 @@ function collect(
   response.on('end', () => void taken.then(() => done(false)));
 }
 
-function limitOctets(socket: Socket, most: number, fail: (error: unknown) => void): void {
-  let octets = 0;
+function limitBytes(socket: Socket, most: number, fail: (error: unknown) => void): void {
+  let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
-    octets += chunk.length;
-    if (octets > most) fail(new OutboundFault('too_large', 'The answer is far longer than what it says.'));
+    bytes += chunk.length;
+    if (bytes > most) fail(new OutboundFault('too_large', 'The answer is far longer than what it says.'));
   });
 }
 

@@ -1,6 +1,6 @@
 import { OutboundFault } from '../outbound-fault';
 
-/** Longest header of an answer, all lines together, octets; Node's own default. */
+/** Longest header of an answer, all lines together, bytes; Node's own default. */
 export const longestHeader = 16_384;
 
 const unreachable: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ export function exchangeFault(error: unknown): OutboundFault {
 
 function exchangeWords(code: string): Pick<OutboundFault, 'kind' | 'message'> {
   if (code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
-    return { kind: 'too_large', message: `The header of the answer is longer than ${longestHeader} octets.` };
+    return { kind: 'too_large', message: `The header of the answer is longer than ${longestHeader} bytes.` };
   }
   if (code.startsWith('HPE_')) return { kind: 'protocol', message: 'What came back is not an HTTP answer.' };
   return { kind: 'protocol', message: 'The connection was closed before the answer was complete.' };

@@ -12,7 +12,7 @@ export interface GuardedRequest {
   /** Besides those that are set here: Host, Connection, Content-Length, Transfer-Encoding. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
-  /** From the look-up to the last octet of the answer, milliseconds. */
+  /** From the look-up to the last byte of the answer, milliseconds. */
   readonly timeoutMs: number;
   /** A longer body is cut. */
   readonly maxResponseBytes: number;

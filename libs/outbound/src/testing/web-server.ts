@@ -20,7 +20,7 @@ export function serveHttps(identity: KeyAndCertificate, listener: RequestListene
 }
 
 /** A server that says what no web server library would. */
-export function serveOctets(onConnection: (socket: Socket) => void): Promise<WebServer> {
+export function serveBytes(onConnection: (socket: Socket) => void): Promise<WebServer> {
   return listening(
     createServer((socket) => {
       socket.on('error', () => undefined);

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { CLASS, STORED_TYPE } from '../codes';
-import { nameOctets, type DnsName } from '../name';
+import { nameBytes, type DnsName } from '../name';
 import { unwritable, type RecordData, type ZoneRecord } from '../record';
 
 /** One record as it goes into a message; without content a statement about a name or a type (RFC 2136 section 2.4). */
@@ -13,13 +13,13 @@ export interface WrittenRecord {
 }
 
 /** Uncompressed throughout, as RFC 2136 section 1.2 and signatures like it best. */
-export function recordOctets({ name, type, class: recordClass, ttl, content }: WrittenRecord): Buffer {
+export function recordBytes({ name, type, class: recordClass, ttl, content }: WrittenRecord): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);
   fixed.writeUInt16BE(recordClass, 2);
   fixed.writeUInt32BE(ttl, 4);
   fixed.writeUInt16BE(content?.length ?? 0, 8);
-  return Buffer.concat([nameOctets(name), fixed, content ?? Buffer.alloc(0)]);
+  return Buffer.concat([nameBytes(name), fixed, content ?? Buffer.alloc(0)]);
 }
 
 /**
@@ -36,18 +36,18 @@ export function written(record: ZoneRecord, how: 'to stand' | 'to go'): WrittenR
     type: STORED_TYPE[type],
     class: stands ? CLASS.IN : CLASS.NONE,
     ttl: stands ? record.ttl : 0,
-    content: contentOctets(record),
+    content: contentBytes(record),
   };
 }
 
-function contentOctets(record: RecordData): Buffer {
+function contentBytes(record: RecordData): Buffer {
   switch (record.type) {
     case 'A':
     case 'AAAA':
-      return addressOctets(record.data);
+      return addressBytes(record.data);
     case 'CNAME':
     case 'NS':
-      return nameOctets(record.data);
+      return nameBytes(record.data);
     case 'TXT':
       return Buffer.concat(record.data.flatMap((part) => [Buffer.of(part.length), part]));
     case 'CAA': {
@@ -58,12 +58,12 @@ function contentOctets(record: RecordData): Buffer {
       const { mname, rname, serial, refresh, retry, expire, minimum } = record.data;
       const numbers = Buffer.alloc(20);
       [serial, refresh, retry, expire, minimum].forEach((value, n) => numbers.writeUInt32BE(value, 4 * n));
-      return Buffer.concat([nameOctets(mname), nameOctets(rname), numbers]);
+      return Buffer.concat([nameBytes(mname), nameBytes(rname), numbers]);
     }
   }
 }
 
-function addressOctets(address: string): Buffer {
+function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   if (!isIPv6(address)) throw new RangeError('An address cannot be written.');
   // The URL Standard spells an IPv4 tail as two groups.
