@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 /** An IP address as its bytes in network order: 4 of them, or 16. */
 export type Bytes = readonly number[];
 
-/** `null` for everything that is not exactly one address: names, zones (`fe80::1%eth0`), leading zeros. */
+/** `null` unless the text is exactly one address: no names, zones (`fe80::1%eth0`) or leading zeros. */
 export function bytesOf(address: string): Bytes | null {
   if (isIPv4(address)) return address.split('.').map(Number);
   if (!isIPv6(address) || address.includes('%')) return null;
@@ -33,8 +33,8 @@ export interface Network {
 }
 
 /**
- * `192.0.2.0/24`, `2001:db8::/32`. `null` when it is no network, bits beyond the prefix included: `10.1.2.3/8` was
- * meant to be something smaller, or is a slip.
+ * `192.0.2.0/24`, `2001:db8::/32`. `null` when it is not a network or has bits beyond the prefix: `10.1.2.3/8` is
+ * probably a mistake.
  */
 export function parseNetwork(text: string): Network | null {
   const [address = '', prefix, ...rest] = text.split('/');
@@ -63,8 +63,8 @@ function maskByte(prefixBits: number, at: number): number {
 const ipv4Mapped: Network = { bytes: [...Array<number>(10).fill(0), 255, 255, 0, 0, 0, 0], prefixBits: 96 };
 
 /**
- * The address that a socket really reaches: `::ffff:192.0.2.1` is 192.0.2.1 (RFC 4291 §2.5.5.2), every other address is
- * itself.
+ * The address that a socket reaches: `::ffff:192.0.2.1` is 192.0.2.1 (RFC 4291 §2.5.5.2); other addresses are
+ * unchanged.
  */
 export function unmapped(address: Bytes): Bytes {
   return isWithin(address, ipv4Mapped) ? address.slice(12) : address;

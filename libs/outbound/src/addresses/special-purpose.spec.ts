@@ -83,7 +83,7 @@ describe('special-purpose addresses', () => {
     ['2002:7f00:1::1', '6to4 of loopback, 127.0.0.0/8'],
     ['2002:a01:203:4:5:6:7:8', '6to4 of private use, 10.0.0.0/8'],
     ['2002:808:808::1', null],
-  ])('an IPv4 address within an IPv6 one is judged itself: %s', (address, name) => {
+  ])('an IPv4 address within an IPv6 one is checked itself: %s', (address, name) => {
     expect(specialPurposeOf(address)).toBe(name);
   });
 

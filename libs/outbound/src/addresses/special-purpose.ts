@@ -66,13 +66,13 @@ const embeddings = [
   { network: network('2002::/16'), firstByte: 2, name: '6to4' }, // RFC 3056
 ];
 
-/** RFC 4291 §2.4: of what is left, only this is given out; whatever lies beyond it is nobody's public host. */
+/** RFC 4291 §2.4: of the rest, only this range is allocated; there are no public hosts outside it. */
 const globalUnicast = network('2000::/3');
 
 /**
- * What is special about an address, in words (`loopback, 127.0.0.0/8`); `null` for a public host's. An IPv4 address
- * within an IPv6 one (mapped, 64:ff9b::/96, 6to4) is judged itself; Teredo, IPv4-compatible and local-use translation
- * are special whatever they hold. What is no address is special too, so that nobody connects to it.
+ * Describes why an address is special (`loopback, 127.0.0.0/8`); `null` for a public address. An IPv4 address within
+ * an IPv6 one (mapped, 64:ff9b::/96, 6to4) is checked itself; Teredo, IPv4-compatible and local-use translation are
+ * always special. An invalid address is special too, so that no connection is made to it.
  */
 export function specialPurposeOf(address: string): string | null {
   const bytes = bytesOf(address);

@@ -16,13 +16,13 @@ const suites: Readonly<Record<number, Suite>> = {
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What a protected record holds. */
+/** The content of a protected record. */
 export interface InnerRecord {
   readonly type: number;
   readonly fragment: Buffer;
 }
 
-/** Opens the records that a server sends under its handshake traffic secret, in their order. */
+/** Decrypts the records that a server sends under its handshake traffic secret, in order. */
 export class HandshakeKeys {
   readonly #suite: Suite;
   readonly #key: Buffer;
@@ -35,17 +35,17 @@ export class HandshakeKeys {
     this.#iv = expandLabel(suite, secret, 'iv', nonceBytes);
   }
 
-  /** @returns null for a suite that is not offered */
+  /** @returns null for a suite that is not supported */
   static of(cipherSuite: number, secret: Buffer): HandshakeKeys | null {
     const suite = suites[cipherSuite];
     return suite === undefined ? null : new HandshakeKeys(suite, secret);
   }
 
-  /** @returns null when the record was not sealed with these keys */
+  /** @returns null when the record was not encrypted with these keys */
   open(header: Buffer, sealed: Buffer): InnerRecord | null {
     if (sealed.length <= tagBytes) return null;
     const { cipher } = this.#suite;
-    // All three are AEADs with the same calls; the types know them one by one.
+    // All three are AEADs with the same API, but the types name each one.
     const decipher = createDecipheriv(cipher as 'aes-128-gcm', this.#key, this.#nonce(), {
       authTagLength: tagBytes,
     }) as DecipherGCM;
@@ -57,12 +57,12 @@ export class HandshakeKeys {
       return null;
     }
     this.#sequenceNumber += 1;
-    // RFC 8446 §5.2: the content, its type, and as many zeros as the sender likes.
+    // RFC 8446 §5.2: the content, its type, and any number of zeros.
     const at = opened.findLastIndex((byte) => byte !== 0);
     return at < 0 ? null : { type: opened[at] ?? 0, fragment: opened.subarray(0, at) };
   }
 
-  /** RFC 8446 §5.3. A handshake of 64 KiB never needs more than the last four bytes of the number. */
+  /** RFC 8446 §5.3. A handshake of 64 KiB needs only the last four bytes of the number. */
   #nonce(): Buffer {
     const nonce = Buffer.from(this.#iv);
     const last = nonceBytes - 4;
@@ -71,7 +71,7 @@ export class HandshakeKeys {
   }
 }
 
-/** HKDF-Expand-Label with an empty context (RFC 8446 §7.1); one block of HMAC is enough for a key. */
+/** HKDF-Expand-Label with an empty context (RFC 8446 §7.1); one HMAC block is enough for a key. */
 function expandLabel({ hash }: Suite, secret: Buffer, name: string, bytes: number): Buffer {
   const label = Buffer.from(`tls13 ${name}`, 'ascii');
   const info = Buffer.concat([Buffer.of(0, bytes, label.length), label, Buffer.of(0, 1)]);

@@ -118,12 +118,12 @@ describe('a handshake', () => {
     },
   );
 
-  it('is read along when the server asks for another key share', async () => {
+  it('is read when the server requests another key share', async () => {
     const { port } = await serve([intermediate], '-tls1_3', '-groups', 'P-384');
     expect(await names(port)).toEqual([leaf, intermediate]);
   });
 
-  it('asks for the server name', async () => {
+  it('requests the server name', async () => {
     const { port } = await serve(
       [],
       ...['-servername', 'www.example.com', '-servername_fatal'],
@@ -132,7 +132,7 @@ describe('a handshake', () => {
     expect(await names(port)).toEqual([leaf]);
     expect(await faultOf(view(port, { serverName: 'else.example.com' }))).toMatchObject({
       kind: 'tls',
-      message: `127.0.0.1 port ${port} refused the handshake: it does not know the name that was asked for (unrecognized_name).`,
+      message: `127.0.0.1 port ${port} refused the handshake: it does not know the requested name (unrecognized_name).`,
     });
   });
 
@@ -147,7 +147,7 @@ describe('a handshake', () => {
     expect(await view(port, { address: '0:0::1' })).toEqual([leaf.der]);
   });
 
-  it('is carried to its end, which the server is told', async () => {
+  it('is completed and closed properly', async () => {
     const server = await serve([], '-tls1_2');
     const sent: Buffer[] = [];
     const between = await startServer((socket) => {
@@ -195,7 +195,7 @@ describe('a handshake', () => {
     });
     expect(await faultOf(view(impostor.port))).toMatchObject({
       kind: 'tls',
-      message: `127.0.0.1 port ${impostor.port} presents a certificate, but its private key seems to be that of another one.`,
+      message: `127.0.0.1 port ${impostor.port} presents a certificate, but apparently has the private key of another one.`,
     });
   });
 });
@@ -219,7 +219,7 @@ describe('what is no server with certificates', () => {
       'closed the connection in the middle of the TLS handshake',
     ],
     ['an alert', tlsRecord(21, Buffer.of(2, 40)), 'no cipher in common (handshake_failure)'],
-    ['an alert that nobody knows', tlsRecord(21, Buffer.of(2, 222)), 'refused the handshake.'],
+    ['an unknown alert', tlsRecord(21, Buffer.of(2, 222)), 'refused the handshake.'],
     [
       'the choice of TLS 1.1',
       tlsRecord(
@@ -231,9 +231,9 @@ describe('what is no server with certificates', () => {
     [
       'an empty handshake message',
       tlsRecord(22, Buffer.of(2, 0, 0, 0)),
-      'did not get through a TLS handshake',
+      'failed the TLS handshake',
     ],
-  ])('is told in words of ours: %s', async (_what, bytes, words) => {
+  ])('has a message of ours: %s', async (_what, bytes, words) => {
     const server = await startServer((socket) => socket.once('data', () => socket.end(bytes)));
     const { kind, message } = await faultOf(view(server.port));
     expect([kind, message]).toEqual(['tls', expect.stringContaining(words) as string]);

@@ -51,7 +51,7 @@ describe('the first flight of a server', () => {
     expect(readServerFlight(bytes, null)).toEqual({ isTls: true, certificates: null, alert: null });
   });
 
-  it('does not take for certificates what is sealed with keys that nobody gave', () => {
+  it('finds no certificates in records encrypted with unknown keys', () => {
     const sealed = records(23, randomBytes(500));
     for (const secret of [null, randomBytes(32), randomBytes(48), Buffer.of()]) {
       for (const suite of [0x1301, 0x1302, 0x1303, 0x1304]) {

@@ -47,7 +47,7 @@ describe('over TLS', () => {
     expect(JSON.parse(dotted.body.toString())).toMatchObject({ servername: 'www.example.com' });
   });
 
-  it('a certificate for another name, an expired one and one of an unknown root are refused, in words', async () => {
+  it('a certificate for another name, an expired one and one of an unknown root are refused with a message', async () => {
     const port = await serve('www.example.com');
     await expect(get(`https://other.example.com:${port}/`)).rejects.toMatchObject({
       kind: 'tls',
@@ -72,7 +72,7 @@ describe('over TLS', () => {
     });
   });
 
-  it('a server that speaks no TLS, or breaks off, is told apart from one that is away', async () => {
+  it('a server that speaks no TLS, or breaks off, is reported differently from one that is down', async () => {
     for (const speak of ['HTTP/1.1 400 Bad Request\r\n\r\n', '']) {
       const server = await serveBytes((socket) => socket.once('data', () => socket.end(speak)));
       opened.push(server);

@@ -19,7 +19,7 @@ export function serveHttps(identity: KeyAndCertificate, listener: RequestListene
   return listening(createHttpsServer({ ...identity }, listener));
 }
 
-/** A server that says what no web server library would. */
+/** A server that sends arbitrary bytes. */
 export function serveBytes(onConnection: (socket: Socket) => void): Promise<WebServer> {
   return listening(
     createServer((socket) => {
