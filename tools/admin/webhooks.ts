@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import {
-  mostWebhookEndpoints,
+  maxWebhookEndpoints,
   WebhookDeliveries,
   type WebhookEndpoint,
   WebhookEndpoints,
@@ -137,7 +137,7 @@ export async function createWebhook(
         enabled: true,
       }),
   );
-  if (created === null) throw new Error(`Account ${accountId} has ${mostWebhookEndpoints} webhooks already.`);
+  if (created === null) throw new Error(`Account ${accountId} has ${maxWebhookEndpoints} webhooks already.`);
   return { id, secret };
 }
 

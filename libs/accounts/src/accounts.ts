@@ -2,7 +2,7 @@ import { wantsMail } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** The account's part of the distinguished name that CSRs are made with. */
+/** The account's part of the subject of CSRs. */
 export interface AccountSubject {
   /** ISO 3166-1 alpha-2, capitals. */
   readonly country: string | null;
@@ -12,7 +12,7 @@ export interface AccountSubject {
   readonly organization: string | null;
 }
 
-/** Which mails about certificates of the certificate API (v2) the account gets. */
+/** Mails about certificates of the certificate API (v2) that the account receives. */
 export interface MailSettings {
   /** For each instance that is issued. */
   readonly mailWhenIssued: boolean;
@@ -33,7 +33,7 @@ const columns = `id, name, contact_email AS "contactEmail", country, state, loca
 export class Accounts {
   constructor(private readonly database: DataSource) {}
 
-  /** @throws Error when there is none: whoever was let in has one */
+  /** @throws Error when there is none: every authenticated caller has one */
   async get(accountId: string): Promise<Account> {
     const [row] = await this.database.query<[Account?]>(`SELECT ${columns} FROM account WHERE id = $1`, [
       accountId,
@@ -42,7 +42,7 @@ export class Accounts {
     return row;
   }
 
-  /** Changes what is given. @returns false when there is no such account */
+  /** Changes the given settings. @returns false when there is no such account */
   async changeMailSettings(
     accountId: string,
     { mailWhenIssued, mailWhenRevoked }: Partial<MailSettings>,
@@ -55,7 +55,7 @@ export class Accounts {
     return changed > 0;
   }
 
-  /** Changes what is given, null included, and leaves the rest. */
+  /** Changes the given members, including to null. */
   async changeSubject(accountId: string, change: Partial<AccountSubject>): Promise<Account> {
     const given = [change.country, change.state, change.locality, change.organization];
     const [[row]] = await this.database.query<[[Account?], number]>(
@@ -81,7 +81,7 @@ interface FoundUser {
   readonly disabled: boolean;
 }
 
-/** People who sign in with a password. */
+/** Users who sign in with a password. */
 @Injectable()
 export class AccountUsers {
   constructor(private readonly database: DataSource) {}

@@ -14,7 +14,7 @@ const deflateOptions = { dictionary: bodyDictionary, level: 6, memLevel: 4 } as 
 export const bodyDeflation = { firstByte: packedBy.deflate, options: deflateOptions } as const;
 
 /** A DER certificate has three bytes of length in a log. */
-const longestBody = 0x100_0000;
+const maxBodyLength = 0x100_0000;
 
 /** Certificates halve, at 60 µs each: nearly all of them share most bytes with the dictionary. */
 export function packBody(der: Uint8Array, packing: BodyPacking): Buffer {
@@ -33,7 +33,7 @@ export function unpackBody(body: Uint8Array): Buffer {
     case packedBy.none:
       return Buffer.from(packed);
     case packedBy.deflate:
-      return inflateRawSync(packed, { dictionary: bodyDictionary, maxOutputLength: longestBody });
+      return inflateRawSync(packed, { dictionary: bodyDictionary, maxOutputLength: maxBodyLength });
     default:
       throw new Error(`a body is packed in a way that is not known: ${body[0]}`);
   }

@@ -5,7 +5,7 @@ export { type IssuancePage } from './issuances-at';
 export { type NewIssuance, type NewIssuer, noEnd } from './new-issuance';
 export { type Lookup, type PageReader, pageSession, readingAlone, SettledHomes } from './page-reader';
 export { dropExpired, ensurePartitions } from './partitions';
-export { CrlIds, mostCrlsPerIssuer, mostHostsPerIssuer } from './revocations/crl-ids';
+export { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from './revocations/crl-ids';
 export {
   type NamedList,
   type RevocationFacts,

@@ -9,13 +9,13 @@ export interface IssuanceBody {
 }
 
 /**
- * The certificates of a page, in the order of positions: as many as are no longer than `mostBytes` together, as they are
+ * The certificates of a page, in the order of positions: as many as are no longer than `maxBytes` together, as they are
  * stored, and the first one whatever its length. One entry of a log may have 16 MB.
  */
 export async function issuanceBodies(
   reader: Pick<EntityManager, 'query'>,
   positions: readonly string[],
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<readonly IssuanceBody[]> {
   if (positions.length === 0) return [];
   // The lengths stand outside of the table's pages, and are known without reading them.
@@ -25,6 +25,6 @@ export async function issuanceBodies(
        FROM ct_issuance WHERE position = ANY ($1::bigint[])) AS measured
      JOIN ct_issuance AS issuance USING (position)
      WHERE bytes <= $2 OR nth = 1 ORDER BY position`,
-    [positions, mostBytes],
+    [positions, maxBytes],
   );
 }

@@ -110,7 +110,7 @@ export async function storeIssuances(
     await copyIn(tx, issuanceTarget, prepared.issuances);
     await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
     await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
-    if (turn.unmerged >= mostUnmerged) await mergeInstead(tx);
+    if (turn.unmerged >= maxUnmerged) await mergeInstead(tx);
   }
   await placed({ from: turn.next, to, known: [...known.values()] });
   return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
@@ -130,7 +130,7 @@ async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: 
 }
 
 /** So many runs of single commits wait for the merger only where there is none that works. */
-const mostUnmerged = 64;
+const maxUnmerged = 64;
 
 /** Pages would become slower with each commit. What goes wrong is the merger's to tell, and keeps nothing from being stored. */
 async function mergeInstead(tx: EntityManager): Promise<void> {

@@ -23,7 +23,7 @@ const [sequence, set] = [0x30, 0x31];
 const maxNameLength = 4_096;
 
 /** Bytes of what is written in hexadecimal. */
-const longestDump = 1_024;
+const maxDumpLength = 1_024;
 
 /** From the root down, as it stands in a certificate; null when that is no Name. */
 export function readDistinguishedName(der: Uint8Array): readonly RelativeName[] | null {
@@ -107,8 +107,8 @@ function hexOf(byte: number): string {
 }
 
 function dump(der: Buffer): string {
-  const cut = der.length > longestDump ? '…' : '';
-  return `#${der.toString('hex', 0, longestDump).toUpperCase()}${cut}`;
+  const cut = der.length > maxDumpLength ? '…' : '';
+  return `#${der.toString('hex', 0, maxDumpLength).toUpperCase()}${cut}`;
 }
 
 /** Bytes of a name to compare. Names of CAs have about a hundred; this runs before any signature is checked. */

@@ -1,10 +1,10 @@
 import type { EntryChain } from './entry';
 
 /** Bytes of memory for texts and chains: those of all public CAs, in each of the ways in which base64 may cut them. */
-const mostHeld = 8 * 1_048_576;
+const maxHeld = 8 * 1_048_576;
 
 /** Bytes of a text that is kept: a chain has two or three certificates. */
-const longestText = 32_768;
+const maxTextLength = 32_768;
 
 /** Of an entry beside the texts, bytes: objects and what finds them. */
 const heldBeside = 512;
@@ -36,7 +36,7 @@ export class KnownChains {
 
   /** @param before what stands before the text of the chain's bytes, as a number that tells how many they are, too */
   find(answer: Buffer, { start, end }: TextSpan, before: number): EntryChain | null {
-    if (end - start > longestText || end === start) return null;
+    if (end - start > maxTextLength || end === start) return null;
     const known = this.chains.get(placeOf(answer, start, end));
     if (known?.before !== before || known.text.length !== end - start) return null;
     return answer.compare(known.text, 0, end - start, start, end) === 0 ? known.chain : null;
@@ -44,14 +44,14 @@ export class KnownChains {
 
   /** @param chain what the text decodes to, behind what stands before; returns it, held by itself where it is kept */
   keep(answer: Buffer, { start, end }: TextSpan, before: number, chain: EntryChain): EntryChain {
-    if (end - start > longestText || end === start) return chain;
+    if (end - start > maxTextLength || end === start) return chain;
     const place = placeOf(answer, start, end);
     const kept = { of: chain.of, bytes: copyOf(chain.bytes, 0, chain.bytes.length) };
     this.drop(place);
     this.chains.set(place, { text: copyOf(answer, start, end), before, chain: kept });
     this.held += heldBeside + end - start + kept.bytes.length;
     for (const oldest of this.chains.keys()) {
-      if (this.held <= mostHeld) break;
+      if (this.held <= maxHeld) break;
       this.drop(oldest);
     }
     return kept;

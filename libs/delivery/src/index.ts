@@ -8,7 +8,7 @@ export {
   type WebhookEndpoint,
   type WebhookEndpointChange,
   WebhookEndpoints,
-  mostWebhookEndpoints,
+  maxWebhookEndpoints,
 } from './webhooks/webhook-endpoints';
 export { WebhookFanOut, freshDeliveryId } from './webhooks/webhook-fan-out';
 export { type LoggedDelivery, type WebhookAttempt, WebhookLog } from './webhooks/webhook-log';

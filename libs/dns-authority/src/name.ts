@@ -1,9 +1,9 @@
 import { WireFault } from './wire-fault';
 
 /**
- * Names are compared as text: lower case, no trailing dot, '' for the root. A byte that would make the text
- * ambiguous (a dot or a backslash inside a label, anything not printable) is written `\DDD`, so that two names are
- * equal exactly when DNS holds them equal (RFC 4343).
+ * Names are compared as text: lower case, no trailing dot, '' for the root. A byte that would make the text ambiguous
+ * (a dot or a backslash inside a label, anything not printable) is written `\DDD`, so that two texts are equal
+ * exactly when DNS considers the names equal (RFC 4343).
  */
 export type DnsName = string;
 
@@ -51,25 +51,24 @@ export function readName(message: Buffer, start: number): { name: DnsName; next:
 function labelText(message: Buffer, start: number, length: number): string {
   const text = message.toString('latin1', start, start + length);
   if (PLAIN_LABEL.test(text)) return text.toLowerCase();
-  // Only ASCII letters have a case in DNS: toLowerCase() on the whole text would also fold Latin-1 letters.
+  // Only ASCII letters have a case in DNS; toLowerCase() would also fold Latin-1 letters.
   return text.replace(/[^]/g, (byte) =>
     PLAIN_LABEL.test(byte) ? byte.toLowerCase() : '\\' + String(byte.charCodeAt(0)).padStart(3, '0'),
   );
 }
 
 /**
- * The name written in `text` (any case, with or without the trailing dot), or `undefined` when no zone here could
- * hold it: labels are letters, digits, `-` and `_`. Without this check a long label would be written as a compression
- * pointer.
+ * The name written in `text` (any case, with or without the trailing dot), or `undefined` unless its labels are
+ * letters, digits, `-` and `_`. Without this check a long label would be written as a compression pointer.
  */
 export function parseName(text: string): DnsName | undefined {
   const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
-  // Two bytes of a name do not show in its text: the first length and the root.
+  // The text omits two bytes of a name: the first length and the root.
   if (name.length + 2 > NAME_LIMIT) return undefined;
   return name.split('.').every((label) => HOST_LABEL.test(label)) ? name : undefined;
 }
 
-/** The name on the wire, uncompressed; the other way round than `readName`. Expects what that or `parseName` gave. */
+/** The uncompressed wire form of a name from `readName` or `parseName`. */
 export function nameBytes(name: DnsName): Buffer {
   if (name === '') return Buffer.of(0);
   const labels = name.split('.').map((label) => {

@@ -44,7 +44,7 @@ function characterStrings(message: Buffer, start: number, end: number): Buffer[]
   for (let at = start; at < end;) {
     const next = at + 1 + message.readUInt8(at);
     if (next > end) throw new WireFault('a character-string runs past its record');
-    // A copy: the record outlives the message it came in.
+    // A copy, since the record outlives the message.
     strings.push(Buffer.from(message.subarray(at + 1, next)));
     at = next;
   }

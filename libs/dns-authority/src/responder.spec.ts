@@ -230,7 +230,7 @@ describe('a source that', () => {
     return { rcode: rcodeOf(bytes), seen };
   };
 
-  it('throws is SERVFAIL, and the reason is told to the observer', async () => {
+  it('throws is SERVFAIL, and the observer gets the reason', async () => {
     const { rcode, seen } = await failing(() => {
       throw new Error('gone');
     });

@@ -18,52 +18,52 @@ export interface Peer {
 }
 
 /**
- * Whether a message is answered, answered with TC and no record, or not at all. Only of a query can less be said: to an
- * UPDATE, NOERROR would mean that it is done, so `truncate` leaves anything else without an answer.
+ * Whether a message gets a response, a response with TC and no records, or none. Only queries can be truncated: to an
+ * UPDATE, NOERROR would mean success, so with `truncate` other messages get no response.
  */
 export type Admission = 'answer' | 'truncate' | 'drop';
 
-/** What one message was answered with, for logs and counters. */
+/** The response to one message, for logs and metrics. */
 export interface Answered {
   readonly peer: Peer;
   readonly opcode: number;
-  /** The first question, where it could be read: the name in normal form and the type's number. */
+  /** The first question, if readable: name in normal form, and type number. */
   readonly question?: { readonly name: string; readonly type: number };
   readonly rcode: Rcode;
   readonly bytes: number;
-  /** From its arrival until the response was written, milliseconds. */
+  /** From arrival until the response was written, milliseconds. */
   readonly tookMs: number;
   readonly admission: Exclude<Admission, 'drop'>;
-  /** Why it was SERVFAIL: what the source or the update target threw. */
+  /** The cause of SERVFAIL: an error of the source or the update target. */
   readonly error?: unknown;
 }
 
 export interface ResponderOptions {
   readonly source: RecordSource;
-  /** Without it UPDATE is answered NOTIMP. */
+  /** Absent: the response to UPDATE is NOTIMP. */
   readonly updates?: UpdateTarget;
   /**
-   * Keys that requests may be signed with (RFC 8945). An UPDATE signed with one of them is taken from any address; a
-   * signature that does not hold is answered NOTAUTH, whatever is asked. Default: none, and signatures are not looked at.
+   * Keys for signed requests (RFC 8945). A signed UPDATE is accepted from any address; an invalid signature gets
+   * NOTAUTH, for queries too. Default: none, and signatures are ignored.
    */
   readonly tsigKeys?: readonly TsigKey[];
-  /** Whether this machine too has to sign its UPDATEs. Default false. */
+  /** Whether UPDATEs from this machine must be signed as well. Default false. */
   readonly onlySignedUpdates?: boolean;
-  /** The clock that signatures are held against. Default: the system's. */
+  /** The clock for the time of signatures. Default: the system's. */
   readonly now?: () => Date;
   /**
-   * Asked for each message before anything of it is looked up; must not throw. Over TCP `drop` closes the connection.
-   * Default: all are answered.
+   * Called for each message before any lookup; must not throw. Over TCP `drop` closes the connection. Default: admits
+   * all.
    */
   readonly admit?: (peer: Peer) => Admission;
   /**
-   * A response over UDP is at most so many times as long as its request, what does not fit is truncated: the source of a
-   * datagram may be forged. Default: no bound but that of RFC 1035 and of `EDNS_UDP_BYTES`.
+   * Maximum ratio of response to request size over UDP, since source addresses may be forged; longer responses are
+   * truncated. Default: only the limits of RFC 1035 and `EDNS_UDP_BYTES`.
    */
   readonly mostAmplification?: number;
-  /** How long source or update target may take before the answer is SERVFAIL, in milliseconds. Default 2,000. */
+  /** Timeout of source and update target in milliseconds; then the response is SERVFAIL. Default 2,000. */
   readonly sourceTimeoutMs?: number;
-  /** Called after each answer; must not throw. */
+  /** Called after each response; must not throw. */
   readonly onAnswered?: (answered: Answered) => void;
 }
 
@@ -78,11 +78,11 @@ interface Decided {
   readonly signing?: ResponseSigning;
 }
 
-/** Turns the bytes of one request into the bytes of its response, whatever they are. */
+/** Turns any request bytes into response bytes. */
 export class Responder {
   constructor(private readonly options: ResponderOptions) {}
 
-  /** Never rejects. `undefined`: not to be answered. */
+  /** Never rejects. `undefined`: no response. */
   async respond(message: Buffer, peer: Peer): Promise<Buffer | undefined> {
     const header = readHeader(message);
     if (header === undefined) return undefined;
@@ -127,7 +127,7 @@ export class Responder {
     return Math.floor((this.options.now?.() ?? new Date()).getTime() / 1000);
   }
 
-  /** A signature is judged before anything else is read, and nothing is done for one that does not hold. */
+  /** Verifies the signature before reading anything else; an invalid one has no effect. */
   async #decide(message: Buffer, header: RequestHeader, peer: Peer): Promise<Decided> {
     const { mostAmplification } = this.options;
     const asked: Asked = {
@@ -173,8 +173,8 @@ export class Responder {
   }
 
   /**
-   * Unsigned updates are taken from this machine only. An outside host cannot claim a loopback address: the kernel
-   * drops such packets on every other interface.
+   * Unsigned updates are accepted from this machine only. Other hosts cannot use a loopback address: the kernel drops
+   * such packets on other interfaces.
    */
   async #update(message: Buffer, bare: Asked, peer: Peer, isSigned: boolean): Promise<Decided> {
     const { updates, onlySignedUpdates = false } = this.options;
@@ -202,7 +202,10 @@ export class Responder {
   }
 }
 
-/** Question and EDNS of a message of any opcode, echoed as of a query (RFC 6891 section 6.1.1), where it is written like one. */
+/**
+ * Question and EDNS of a message of any opcode, echoed as for a query (RFC 6891 section 6.1.1), if it has the same
+ * form.
+ */
 function heard(message: Buffer, asked: Asked): Pick<Decided, 'asked' | 'question'> {
   try {
     const { question, edns } = readQuery(message, asked.header);
@@ -213,12 +216,12 @@ function heard(message: Buffer, asked: Asked): Pick<Decided, 'asked' | 'question
   }
 }
 
-/** Nothing is looked up for it, and it is not signed. `undefined`: no query. */
+/** Without lookup and signature. `undefined`: not a query. */
 function truncated(message: Buffer, asked: Asked): Decided | undefined {
   if (asked.header.opcode !== OPCODE.QUERY) return undefined;
   try {
     const { question, edns } = readQuery(message, asked.header);
-    // EDNS is answered with EDNS (RFC 6891 section 6.1.1): without it resolvers would take us for a server that has none.
+    // A query with EDNS gets a response with EDNS (RFC 6891 section 6.1.1); otherwise resolvers assume no support.
     const heard = { ...asked, questionBytes: question.bytes, edns };
     if (isVersionUnknown(edns)) return { asked: heard, question, reply: bareReply(RCODE.BADVERS) };
     return { asked: { ...heard, truncated: true }, question, reply: bareReply(RCODE.NOERROR) };
@@ -232,7 +235,7 @@ function isVersionUnknown(edns: Edns | undefined): boolean {
   return edns !== undefined && edns.version > 0;
 }
 
-/** The header as it is without the TSIG record. */
+/** The header without the TSIG record. */
 function unsignedAsked(asked: Asked): Asked {
   const [questions, answers, authorities, additionals] = asked.header.counts;
   return {
@@ -252,13 +255,10 @@ export function isLoopback(address: string): boolean {
   return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
 }
 
-/**
- * Reads of the source for one query: the name, eight CNAME hops, and name servers of a referral; more is nobody's
- * zone.
- */
+/** Maximum reads of the source per query: the name, eight CNAME hops, and name servers of a referral. */
 const READ_LIMIT = 24;
 
-/** Alternates between deciding and reading until the answer stands. Rejects when the source does. */
+/** Alternates between deciding and reading until there is a reply. Rejects when the source does. */
 export async function resolve(question: Question, source: RecordSource): Promise<Reply> {
   const slices = new Map<DnsName, ZoneSlice | null>();
   for (let reads = 0; reads <= READ_LIMIT; reads++) {

@@ -12,11 +12,11 @@ export interface ResponseHeader {
   readonly truncated: boolean;
   /** The header's four bits. */
   readonly rcode: number;
-  /** The question section as it stands in the message; empty when there is none. */
+  /** The question section of the message; empty when there is none. */
   readonly questionBytes: Buffer;
 }
 
-/** @throws WireFault for bytes that are no response */
+/** @throws WireFault unless the bytes are a response */
 export function readResponseHeader(message: Buffer): ResponseHeader {
   if (message.length < HEADER_BYTES) throw new WireFault('no whole header');
   const flags = message.readUInt16BE(2);
@@ -39,9 +39,9 @@ export interface ResponseRecords {
 }
 
 /**
- * The records of a response, for those who ask: of the Internet class and of the types that a zone here can hold;
- * others are passed over. Read strictly, where dns-packet takes an address that is cut ("127.undefined…"), content of
- * another length than announced, and a dot inside a label for one between labels.
+ * The records of a response, of the Internet class and of supported types; others are skipped. Strict, unlike
+ * dns-packet, which accepts a truncated address ("127.undefined…") and content of a wrong length, and confuses a dot
+ * inside a label with a separator.
  * @throws WireFault
  */
 export function readResponseRecords(message: Buffer): ResponseRecords {

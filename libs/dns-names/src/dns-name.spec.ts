@@ -157,7 +157,7 @@ describe('a name that is no part of a public domain', () => {
     'ipv4only.arpa',
   ])('%s', (input) => expect(nameOf(input)).toBe('not_public_domain'));
 
-  it('is told apart when it is reserved for a special use', () => {
+  it('has its own message when it is reserved for special use', () => {
     const parsed = parseDnsName('a.home.arpa');
     expect(parsed.ok ? '' : parsed.message).toBe(
       '"a.home.arpa" cannot be certified: names under home.arpa are reserved for special use (RFC 8375).',

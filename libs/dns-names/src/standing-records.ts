@@ -10,11 +10,11 @@ export interface StandingRecord {
 }
 
 /**
- * Any one of them, published once, approves the name now and at every renewal: it leads a CA that looks for the record of
- * RFC 8555, section 8.4, into the zone where the system answers.
+ * Either record, published once, approves the name now and at every renewal: it delegates the record of RFC 8555,
+ * section 8.4, to the zone that the system serves.
  *
  * @param dnsName in normal form; a wildcard is approved at its base name
- * @param label the secret that stands for account and name in the approval zone
+ * @param label the secret label of account and name in the approval zone
  * @param approvalZone without a dot at its end
  */
 export function standingRecords(
@@ -30,12 +30,12 @@ export function standingRecords(
   ];
 }
 
-/** Baseline Requirements, section 3.2.2.4.4: the mailboxes that stand for a domain's owner. */
+/** Baseline Requirements, section 3.2.2.4.4: the constructed mailboxes of a domain's owner. */
 const constructedMailboxes = ['admin', 'administrator', 'hostmaster', 'postmaster', 'webmaster'] as const;
 
 /**
- * RFC 8555, section 8.4: a wildcard is approved at its base name. A base name above 237 bytes leaves no room for the
- * label within the 253 of a name; such a name cannot be approved by DNS.
+ * RFC 8555, section 8.4: a wildcard is approved at its base name. A base name over 237 bytes exceeds the limit of 253
+ * with the label, so it cannot be approved by DNS.
  */
 export function approvalLabelOf(name: string): string {
   return `_acme-challenge.${baseName(name)}`;
@@ -48,7 +48,7 @@ export function constructedApproverAddresses(name: string): readonly string[] {
   );
 }
 
-/** Whether a caller's address is one of the constructed ones, in whatever case it was written. */
+/** Whether an address is one of the constructed ones, case-insensitively. */
 export function isConstructedApproverAddress(name: string, address: string): boolean {
   // ASCII only: U+212A and the like fold to ASCII letters.
   return /^[\x21-\x7e]+$/.test(address) && constructedApproverAddresses(name).includes(address.toLowerCase());

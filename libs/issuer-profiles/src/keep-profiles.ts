@@ -5,7 +5,7 @@ import type { CcadbRecord } from './ccadb-records';
 import { knownOrganizations, knownOrganizationsAsOf, knownOrganizationsSource } from './known-organizations';
 import { ProfileSet, type StoredProfile } from './profile-set';
 
-/** One lock for whoever writes profiles, over all processes. */
+/** One lock for all writers of profiles, across processes. */
 const profilesLock = 7_308_604_102;
 
 export interface ImportedFrom {
@@ -161,8 +161,8 @@ function valuesOf(profile: StoredProfile, { asOf, source }: ImportedFrom): unkno
 }
 
 /**
- * Lists that the profiles of issuers name, for whoever is known under that key; what they no longer name is fetched no more, unless
- * certificates name it. Any number of processes may, again and again.
+ * Stores the lists that profiles of issuers name, for known issuers with that key. Lists that they no longer name are
+ * not fetched any more, unless certificates name them. Idempotent, and safe in several processes.
  */
 export async function discloseCrls(database: Pick<EntityManager, 'query'>): Promise<void> {
   await database.query(statement);

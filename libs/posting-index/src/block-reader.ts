@@ -2,7 +2,7 @@ import { keyBytes } from './posting';
 import { filterHead, RecentDays, small, smallBits, unlisted } from './posting-block';
 
 /** The last factor of a number of 53 bits. */
-const mostScale = 2 ** 49;
+const maxScale = 2 ** 49;
 
 /** Reads a block posting by posting. */
 export class BlockReader {
@@ -80,7 +80,7 @@ export class BlockReader {
       value |= (byte & 127) << shift;
     }
     for (let scale = small; byte >= 128; scale *= 128) {
-      if (scale > mostScale) throw new RangeError('a number in a block is too long');
+      if (scale > maxScale) throw new RangeError('a number in a block is too long');
       byte = bytes[this.at++] ?? 0;
       value += (byte & 127) * scale;
     }

@@ -2,7 +2,7 @@ import { keyBytes, type TakePosting } from './posting';
 import { blockBytes, filterHead, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
 
 /** Room that one more posting may need: its varint, a day and the next key. */
-const longestPosting = 8 + 4 + 7;
+const maxPostingLength = 8 + 4 + 7;
 
 /** Fills blocks one after another from postings in order. */
 export class BlockWriter {
@@ -56,7 +56,7 @@ export class BlockWriter {
 
   /** For one more posting, of another key. */
   private get hasRoom(): boolean {
-    return filterHead + this.keys.length + 1 + this.at + longestPosting <= this.bytes;
+    return filterHead + this.keys.length + 1 + this.at + maxPostingLength <= this.bytes;
   }
 
   private begin(key: number, firstPosition: number, day: number): void {

@@ -1,6 +1,6 @@
 /**
- * Takes postings in order: by key, and by position under one key. A posting says that an issuance stands under a key; plain
- * numbers, since there are hundreds of millions.
+ * Takes postings in order: by key, and by position under one key. A posting maps a key to an issuance; plain numbers,
+ * since there are hundreds of millions.
  *
  * @param key its first six bytes, big-endian: fewer than `keySpace`
  * @param day by whose end the issuance has expired, since 1970; `expiryDay`

@@ -2,7 +2,7 @@ import { BlockWriter } from './block-writer';
 import { blockBytes, type PostingBlock } from './posting-block';
 import { shardOf, type TakePosting } from './posting';
 
-/** A block and where it stands in its run. */
+/** A block and its place in its run. */
 export interface ShardBlock extends PostingBlock {
   readonly shard: number;
 }

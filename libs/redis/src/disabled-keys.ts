@@ -3,7 +3,7 @@ import { connectRedis, type RedisLog } from './redis-connection';
 /** Published when an operator disables a key: `{"pattern": "api-key-disabled", "data": {"secretSha256": "<hex>"}}`. */
 export const disabledKeysChannel = 'api-key-disabled';
 
-/** What remembers keys, and how it is made to look again. */
+/** A cache of keys. */
 export interface RememberedKeys {
   /** Any key may have changed. */
   clear(): void;
@@ -16,14 +16,14 @@ export interface DisabledKeysOptions {
   readonly name: string;
   readonly keys: RememberedKeys;
   readonly log: RedisLog;
-  /** Another channel, for who shares a Redis with strangers: channels know no databases. */
+  /** Another channel, when the Redis is shared: channels do not belong to a database. */
   readonly channel?: string;
 }
 
 /**
- * Forgets a key as soon as it is disabled. A plain subscription in place of Nest's Redis transport: that one does not
- * start while Redis is away, and never hears again what it missed. The news may be lost all the same; then the time
- * that `keys` keeps its answers is the bound.
+ * Removes a key from a cache as soon as it is disabled. A plain subscription instead of Nest's Redis transport, which
+ * does not start while Redis is down and does not recover missed messages. Messages may be lost; then the lifetime of
+ * cache entries is the limit.
  */
 export function followDisabledKeys(
   redisUrl: string,
@@ -32,7 +32,7 @@ export function followDisabledKeys(
   const connection = connectRedis(redisUrl, { name: `${name}-disabled-keys`, log });
   const { client } = connection;
   client.on('ready', () => {
-    // What was published while nobody listened is gone.
+    // Messages published without a subscription are lost.
     keys.clear();
     client.subscribe(channel).catch((error: unknown) => {
       log.warn({ err: error }, 'cannot subscribe to disabled keys');
@@ -41,7 +41,7 @@ export function followDisabledKeys(
   });
   client.on('message', (_channel: string, message: string) => {
     const secretSha256 = secretSha256In(message);
-    // News that cannot be read is news all the same.
+    // An unreadable message may be about any key.
     if (secretSha256 === null) keys.clear();
     else keys.forget(secretSha256);
   });

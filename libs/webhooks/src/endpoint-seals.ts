@@ -1,8 +1,8 @@
-/** What each secret of an endpoint is sealed for; whoever opens it says the same. */
+/** Sealing contexts of the secrets of an endpoint. */
 export const secretContext = (endpointId: string) => `webhook-endpoint:${endpointId}:secret`;
 export const credentialsContext = (endpointId: string) => `webhook-endpoint:${endpointId}:credentials`;
 
-/** Standard Webhooks asks for 24 to 64 random bytes. */
+/** Standard Webhooks requires 24 to 64 random bytes. */
 export const signingSecretBytes = 32;
 
 /** `whsec_` and base64, as Standard Webhooks writes a secret. @param bytes from a cryptographic source */

@@ -1,4 +1,4 @@
-import { type DueRow, type Job, nudgeRevision } from '@certwright/jobs';
+import { type DueRow, type Job, wakeUpRevision } from '@certwright/jobs';
 
 /** The clock of everything that waits, and the net under every nudge that was lost, ms. */
 const restMs = 1_000;
@@ -10,6 +10,6 @@ export async function sweepOnce(
   queues: { addAll(jobs: readonly Job[]): Promise<void> },
 ): Promise<number> {
   const rows = await due();
-  await queues.addAll(rows.map((row) => job(row.id, nudgeRevision(row))));
+  await queues.addAll(rows.map((row) => job(row.id, wakeUpRevision(row))));
   return restMs;
 }

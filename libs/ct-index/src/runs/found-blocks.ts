@@ -10,7 +10,7 @@ export interface KeyBehind {
   /** Number of the key. */
   readonly key: number;
   /** That are of use. */
-  readonly mostBlocks: number;
+  readonly maxBlocks: number;
 }
 
 export interface FoundBlock {
@@ -64,7 +64,7 @@ function lookupBy({ one, many }: RowStatement): PostingsLookup {
   };
   return {
     async of(reader, questions) {
-      const rows = questions.map(({ after, key, mostBlocks }) => [after, shardOf(key), key, mostBlocks]);
+      const rows = questions.map(({ after, key, maxBlocks }) => [after, shardOf(key), key, maxBlocks]);
       const answers = await ask(reader, rows);
       return answers.map(({ packed }) => readBlocks(Buffer.from(packed, 'base64')));
     },

@@ -1,8 +1,8 @@
-const leastSize = 1_024;
-/** Above so many bytes a copy is quicker than a loop. */
+const minSize = 1_024;
+/** Above this many bytes a copy is faster than a loop. */
 const loopedBytes = 48;
 /** One certificate may have 16 MB: no room is made for a second one. */
-const mostGrowth = 2 * 1_048_576;
+const maxGrowth = 2 * 1_048_576;
 /** 2000-01-01, from which timestamps of PostgreSQL count, ms. */
 const epochMs = 946_684_800_000;
 const upperHalf = 2 ** 32;
@@ -19,11 +19,11 @@ export class BinaryValues {
   protected at: number;
 
   /**
-   * @param begin what stands before the first value
+   * @param begin bytes before the first value
    * @param expected bytes of all values; more may come
    */
   constructor(begin: Uint8Array, expected: number) {
-    this.buffer = Buffer.allocUnsafe(Math.max(leastSize, begin.length + expected));
+    this.buffer = Buffer.allocUnsafe(Math.max(minSize, begin.length + expected));
     this.buffer.set(begin);
     this.at = begin.length;
   }
@@ -127,13 +127,13 @@ export class BinaryValues {
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.buffer.length) return;
     const { length } = this.buffer;
-    const larger = Buffer.allocUnsafe(Math.max(Math.min(2 * length, length + mostGrowth), this.at + bytes));
+    const larger = Buffer.allocUnsafe(Math.max(Math.min(2 * length, length + maxGrowth), this.at + bytes));
     this.buffer.copy(larger, 0, 0, this.at);
     this.buffer = larger;
   }
 }
 
-/** What stands before the elements of an array of one dimension. */
+/** Header of an array of one dimension. */
 function arrayHead(typeId: number, length: number): Buffer {
   const dimensions = length === 0 ? [] : [length, 1];
   const head = Buffer.alloc(12 + 4 * dimensions.length);

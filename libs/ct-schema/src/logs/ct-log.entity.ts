@@ -58,7 +58,7 @@ export class CtLogEntity {
   @Column('boolean')
   enabled!: boolean;
 
-  /** Something was wrong that no repetition mends: a fork, a rollback, a bad signature. An operator looks. */
+  /** An error that repetition does not fix: a fork, a rollback, an invalid signature. Needs an operator. */
   @Column('timestamptz', { name: 'stopped_at', nullable: true })
   stoppedAt!: Date | null;
 

@@ -43,13 +43,13 @@ const tags = {
 const begin = '-----BEGIN X509 CRL-----';
 
 /** Bytes before it. */
-const longestPreamble = 256;
+const maxPreambleLength = 256;
 
 /** PEM, as some publish it all the same (RFC 7468, section 6). */
 const armour = /^\s*-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]*)-----END X509 CRL-----\s*$/;
 
 /** Bytes of PEM: taking more of it apart keeps everybody else waiting, and long lists are published in DER. */
-const longestArmour = 8 * 1_048_576;
+const maxArmourLength = 8 * 1_048_576;
 
 /** X.690, section 8.1.3.6, which DER does not have: where the element ends is only known once all of it was read. */
 const indefinite = 0x80;
@@ -123,7 +123,7 @@ function slice(bytes: Buffer, span: DerSpan): Buffer {
 }
 
 function withoutArmour(bytes: Buffer): Buffer {
-  if (bytes.length > longestArmour || bytes.subarray(0, longestPreamble).indexOf(begin) < 0) return bytes;
+  if (bytes.length > maxArmourLength || bytes.subarray(0, maxPreambleLength).indexOf(begin) < 0) return bytes;
   const match = armour.exec(bytes.toString('latin1'));
   return match === null ? bytes : Buffer.from(match[1] ?? '', 'base64');
 }

@@ -16,7 +16,7 @@ export interface RevokedCertificate {
 const removeFromCrl = 8;
 
 /** Bytes of an entry; those of public CAs have fifty, in indirect lists two hundred. What stands in a longer one is not read. */
-const longestEntry = 4 * 1_024;
+const maxEntryLength = 4 * 1_024;
 
 /** Bytes of entries that are read at a time: some milliseconds, whatever stands in them. */
 const pieceBytes = 256 * 1_024;
@@ -25,7 +25,7 @@ const pieceBytes = 256 * 1_024;
 const indefinite = 0x80;
 
 /** Longer ones identify nothing: certificates with them are taken for unreadable, too. */
-const longestSerial = 64;
+const maxSerialLength = 64;
 
 const tags = {
   integer: 0x02,
@@ -68,7 +68,7 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
           break;
         }
         at = cursor.next;
-        const serial = cursor.next - cursor.at > longestEntry ? null : walk.read();
+        const serial = cursor.next - cursor.at > maxEntryLength ? null : walk.read();
         if (serial === null) this.unreadable += 1;
         else if (walk.isOwn && walk.reason !== removeFromCrl)
           piece.push({ serial, revokedAt: walk.revokedAt, reason: walk.reason });
@@ -133,7 +133,7 @@ class EntryWalk {
 }
 
 function serialBytes(bytes: Buffer, start: number, end: number): Buffer | null {
-  if (end === start || end - start > longestSerial) return null;
+  if (end === start || end - start > maxSerialLength) return null;
   if (((bytes[start] ?? 0) & 0x80) !== 0) return negative(bytes, start, end);
   let first = start;
   while (first < end - 1 && bytes[first] === 0) first++;

@@ -24,7 +24,7 @@ export type NoteReading =
   { readonly ok: true; readonly note: Note } | { readonly ok: false; readonly fault: NoteFault };
 
 /** Bytes: sixteen post-quantum signatures of 5 kB in base64, as signed-note wants at least, fit well. */
-const longestNote = 256 * 1024;
+const maxNoteLength = 256 * 1024;
 
 const keyIdBytes = 4;
 
@@ -33,7 +33,7 @@ const signatureStart = '\u2014 ';
 
 /** Reads a signed note (c2sp.org/signed-note, "Format"). Nothing is verified: the text means nothing yet. */
 export function readNote(bytes: Uint8Array): NoteReading {
-  if (bytes.length > longestNote) return { ok: false, fault: 'note_size' };
+  if (bytes.length > maxNoteLength) return { ok: false, fault: 'note_size' };
   if (!isUtf8(bytes)) return { ok: false, fault: 'note_characters' };
   const whole = Buffer.from(bytes).toString('utf8');
   if (/[\0-\x09\x0b-\x1f]/.test(whole)) return { ok: false, fault: 'note_characters' };

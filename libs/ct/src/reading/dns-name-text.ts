@@ -1,6 +1,6 @@
 /** RFC 1035, section 2.3.4: bytes of a name as text without its last dot, and of a label. */
-const longestName = 253;
-const longestLabel = 63;
+const maxNameLength = 253;
+const maxLabelLength = 63;
 
 /**
  * What a label may have: LDH and the underscore of service names, in lower case, and the asterisk of
@@ -19,7 +19,7 @@ kinds[0x2e] = dot;
  */
 export function isPlainName(bytes: Uint8Array, start: number, end: number): boolean {
   const length = end - start;
-  if (length === 0 || length > longestName) return false;
+  if (length === 0 || length > maxNameLength) return false;
   let labelStart = start;
   let allDigits = true;
   for (let i = start; i < end; i++) {
@@ -27,12 +27,12 @@ export function isPlainName(bytes: Uint8Array, start: number, end: number): bool
     if (kind === other) return false;
     if (kind === labelCharacter) allDigits = false;
     else if (kind === dot) {
-      if (i === labelStart || i - labelStart > longestLabel) return false;
+      if (i === labelStart || i - labelStart > maxLabelLength) return false;
       labelStart = i + 1;
       allDigits = true;
     }
   }
-  return !allDigits && end > labelStart && end - labelStart <= longestLabel;
+  return !allDigits && end > labelStart && end - labelStart <= maxLabelLength;
 }
 
 /**
@@ -40,10 +40,10 @@ export function isPlainName(bytes: Uint8Array, start: number, end: number): bool
  * top-level domain is one.
  */
 export function isName(text: string): boolean {
-  if (text.length > longestName || !/^[a-z0-9_*.-]+$/.test(text)) return false;
+  if (text.length > maxNameLength || !/^[a-z0-9_*.-]+$/.test(text)) return false;
   const labels = text.split('.');
   if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return false;
-  return labels.every((label) => label !== '' && label.length <= longestLabel);
+  return labels.every((label) => label !== '' && label.length <= maxLabelLength);
 }
 
 /**
@@ -107,7 +107,7 @@ function withoutOuter(text: string, isOuter: (unit: number) => boolean): string 
  * least.
  */
 export function asciiName(text: string): string | undefined {
-  if (text.length > 2 * longestName || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
+  if (text.length > 2 * maxNameLength || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
   if (!URL.canParse(`http://${text}/`)) return undefined;
   const name = withoutOuter(new URL(`http://${text}/`).hostname, isDot);
   return isName(name) ? name : undefined;

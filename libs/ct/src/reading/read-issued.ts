@@ -135,7 +135,7 @@ function slice(bytes: Buffer, span: DerSpan | null | undefined): Buffer | null {
 /**
  * RFC 5280, section 4.1.2.2, allows 20 bytes; some have more. What is longer than this identifies nothing.
  */
-const longestSerial = 64;
+const maxSerialLength = 64;
 
 /**
  * Lower-case hexadecimal digits of whole bytes without leading zero bytes; a negative one starts with `-`.
@@ -144,7 +144,7 @@ const longestSerial = 64;
 function readSerial(bytes: Buffer, span: DerSpan, faults: Faults): string | null {
   let { start } = span;
   const { end } = span;
-  if (end === start || end - start > longestSerial) {
+  if (end === start || end - start > maxSerialLength) {
     faults.add('serial');
     return null;
   }

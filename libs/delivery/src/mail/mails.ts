@@ -3,7 +3,7 @@ import { sendMail } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** What a mail is about, by kind: ids only; all else is read when it is sent. */
+/** Parameters of a mail, by kind: ids only; everything else is read when it is sent. */
 interface MailFacts {
   'approval-request': { readonly approvalId: string };
   'expiration-notice': { readonly certificateId: string; readonly thresholdDays: number };
@@ -24,12 +24,12 @@ export type NewMail = {
   };
 }[MailKind];
 
-/** Where mail to an account goes: its contact address, else its first user's. A column of a statement over `account`. */
+/** Mail address of an account: its contact address, or its first user's. A column of a statement over `account`. */
 export const accountAddress = `coalesce(nullif(account.contact_email, ''), (
   SELECT email FROM account_user
   WHERE account_id = account.id AND account_user.disabled_at IS NULL ORDER BY account_user.id LIMIT 1))`;
 
-/** Puts mails on their way. Writing and sending them is the matter of `LeasedMails`. */
+/** Enqueues mails; `LeasedMails` writes and sends them. */
 @Injectable()
 export class Mails {
   constructor(private readonly database: DataSource) {}
@@ -54,7 +54,7 @@ export class Mails {
     return row?.address ?? null;
   }
 
-  /** Sent or given up: 30 days later nobody asks any more. @returns how many were forgotten */
+  /** Deletes mails 30 days after they were sent or given up. @returns how many */
   async forgetOld(limit: number): Promise<number> {
     const [, forgotten] = await this.database.query<[unknown, number]>(
       `DELETE FROM mail WHERE id IN (

@@ -3,7 +3,7 @@ import { CLASS, STORED_TYPE } from '../codes';
 import { nameBytes, type DnsName } from '../name';
 import { unwritable, type RecordData, type ZoneRecord } from '../record';
 
-/** One record as it goes into a message; without content a statement about a name or a type (RFC 2136 section 2.4). */
+/** A record to be written to a message; without content, a statement about a name or a type (RFC 2136 section 2.4). */
 export interface WrittenRecord {
   readonly name: DnsName;
   readonly type: number;
@@ -12,7 +12,7 @@ export interface WrittenRecord {
   readonly content?: Buffer;
 }
 
-/** Uncompressed throughout, as RFC 2136 section 1.2 and signatures like it best. */
+/** Never compressed: RFC 2136 section 1.2 and signatures prefer it. */
 export function recordBytes({ name, type, class: recordClass, ttl, content }: WrittenRecord): Buffer {
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(type, 0);
@@ -23,19 +23,19 @@ export function recordBytes({ name, type, class: recordClass, ttl, content }: Wr
 }
 
 /**
- * The record as a zone holds it, or (RFC 2136 section 2.5.4) as one to be deleted.
- * @throws RangeError for one that cannot be written
+ * A record to add, or (RFC 2136 section 2.5.4) to delete.
+ * @throws RangeError for a record that cannot be written
  */
-export function written(record: ZoneRecord, how: 'to stand' | 'to go'): WrittenRecord {
+export function written(record: ZoneRecord, how: 'add' | 'delete'): WrittenRecord {
   const fault = unwritable(record);
   if (fault !== undefined) throw new RangeError(`A ${record.type} record cannot be written: ${fault}.`);
   const { name, type } = record;
-  const stands = how === 'to stand';
+  const isAdded = how === 'add';
   return {
     name,
     type: STORED_TYPE[type],
-    class: stands ? CLASS.IN : CLASS.NONE,
-    ttl: stands ? record.ttl : 0,
+    class: isAdded ? CLASS.IN : CLASS.NONE,
+    ttl: isAdded ? record.ttl : 0,
     content: contentBytes(record),
   };
 }
@@ -66,7 +66,7 @@ function contentBytes(record: RecordData): Buffer {
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   if (!isIPv6(address)) throw new RangeError('An address cannot be written.');
-  // The URL Standard spells an IPv4 tail as two groups.
+  // The URL Standard writes an IPv4 tail as two groups.
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::');
   const groups = (text = '') => text.split(':').filter((group) => group !== '');
   const [before, after] = [groups(head), groups(tail)];

@@ -37,7 +37,7 @@ describe('an UPDATE message', () => {
     expect(update).toMatchObject({ class: 254, ttl: 0, content: { type: 'TXT', data: [Buffer.from('x')] } });
   });
 
-  it('deletes a type by class ANY, and asks for absence and presence without content', () => {
+  it('deletes a type by class ANY, and tests absence and presence without content', () => {
     const message = updateBytes({
       id: 1,
       zone: 'example.com',

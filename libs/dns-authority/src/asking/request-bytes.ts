@@ -3,7 +3,7 @@ import { HEADER_BYTES, nameBytes, type DnsName } from '../name';
 import { type ZoneRecord } from '../record';
 import { recordBytes, written, type WrittenRecord } from './record-bytes';
 
-/** What must hold for an UPDATE to be carried out; otherwise nothing of it is (RFC 2136 section 2.4). */
+/** A condition of an UPDATE; if one is false, nothing is changed (RFC 2136 section 2.4). */
 export type Prerequisite =
   | { readonly holds: 'name in use'; readonly name: DnsName }
   | { readonly holds: 'no such type'; readonly name: DnsName; readonly type: number };
@@ -16,7 +16,7 @@ export type UpdateStep =
 
 export interface Update {
   readonly id: number;
-  /** Its apex. */
+  /** The apex of the zone. */
   readonly zone: DnsName;
   readonly prerequisites: readonly Prerequisite[];
   /** In this order, all or none. */
@@ -33,7 +33,7 @@ export function updateBytes({ id, zone, prerequisites, steps }: Update): Buffer 
   ]);
 }
 
-/** A question without EDNS, and no recursion desired: to the server that has the zone. */
+/** A query to an authoritative server: without EDNS and recursion. */
 export function queryBytes(id: number, name: DnsName, type: StoredType): Buffer {
   return Buffer.concat([header(id, OPCODE.QUERY, [1, 0, 0, 0]), question(name, STORED_TYPE[type])]);
 }
@@ -62,5 +62,5 @@ function stepRecord(step: UpdateStep): WrittenRecord {
   if (step.step === 'remove type') {
     return { name: step.name, type: STORED_TYPE[step.type], class: CLASS.ANY, ttl: 0 };
   }
-  return written(step.record, step.step === 'add' ? 'to stand' : 'to go');
+  return written(step.record, step.step === 'add' ? 'add' : 'delete');
 }

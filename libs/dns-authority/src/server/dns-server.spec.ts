@@ -35,7 +35,7 @@ async function serve(options: Partial<DnsServerOptions> = {}) {
 
 const www = queryMessage('www.example.com', 'A');
 
-/** A source that answers when told to. */
+/** A source that answers on demand. */
 function held() {
   const waiting: (() => void)[] = [];
   let arrived: () => void;

@@ -4,7 +4,7 @@ import type { Responder } from '../responder';
 import { Connections } from './connections';
 import { type DnsServerLimits, TCP_REQUEST_BYTES } from './limits';
 
-/** Answers length-prefixed messages on connections to one address and port (RFC 7766), one after another on each. */
+/** Handles length-prefixed messages on one address and port (RFC 7766), one at a time per connection. */
 export class TcpListener {
   readonly #server: Server;
   readonly #connections: Connections;
@@ -29,7 +29,7 @@ export class TcpListener {
     limits: DnsServerLimits,
     onError: (error: Error) => void,
   ): Promise<TcpListener> {
-    // A peer may close its half after its last question and still wait for the answer.
+    // A client may close its half after the last query and still wait for the response.
     const server = createServer({ allowHalfOpen: true });
     const listener = new TcpListener(server, responder, limits, onError);
     server.listen(port, host);
@@ -41,7 +41,7 @@ export class TcpListener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Takes no more connections, lets messages under way be answered within the grace, and cuts what is left. */
+  /** Accepts no more connections, waits for messages under way within the grace period, and cuts the rest. */
   async close(): Promise<void> {
     this.#closing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -53,13 +53,13 @@ export class TcpListener {
 
   async #serve(socket: Socket): Promise<void> {
     const connection = this.#connections.add(socket);
-    // Not socket.setTimeout(): that starts anew with every byte, and one every few seconds would hold the connection.
+    // Not socket.setTimeout(), which every byte resets.
     const idle = setTimeout(() => socket.destroy(), this.limits.tcpIdleMs);
     socket.on('close', () => {
       clearTimeout(idle);
       this.#connections.remove(connection);
     });
-    // A reset by the peer ends the reading below as well; there is nothing to tell.
+    // A reset also ends the loop below.
     socket.on('error', () => socket.destroy());
     const peer = {
       address: socket.remoteAddress ?? '',
@@ -74,9 +74,9 @@ export class TcpListener {
           if (message === 'too long' || this.#closing) return;
           connection.busy = true;
           const response = await this.responder.respond(message, peer);
-          // What must not be answered over UDP is, on a connection, a peer that does not speak DNS.
+          // No response: on a connection, the client does not speak DNS.
           if (response === undefined) return;
-          // Reading goes on only when the peer takes its answers: memory per connection stays bounded.
+          // Continue reading only when the client reads its responses, so that memory per connection is bounded.
           if (!socket.write(framed(response))) await drained(socket);
           connection.busy = false;
           this.#connections.spoke(connection);
@@ -85,7 +85,7 @@ export class TcpListener {
         if (this.#closing) return;
       }
     } catch {
-      // The connection is gone: cut by the peer, by the idle limit, or by close().
+      // The connection was closed by the client, the idle limit, or close().
     } finally {
       connection.busy = false;
       socket.end(() => socket.destroy());
@@ -93,10 +93,10 @@ export class TcpListener {
   }
 }
 
-/** Resolves when the peer has taken what was written, or is gone. */
+/** Resolves when written data has been sent, or the connection is closed. */
 function drained(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
-    // A connection that is gone already says nothing any more.
+    // A closed connection emits no more events.
     if (socket.destroyed) return resolve();
     const wake = () => {
       socket.off('drain', wake).off('close', wake);
@@ -106,9 +106,7 @@ function drained(socket: Socket): Promise<void> {
   });
 }
 
-/**
- * What has arrived on a connection: messages with their length in two bytes before them (RFC 1035 section 4.2.2).
- */
+/** Splits a stream into messages, each with a two-byte length prefix (RFC 1035 section 4.2.2). */
 class Frames {
   #buffered: Buffer = Buffer.alloc(0);
 
@@ -116,7 +114,7 @@ class Frames {
     this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
   }
 
-  /** The next whole message; `undefined` while it is not there; `'too long'` when it must not be waited for. */
+  /** The next complete message; `undefined` while incomplete; `'too long'` when over the limit. */
   next(): Buffer | 'too long' | undefined {
     if (this.#buffered.length < 2) return undefined;
     const length = this.#buffered.readUInt16BE(0);

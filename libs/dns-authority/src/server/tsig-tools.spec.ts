@@ -81,7 +81,7 @@ describeWithTools(
       },
     );
 
-    it('nsupdate is told what is wrong with its key, and nothing is changed', async () => {
+    it('nsupdate reports what is wrong with its key, and nothing is changed', async () => {
       const [{ name, algorithm }] = keys as [TsigKey];
       const other = Buffer.alloc(64, 1).toString('base64');
       const add = 'add refused.example.com. 60 TXT "x"';

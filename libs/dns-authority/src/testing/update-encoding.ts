@@ -1,6 +1,6 @@
 import { CLASS, STORED_TYPE } from '../codes';
 
-/** One record of an UPDATE message, written byte by byte: dns-packet cannot (class NONE, no content). */
+/** One record of an UPDATE message, written by hand, since dns-packet cannot write class NONE without content. */
 export interface WrittenRecord {
   readonly name: string;
   readonly type?: keyof typeof STORED_TYPE | number;

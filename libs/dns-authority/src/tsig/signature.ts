@@ -4,15 +4,15 @@ import { nameBytes } from '../name';
 import { TSIG_ALGORITHMS, type TsigKey } from './tsig-key';
 import { type TsigRecord, timeBytes, twoBytes } from './tsig-record';
 
-/** RFC 8945 section 10: seconds that two clocks may differ. */
+/** RFC 8945 section 10: maximum clock difference in seconds. */
 export const FUDGE_S = 300;
 
-/** What of a record is signed besides the message. */
+/** The signed fields of a record. */
 export type SignedVariables = Pick<TsigRecord, 'timeSigned' | 'fudge' | 'error' | 'otherData'>;
 
 /**
- * Section 4.3: of the request's MAC (in a response), the message without the record, and the record's variables with
- * names in canonical form.
+ * Section 4.3: MAC over the request's MAC (in a response), the message without the record, and the record's variables
+ * with names in canonical form.
  */
 export function macOf(
   key: TsigKey,
@@ -35,19 +35,19 @@ export function macOf(
     .digest();
 }
 
-export type MacJudgement = 'equal' | 'different' | 'truncated' | 'malformed';
+export type MacCheck = 'equal' | 'different' | 'truncated' | 'malformed';
 
 /**
- * Only whole MACs are taken (section 5.2.2.1 leaves it to the receiver). Below the larger of ten bytes and half the
- * digest, or above the digest, a size is no truncation but an error of form.
+ * Only complete MACs are accepted (section 5.2.2.1 leaves it to the receiver). A size below the larger of ten bytes
+ * and half the digest, or above the digest, is malformed.
  */
-export function judgeMac(expected: Buffer, received: Buffer): MacJudgement {
+export function checkMac(expected: Buffer, received: Buffer): MacCheck {
   if (received.length === expected.length) return timingSafeEqual(received, expected) ? 'equal' : 'different';
   const shortest = Math.max(10, expected.length / 2);
   return received.length > expected.length || received.length < shortest ? 'malformed' : 'truncated';
 }
 
-/** Both ways, and by the sender's own fudge but no more than ours: section 5.2.3. */
+/** Section 5.2.3, in both directions, within the sender's fudge but no more than ours. */
 export function isInTime({ timeSigned, fudge }: TsigRecord, nowS: number): boolean {
   return Math.abs(nowS - timeSigned) <= Math.min(fudge, FUDGE_S);
 }

@@ -9,7 +9,7 @@ export interface TsigRecord {
   readonly algorithm: DnsName;
   /** Seconds since 1970, 48 bits. */
   readonly timeSigned: number;
-  /** Seconds either way. */
+  /** Seconds, in both directions. */
   readonly fudge: number;
   readonly mac: Buffer;
   readonly originalId: number;
@@ -18,17 +18,17 @@ export interface TsigRecord {
 }
 
 export interface SignedMessage {
-  /** As its signer had it: without the record, and with the id from before any forwarder changed it. */
+  /** The message as signed: without the record, and with the original id. */
   readonly message: Buffer;
   readonly record: TsigRecord;
 }
 
 /**
- * Takes the TSIG record off a message; `undefined` when there is none. Section 5.1: the record is the last of the
+ * Removes the TSIG record from a message; `undefined` when there is none. Section 5.1: the record is the last of the
  * additional section, and the only one.
  * @throws WireFault
  */
-export function takeTsigOff(message: Buffer): SignedMessage | undefined {
+export function removeTsig(message: Buffer): SignedMessage | undefined {
   const found = findTsig(message);
   if (found === undefined) return undefined;
   const { at, wire } = found;
@@ -39,7 +39,7 @@ export function takeTsigOff(message: Buffer): SignedMessage | undefined {
   return { message: unsigned, record };
 }
 
-/** The work is bounded by the message's length, whatever its counts announce: each record takes bytes. */
+/** The work is bounded by the message's length, regardless of its counts. */
 function findTsig(message: Buffer): { at: number; wire: WireRecord } | undefined {
   if (message.length < HEADER_BYTES) throw new WireFault('no whole header');
   const [questions = 0, answers = 0, authorities = 0, additionals = 0] = [4, 6, 8, 10].map((offset) =>
@@ -90,8 +90,8 @@ function readTsig(message: Buffer, wire: WireRecord): TsigRecord {
   };
 }
 
-/** The message with the record as its last. */
-export function putTsigOn(message: Buffer, record: TsigRecord): Buffer {
+/** Appends the record to the message. */
+export function appendTsig(message: Buffer, record: TsigRecord): Buffer {
   const content = Buffer.concat([
     nameBytes(record.algorithm),
     timeBytes(record.timeSigned),

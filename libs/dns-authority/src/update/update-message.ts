@@ -6,18 +6,17 @@ import { WireFault } from '../wire-fault';
 import { readContent } from '../record-content';
 
 /**
- * One record of an UPDATE message. Its class says what is meant by it (RFC 2136 sections 2.4 and 2.5), which is why
- * this is not decoded with dns-packet: that reads and writes class NONE as 0, and wants content where an update has
- * none.
+ * One record of an UPDATE message. Its class determines the operation (RFC 2136 sections 2.4 and 2.5). Not decoded
+ * with dns-packet, which treats class NONE as 0 and requires content.
  */
 export interface UpdateRecord {
   readonly name: DnsName;
   readonly type: number;
   readonly class: number;
   readonly ttl: number;
-  /** Whether the record has content at all. */
+  /** Whether the record has no content. */
   readonly empty: boolean;
-  /** Absent when empty, or of a type that no zone here can hold. */
+  /** Absent when empty or of an unsupported type. */
   readonly content?: RecordData;
 }
 
@@ -25,7 +24,7 @@ export interface UpdateMessage {
   readonly zone: { readonly name: DnsName; readonly type: number; readonly class: number };
   readonly prerequisites: readonly UpdateRecord[];
   readonly updates: readonly UpdateRecord[];
-  /** It carries a TSIG or SIG(0) that nobody has checked; a TSIG that holds is taken off before. */
+  /** It has an unverified TSIG or SIG(0); a valid TSIG has been removed before. */
   readonly signed: boolean;
 }
 

@@ -3,38 +3,38 @@ import { connectRedis, type RedisConnection, type RedisLog } from '../redis-conn
 import { issuanceNewsChannel, type IssuanceNewsOptions } from './issuance-news';
 
 export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {
-  /** How often the connection is asked whether anything comes through it still, in milliseconds. Default: 5,000. */
-  readonly askEveryMs?: number;
+  /** Interval of pings on the connection, in milliseconds. Default: 5,000. */
+  readonly pingEveryMs?: number;
 }
 
 /**
- * Hears which issuances have changed: one connection for the process, however many wait. News may be lost; whoever waits
- * looks into the database after `on`, after `onReconnected`, and once in a while.
+ * Receives ids of changed issuances: one connection per process, any number of listeners. Messages may be lost;
+ * listeners query the database after `on`, after `onReconnected`, and periodically.
  */
 export class IssuanceNewsListener {
   readonly #connection: RedisConnection;
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #reconnected = new Set<() => void>();
   readonly #log: RedisLog;
-  readonly #asking: NodeJS.Timeout;
-  /** The connection was asked, and has not answered. */
-  #isAsked = false;
+  readonly #pinging: NodeJS.Timeout;
+  /** A ping is under way. */
+  #isPinging = false;
 
   /** @param channel another name keeps specs apart */
   constructor(
     redisUrl: string,
-    { name, log, askEveryMs = 5_000 }: IssuanceNewsListenerOptions,
+    { name, log, pingEveryMs = 5_000 }: IssuanceNewsListenerOptions,
     private readonly channel: string = issuanceNewsChannel,
   ) {
     this.#log = log;
     this.#connection = connectRedis(redisUrl, { name, log });
     const { client } = this.#connection;
     client.on('ready', () => {
-      this.#isAsked = false;
+      this.#isPinging = false;
       void this.#subscribe(client);
     });
     client.on('message', (_channel: string, message: string) => this.#tell(message));
-    this.#asking = setInterval(() => void this.#askWhetherItLives(client), askEveryMs).unref();
+    this.#pinging = setInterval(() => void this.#pingConnection(client), pingEveryMs).unref();
   }
 
   /** @returns what ends it; may be called twice */
@@ -51,7 +51,7 @@ export class IssuanceNewsListener {
   }
 
   /**
-   * Called whenever news can be heard again, the first time included: what was told before is lost.
+   * Called whenever the subscription is active again, including the first time: earlier messages are lost.
    *
    * @returns what ends it
    */
@@ -62,7 +62,7 @@ export class IssuanceNewsListener {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#asking);
+    clearInterval(this.#pinging);
     await this.#connection.close();
   }
 
@@ -81,7 +81,7 @@ export class IssuanceNewsListener {
     for (const id of idsIn(message)) this.#callAll(this.#waiting.get(id) ?? []);
   }
 
-  /** Each, whatever another one does; one that is added or ended meanwhile does not disturb. */
+  /** Calls each listener, regardless of errors and changes meanwhile. */
   #callAll(listeners: Iterable<() => void>): void {
     for (const listener of [...listeners]) {
       try {
@@ -92,20 +92,20 @@ export class IssuanceNewsListener {
     }
   }
 
-  async #askWhetherItLives(client: Redis): Promise<void> {
-    if (client.status !== 'ready' || this.#isAsked) return;
-    this.#isAsked = true;
+  async #pingConnection(client: Redis): Promise<void> {
+    if (client.status !== 'ready' || this.#isPinging) return;
+    this.#isPinging = true;
     try {
       await client.ping();
-      this.#isAsked = false;
+      this.#isPinging = false;
     } catch {
-      // It says nothing of itself: a half-open connection would stay so for as long as TCP is patient.
+      // Otherwise a half-open connection would last until TCP times out.
       if (client.status === 'ready') client.disconnect(true);
     }
   }
 }
 
-/** Nothing of what cannot be read: another version may speak otherwise. */
+/** Ignores unreadable messages of other versions. */
 function idsIn(message: string): readonly string[] {
   try {
     const ids: unknown = JSON.parse(message);
