@@ -1,25 +1,24 @@
 // @ts-check
 // Which loopback ports are free. Nothing here, or anywhere in these tools, listens on another address.
+import { randomInt } from 'node:crypto';
 import dgram from 'node:dgram';
 import net from 'node:net';
 
 export const LOOPBACK = '127.0.0.1';
 
+/** Below the ports that systems give to outgoing connections, so that none of those takes one before its server listens. */
+const RANGE = { min: 10_240, below: 32_768 };
+
 /**
- * A port that the kernel calls free at this moment. Somebody else may take it before you do:
- * whoever starts a server on it looks for "address in use" and asks again.
+ * A port that nobody listens on at this moment. Another server may take it before you do: whoever starts a server on it looks
+ * for "address in use" and asks again.
  * @returns {Promise<number>}
  */
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen({ host: LOOPBACK, port: 0 }, () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+export async function freePort() {
+  for (;;) {
+    const port = randomInt(RANGE.min, RANGE.below);
+    if (await tcpIsFree(port)) return port;
+  }
 }
 
 /**

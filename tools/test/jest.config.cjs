@@ -5,7 +5,8 @@ const root = path.join(__dirname, '../..');
 module.exports = {
   rootDir: root,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
-  testEnvironment: 'node',
+  testEnvironment: path.join(__dirname, 'jest-environment.cjs'),
+  runtime: path.join(__dirname, 'jest-runtime.cjs'),
   // Tools that must run before anything is compiled are plain .mjs, and so are their specs.
   testMatch: ['**/*.spec.ts', '**/*.spec.mjs'],
   globalSetup: path.join(__dirname, 'global-setup.mjs'),
@@ -19,6 +20,8 @@ module.exports = {
   testSequencer: path.join(__dirname, 'slow-first.cjs'),
   // One more than the cores of CI: some specs wait for processes and timers.
   maxWorkers: 3,
+  // ms. At its end a worker writes the compiled packages to the run's cache, for the workers and programs that start after it.
+  workerGracefulExitTimeout: 20_000,
   // Of the heap. A worker keeps about 15 MB of every spec file; with gigabytes of them, half of its time is garbage collection.
   workerIdleMemoryLimit: '400MB',
   // For the worst day of a loaded machine; what is to be quick is told by its own bound.

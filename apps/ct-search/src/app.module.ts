@@ -1,26 +1,18 @@
-import { ProcessModule } from '@certwright/service';
-import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { AdmissionModule } from './admission/admission.module';
+import { ProcessModule, RunningProcess } from '@certwright/service';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { CertificatesModule } from './certificates/certificates.module';
+import { SearchConfig } from './config';
 import { FirehoseModule } from './firehose/firehose.module';
 import { IssuancesModule } from './issuances/issuances.module';
 import { StatusModule } from './status/status.module';
-import { SearchConfig } from './config';
 
-@Module({})
+@Module({ imports: [IssuancesModule, FirehoseModule, CertificatesModule, StatusModule] })
 export class AppModule {
-  /** @param opened what the process opened before the application: connections, limits, keys */
-  static forRoot(config: SearchConfig, opened: readonly Provider[]): DynamicModule {
-    return {
-      module: AppModule,
-      imports: [
-        ProcessModule.of([{ provide: SearchConfig, useValue: config }, ...opened]),
-        AdmissionModule,
-        CertificatesModule,
-        FirehoseModule,
-        IssuancesModule,
-        StatusModule,
-      ],
-    };
+  static forRoot(config: SearchConfig, running: RunningProcess): DynamicModule {
+    const process = ProcessModule.of([
+      { provide: SearchConfig, useValue: config },
+      { provide: RunningProcess, useValue: running },
+    ]);
+    return { module: AppModule, imports: [process] };
   }
 }

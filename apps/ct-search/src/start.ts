@@ -1,51 +1,32 @@
-import { ctSchema } from '@certwright/ct-schema';
-import { warnOfExcessPrivileges } from '@certwright/postgres';
 import { closeHttpApp, createHttpApp, renderErrorObject, type RunningProcess } from '@certwright/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
-import { openAccess } from './access/open-access';
-import { SearchAccess } from './access/search-access';
 import { AppModule } from './app.module';
 import type { SearchConfig } from './config';
 import { databaseProblem } from './ct-index/database-problem';
-import { IndexReaders } from './ct-index/index-readers';
 import { openApiDocument } from './docs/openapi-document';
-import { answerPreflights, crossOriginHeaders } from './wire/cross-origin';
 
-const readinessTimeoutMs = 2_000;
+/** Of every response: pages of any origin may read it, these headers included. */
+const crossOriginHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'Link, Retry-After, X-Request-Id, ETag, WWW-Authenticate',
+};
+
+/** For a page that is about to send an API key; valid for a day, which browsers shorten to two hours or less. */
+const preflightHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-methods': 'GET, HEAD',
+  'access-control-allow-headers': 'Authorization, If-None-Match, X-Request-Id',
+  'access-control-max-age': '86400',
+};
 
 /**
- * Opens everything and listens. Databases and Redis may be away, at the start too: what needs them is answered 503 meanwhile.
+ * Opens everything and listens. Databases and Redis may be unavailable, at the start too: requests that need them get 503.
  *
- * @param open opens what decides who may search
  * @returns the application, which listens on `HOST` and `PORT`
  */
-export async function start(
-  config: SearchConfig,
-  running: RunningProcess,
-  open: (config: SearchConfig, running: RunningProcess) => SearchAccess = openAccess,
-): Promise<NestFastifyApplication> {
+export async function start(config: SearchConfig, running: RunningProcess): Promise<NestFastifyApplication> {
   const { log, metrics, readiness } = running;
-  const readers = new IndexReaders({
-    url: config.CT_DATABASE_URL,
-    poolSize: config.CT_DATABASE_POOL_SIZE,
-    isSharded: config.CT_DATABASE_SHARDED,
-    log,
-  });
-  running.opened('ct database', async () => await readers.close());
-  let isRoleKnown = false;
-  readiness.add('ct database', async () => {
-    const reader = readers.within({ kind: 'readiness', timeLimitMs: readinessTimeoutMs });
-    await reader.query('SELECT 1');
-    if (isRoleKnown) return;
-    isRoleKnown = true;
-    await warnOfExcessPrivileges(reader, ctSchema, 'ct-search', log);
-  });
-  const surroundings = [
-    { provide: IndexReaders, useValue: readers },
-    { provide: SearchAccess, useValue: open(config, running) },
-  ];
-  const app = await createHttpApp(AppModule.forRoot(config, surroundings), {
+  const app = await createHttpApp(AppModule.forRoot(config, running), {
     log,
     metrics,
     readiness,
@@ -65,4 +46,12 @@ export async function start(
   await app.listen(config.PORT, config.HOST);
   log.info({ url: await app.getUrl() }, 'listening');
   return app;
+}
+
+/** A browser sends OPTIONS before a request with a key (Fetch Standard, "CORS-preflight fetch"). */
+function answerPreflights(instance: FastifyInstance): void {
+  instance.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.method === 'OPTIONS') reply.headers(preflightHeaders);
+    done();
+  });
 }

@@ -100,4 +100,7 @@ export const gatewaySettings = defineSettings({
 
 export type GatewayConfig = SettingValues<typeof gatewaySettings.table>;
 
+/** Under which the configuration is injected. */
+export const GatewayConfig = Symbol('GatewayConfig');
+
 export const readConfig = (): GatewayConfig => gatewaySettings.read(process.env);

@@ -8,7 +8,7 @@ import { OrdersConfig } from './config';
 import { DnsGateway } from './dns-integrations/dns-gateway';
 import { IntegrationsModule } from './dns-integrations/dns-integrations.module';
 import { DownloadModule } from './download/download.module';
-import { OrderSurroundings } from './orders/order-json';
+import { OrderLinks } from './orders/order-json';
 import { OrdersModule } from './orders/orders.module';
 import { PublicationsModule } from './publications/publications.module';
 import { WebhooksModule } from './webhooks/webhooks.module';
@@ -18,7 +18,7 @@ import { Addresses } from './wire/addresses';
 export class AppModule {
   static forRoot(config: OrdersConfig, gateway: DnsGateway): DynamicModule {
     const addresses = new Addresses(config.PUBLIC_URL);
-    const surroundings = new OrderSurroundings(addresses, {
+    const links = new OrderLinks(addresses, {
       approvalZone: config.APPROVAL_ZONE,
       approvalUrl: config.APPROVAL_URL,
     });
@@ -34,7 +34,7 @@ export class AppModule {
         ProcessModule.of([
           { provide: OrdersConfig, useValue: config },
           { provide: Addresses, useValue: addresses },
-          { provide: OrderSurroundings, useValue: surroundings },
+          { provide: OrderLinks, useValue: links },
           { provide: DnsGateway, useValue: gateway },
         ]),
         AccountsModule,

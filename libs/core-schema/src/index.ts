@@ -19,6 +19,7 @@ export { claimDeployment } from './deployment/deployment';
 export { type Lease, underLease } from './leases/issuance-lease';
 export { type MailKind } from './mail/mail.entity';
 export { CertificateMails1796169600000 } from './migrations/1796169600000-certificate-mails';
+export { baseNameInSql } from './names/base-name';
 export { Outbox, addToOutbox } from './outbox/outbox';
 export { type PlanOwner } from './plans/plan.entity';
 export { ProductEntity } from './products/product.entity';

@@ -1,3 +1,4 @@
+export { apiAccount, statementsOf } from './api-account';
 export { type AttachedCertificate, attachOpen, attachedCertificate, validity } from './attached-certificate';
 export { brokenRules } from './books';
 export { CoreDatabaseFixture } from './core-database';

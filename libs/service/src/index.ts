@@ -33,6 +33,7 @@ export { type HttpTls, renewTls } from './http/tls';
 export { documentationPaths, type DocumentedApi } from './documentation/api-documentation';
 export { ErrorExamples, type ErrorResponse } from './documentation/error-examples';
 export { asJsonSchema2020 } from './documentation/json-schema-2020';
+export { controllersDocument, type DocumentedControllers } from './documentation/controllers-document';
 export { type OperationExamples, withExamples } from './documentation/operation-examples';
 export { type RenderedProblem, type RenderProblem } from './http/answer';
 export { type ErrorObject, errorObject, renderErrorObject } from './http/error-object';
@@ -81,9 +82,23 @@ export {
   repeatDuringOutage,
 } from './lifecycle/release-after-outage';
 export { repeat, type Repeating } from './lifecycle/repeating';
-export { type ProcessDefinition, runProcess, type RunningProcess } from './lifecycle/run-process';
-export { faultsFrom, type MemberFault, Unreadable } from './validation/field-faults';
+export { type ProcessDefinition, runProcess, RunningProcess } from './lifecycle/run-process';
 export { BooleanMember, EnumMember, Ignored, MayBeAbsent, TextMember } from './validation/members';
-export { ReadBy, type ReadMembers, readMembers } from './validation/read-members';
-export { requestValidation, type RequestValidationOptions } from './validation/validation-pipe';
+export {
+  type MemberFault,
+  ReadBy,
+  type ReadMembers,
+  readMembers,
+  ReadObject,
+  unknownMemberFaults,
+  Unreadable,
+} from './validation/read-members';
+export {
+  BodyOf,
+  documentedParameter,
+  NoBody,
+  requestReading,
+  validMembers,
+  ValidQuery,
+} from './validation/request-parts';
 export { ProcessModule } from './lifecycle/process.module';

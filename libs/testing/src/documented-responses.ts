@@ -170,7 +170,7 @@ const errorOf = (responses: Operation['responses']): Response | undefined =>
 
 const parametersIn = (template: string): number => template.split('{').length;
 
-/** `/orders/{name}` matches the template and what it stands for, in an address with or without a host. */
+/** `/orders/{name}` matches itself and `/orders/a`, with or without a host. */
 function patternOf(template: string): RegExp {
   const literals = template.split(/\{\w+\}/).map((literal) => literal.replace(/[.*+?^$()|[\]\\]/g, '\\$&'));
   return new RegExp(`^(?:https?://[^/]+)?${literals.join('[^/]+')}$`);

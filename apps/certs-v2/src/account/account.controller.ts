@@ -4,11 +4,10 @@ import { Authenticated, Caller, type CallerIdentity, RequirePermission } from '@
 import { Controller, Get, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { jsonAnswer, sendAnswer } from '../wire/answer';
-import { type Arguments, Given } from '../wire/arguments';
-import { accountJson } from './account-json';
-import { RetrieveApiKey } from './retrieve-api-key.use-case';
-import { readMailSettings } from './mail-settings-request';
-import { readSubject } from './subject-request';
+import { Given, readArguments, type Sent } from '../wire/arguments';
+import { DescribesGet, DescribesPost } from '../wire/openapi/operation';
+import { AccountJson, accountJson, AccountRequest } from './account-json';
+import { ApiCredentialsJson, RetrieveApiKey } from './retrieve-api-key.use-case';
 
 @Controller('api/v2')
 export class AccountController {
@@ -20,6 +19,10 @@ export class AccountController {
 
   @Get('account')
   @RequirePermission('Order and Manage Certificates')
+  @DescribesGet({
+    summary: 'The account, its balance, and its part of distinguished names',
+    returns: AccountJson,
+  })
   async retrieve(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
     const account = await this.accounts.get(accountId);
     sendAnswer(reply, jsonAnswer(accountJson(account, await this.balances.of(accountId))));
@@ -27,20 +30,30 @@ export class AccountController {
 
   @Post('account')
   @RequirePermission('Order and Manage Certificates')
-  async change(
-    @Caller() { accountId }: CallerIdentity,
-    @Given() given: Arguments,
-    @Res() reply: FastifyReply,
-  ) {
-    const [subject, mailSettings] = [readSubject(given), readMailSettings(given)];
-    if (mailSettings !== null) await this.accounts.changeMailSettings(accountId, mailSettings);
-    const account = await this.accounts.changeSubject(accountId, subject);
+  @DescribesPost({
+    summary: 'Changes the distinguished name that CSRs are made with, and which mails are sent',
+    takes: AccountRequest,
+    returns: AccountJson,
+    failsWith: ['bad_country', 'bad_param'],
+  })
+  async change(@Caller() { accountId }: CallerIdentity, @Given() given: Sent, @Res() reply: FastifyReply) {
+    const request = readArguments(AccountRequest, given);
+    const { mail_when_issued: mailWhenIssued, mail_when_revoked: mailWhenRevoked } = request;
+    if (mailWhenIssued !== undefined || mailWhenRevoked !== undefined) {
+      await this.accounts.changeMailSettings(accountId, { mailWhenIssued, mailWhenRevoked });
+    }
+    const account = await this.accounts.changeSubject(accountId, request);
     sendAnswer(reply, jsonAnswer(accountJson(account, await this.balances.of(accountId))));
   }
 
   @Get('api_credentials')
   @Authenticated()
+  @DescribesGet({
+    summary: 'The API key of a user who signs in with user name and password',
+    returns: ApiCredentialsJson,
+  })
   async credentials(@Caller() caller: CallerIdentity, @Res() reply: FastifyReply) {
-    sendAnswer(reply, jsonAnswer({ api_key: await this.apiKey.run(caller) }));
+    const credentials: ApiCredentialsJson = { api_key: await this.apiKey.run(caller) };
+    sendAnswer(reply, jsonAnswer(credentials));
   }
 }

@@ -1,12 +1,19 @@
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { jsonAnswer, sendAnswer } from '../wire/answer';
-import { type PricingQuery, QuoteCertificate } from './quote-certificate.use-case';
-import { RetrieveApprovalMethods } from './retrieve-approval-methods.use-case';
-import { RetrieveProduct } from './retrieve-product.use-case';
+import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
+import { DescribesGet } from '../wire/openapi/operation';
+import { PricingJson } from './pricing-json';
+import { OfferQuery, PricingQuery, ProductQuery } from './product-query';
+import { QuoteCertificate } from './quote-certificate.use-case';
+import { ApprovalWaysJson, RetrieveApprovalMethods } from './retrieve-approval-methods.use-case';
+import { ProductOfferJson, RetrieveProduct } from './retrieve-product.use-case';
 
-/** What somebody asks for before a certificate is bought. */
+const productType = ApiParam({ name: 'type', type: String, description: 'dv or ev.' });
+
+/** What callers want to know before they buy a certificate. */
 @Controller('api/v2')
 @RequirePermission('Order and Manage Certificates')
 export class ProductsController {
@@ -17,31 +24,51 @@ export class ProductsController {
   ) {}
 
   @Get('pricing')
-  async pricing(
-    @Caller() { accountId }: CallerIdentity,
-    @Query() query: PricingQuery,
-    @Res() reply: FastifyReply,
-  ) {
-    sendAnswer(reply, jsonAnswer(await this.quoting.run(accountId, query)));
+  @DescribesGet({
+    summary: 'Returns the price of a certificate',
+    query: PricingQuery,
+    returns: PricingJson,
+    failsWith: ['missing_param', 'bad_cn', 'bad_sans', 'bad_type', 'product_unavailable'],
+  })
+  async pricing(@Caller() { accountId }: CallerIdentity, @Query() query: Sent, @Res() reply: FastifyReply) {
+    const { type = 'dv', cn, custom_sans, san = [] } = readArguments(PricingQuery, fieldsIn(query));
+    const sans = custom_sans === true ? san : null;
+    sendAnswer(reply, jsonAnswer(await this.quoting.run(accountId, type, cn, sans)));
   }
 
   @Get('products/:type')
+  @productType
+  @DescribesGet({
+    summary: 'Price and approval of a product for one name, for clients up to version 1.7',
+    query: OfferQuery,
+    returns: ProductOfferJson,
+    failsWith: ['missing_param', 'bad_cn', 'bad_type', 'bad_param', 'product_unavailable'],
+  })
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
     @Param('type') type: string,
-    @Query() query: PricingQuery,
+    @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, jsonAnswer(await this.product.run(accountId, type, query)));
+    const asked = readArguments(OfferQuery, { ...fieldsIn(query), type });
+    sendAnswer(reply, jsonAnswer(await this.product.run(accountId, asked)));
   }
 
   @Get('products/:type/approval')
+  @productType
+  @DescribesGet({
+    summary: 'Returns how a name can be approved',
+    query: ProductQuery,
+    returns: ApprovalWaysJson,
+    failsWith: ['missing_param', 'bad_cn', 'bad_type', 'product_unavailable'],
+  })
   async approvalMethods(
     @Caller() { accountId }: CallerIdentity,
     @Param('type') type: string,
-    @Query('cn') cn: unknown,
+    @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, jsonAnswer(await this.approval.run(accountId, type, cn)));
+    const asked = readArguments(ProductQuery, { ...fieldsIn(query), type });
+    sendAnswer(reply, jsonAnswer(await this.approval.run(accountId, asked)));
   }
 }

@@ -2,15 +2,11 @@ import { AccountBalanceEntity } from '@certwright/core-schema';
 import { Purchases } from '@certwright/ordering';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import type { CertType } from '../cert-objects/cert-object';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
-import { Arguments } from '../wire/arguments';
-import { pricedNames } from './priced-names';
-import { pricingJson } from './pricing-json';
-import { productOf, readQueriedName, readType } from './product-request';
-
-/** As it came; each may be a text, or an array of texts. */
-export type PricingQuery = Readonly<Record<string, unknown>>;
+import { type PricingJson, pricingJson } from './pricing-json';
+import { pricedNames, productOf } from './product-query';
 
 /** What a certificate would cost, bought now. */
 @Injectable()
@@ -22,12 +18,16 @@ export class QuoteCertificate {
     private readonly purchases: Purchases,
   ) {}
 
-  /** @throws Refusal `missing_param`, `bad_cn`, `bad_sans`, `bad_type`, `bad_param`, `product_unavailable` */
-  async run(accountId: string, query: PricingQuery): Promise<object> {
-    const given = Arguments.of(query, true);
-    const cn = readQueriedName(query['cn']);
-    const type = readType(given.text('type') || 'dv');
-    const sans = given.boolean('custom_sans') === true ? textsOf(query['san']) : null;
+  /**
+   * @param sans as callers write them; null: default SANs
+   * @throws Refusal `bad_sans`, `product_unavailable`
+   */
+  async run(
+    accountId: string,
+    type: CertType,
+    cn: string,
+    sans: readonly string[] | null,
+  ): Promise<PricingJson> {
     const product = productOf(await this.products.byType(), type);
     const dnsNames = pricedNames(cn, sans, product.maxDnsNames);
     const planId = (await this.objects.find(accountId, cn))?.planId ?? null;
@@ -35,9 +35,4 @@ export class QuoteCertificate {
     const hasBalance = await this.database.getRepository(AccountBalanceEntity).existsBy({ accountId });
     return pricingJson({ type, product, dnsNames, quote, payment: hasBalance ? 'balance' : 'none' });
   }
-}
-
-/** An empty one is a field of a page that nobody filled in. */
-function textsOf(value: unknown): readonly string[] {
-  return [value].flat().filter((text): text is string => typeof text === 'string' && text !== '');
 }

@@ -3,14 +3,20 @@ import { ApiCredentials, type FreshApiKey } from '@certwright/accounts';
 import { SealBroken } from '@certwright/sealing';
 import { apiKeySha256, type CallerIdentity, isUser, mintApiKey } from '@certwright/service';
 import { Inject, Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { CertsConfig } from '../config';
 import { Refusal } from '../wire/reasons';
 
 /** Of a nonce of the sealing keys. */
-const nonceOctets = 12;
+const nonceBytes = 12;
 
 /** What the key is sealed for; another account's does not open with it. */
 const contextOf = (accountId: string) => `api-credential:${accountId}`;
+
+@ApiSchema({ name: 'ApiCredentials' })
+export class ApiCredentialsJson {
+  @ApiProperty() api_key: string;
+}
 
 /** How a program gets its API key: its user gives name and password once. */
 @Injectable()
@@ -23,7 +29,7 @@ export class RetrieveApiKey {
   /** The account's one key for this purpose. @throws Refusal `unauthorized` to a program that has a key already */
   async run(caller: CallerIdentity): Promise<string> {
     if (!isUser(caller)) {
-      throw new Refusal('unauthorized', 'The API key is told to those who give user name and password.');
+      throw new Refusal('unauthorized', 'The API key is returned to users who send user name and password.');
     }
     const { accountId } = caller;
     const opens = (sealed: Buffer) => this.open(sealed, accountId) !== null;
@@ -37,7 +43,7 @@ export class RetrieveApiKey {
       label: 'api_credentials',
       permissions: ['Full Access'],
       secretSha256: apiKeySha256(key),
-      keySealed: this.config.SEALING_KEYS.seal(key, contextOf(accountId), randomBytes(nonceOctets)),
+      keySealed: this.config.SEALING_KEYS.seal(key, contextOf(accountId), randomBytes(nonceBytes)),
     };
   }
 

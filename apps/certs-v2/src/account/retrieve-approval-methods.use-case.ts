@@ -1,22 +1,43 @@
 import { approvalLabelOf, baseName, constructedApproverAddresses, isWildcard } from '@certwright/dns-names';
-import { type Product, zoneFor } from '@certwright/issuance';
+import { zoneFor } from '@certwright/issuance';
 import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { ApprovalStatuses } from '../cert-objects/approval-statuses';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { CertProducts } from '../cert-objects/cert-products';
-import { productOf, readQueriedName, readType } from './product-request';
+import { ApiList } from '../wire/openapi/members';
+import { productOf, type ProductQuery } from './product-query';
 
 /** RFC 1035, section 2.3.4, as text without the trailing dot. */
-const longestName = 253;
+const maxNameLength = 253;
 
 /** Whose plan uses a record does not matter here. */
 const noPlan = '0';
 
-export interface ApprovalWaysJson {
-  readonly email: { readonly available: boolean; readonly addresses: readonly string[] };
-  readonly dns: { readonly available: boolean; readonly integrated: boolean };
-  readonly http: { readonly available: boolean; readonly integrated: boolean };
+@ApiSchema({ name: 'ApprovalByEmail' })
+class ApprovalByEmailJson {
+  @ApiProperty({ description: 'Whether email can approve the name.' }) available: boolean;
+  @ApiList(String, 'Who may approve.') addresses: readonly string[];
+}
+
+@ApiSchema({ name: 'ApprovalByDns' })
+class ApprovalByDnsJson {
+  @ApiProperty({ description: 'Whether dns can approve the name.' }) available: boolean;
+  @ApiProperty({ description: 'An integration of the account publishes it.' }) integrated: boolean;
+}
+
+@ApiSchema({ name: 'ApprovalByHttp' })
+class ApprovalByHttpJson {
+  @ApiProperty({ description: 'Whether http can approve the name.' }) available: boolean;
+  @ApiProperty({ description: 'The rule of the web server was seen working.' }) integrated: boolean;
+}
+
+@ApiSchema({ name: 'ApprovalWays' })
+export class ApprovalWaysJson {
+  @ApiProperty() email: ApprovalByEmailJson;
+  @ApiProperty() dns: ApprovalByDnsJson;
+  @ApiProperty() http: ApprovalByHttpJson;
 }
 
 /** How a name can be approved, and what would happen without a person. */
@@ -29,16 +50,10 @@ export class RetrieveApprovalMethods {
     private readonly statuses: ApprovalStatuses,
   ) {}
 
-  /** @throws Refusal `bad_type`, `missing_param`, `bad_cn`, `product_unavailable` */
-  async run(accountId: string, typeText: string, cnText: unknown): Promise<ApprovalWaysJson> {
-    const type = readType(typeText);
-    const cn = readQueriedName(cnText);
-    return await this.ways(accountId, cn, productOf(await this.products.byType(), type));
-  }
-
-  /** @param cn in normal form */
-  async ways(accountId: string, cn: string, product: Product): Promise<ApprovalWaysJson> {
-    const byDns = approvalLabelOf(cn).length <= longestName;
+  /** @throws Refusal `product_unavailable` */
+  async run(accountId: string, { type, cn }: ProductQuery): Promise<ApprovalWaysJson> {
+    const product = productOf(await this.products.byType(), type);
+    const byDns = approvalLabelOf(cn).length <= maxNameLength;
     // Baseline Requirements 3.2.2.4.18 and .19: never a wildcard.
     const byHttp = product.httpApproval && !isWildcard(cn);
     return {

@@ -1,12 +1,20 @@
 import { Module } from '@nestjs/common';
-import { DeliveryModule } from '@certwright/delivery';
+import { AnnouncementRound, Announcements, DeliveryModule } from '@certwright/delivery';
 import { CertObjectsModule } from '../cert-objects/cert-objects.module';
-import { AnnounceCurrentInstance } from './announce-current-instance.use-case';
-import { announcementSweep } from './announcement-sweep';
-import { CertificateNews } from './certificate-news';
+import { AnnounceCurrentInstance, CurrentInstanceMessage, owner } from './announce-current-instance.use-case';
 
 @Module({
   imports: [DeliveryModule, CertObjectsModule],
-  providers: [CertificateNews, AnnounceCurrentInstance, announcementSweep],
+  providers: [
+    CurrentInstanceMessage,
+    AnnounceCurrentInstance,
+    {
+      // Announces what no job did.
+      provide: AnnouncementRound,
+      inject: [Announcements, AnnounceCurrentInstance],
+      useFactory: (announcements: Announcements, announce: AnnounceCurrentInstance) =>
+        new AnnouncementRound(announcements, owner, async (planId) => await announce.run(planId)),
+    },
+  ],
 })
 export class AnnouncementsModule {}

@@ -1,7 +1,7 @@
-import { zoneFor, zoneNamesOver } from '@certwright/issuance';
+import { type ApprovalMethod, zoneFor, zoneNamesOver } from '@certwright/issuance';
 import { ApprovalRecords } from '@certwright/approvals';
 import { Injectable } from '@nestjs/common';
-import { ApprovalHistory } from './approval-history';
+import { DataSource } from 'typeorm';
 import type { PlacedWay } from './approval-ways';
 import { WebRuleLooks } from './web-rule-looks';
 
@@ -25,6 +25,47 @@ export class ReadyApprovals {
 
 function keyOf({ dnsName, method }: Pick<AskedApproval, 'dnsName' | 'method'>): string {
   return `${method} ${dnsName}`;
+}
+
+/** Whether a name was approved in a way at the last look. */
+interface LastLook {
+  readonly dnsName: string;
+  readonly method: ApprovalMethod;
+  readonly approved: boolean;
+}
+
+/** Issuances of a plan that are looked back at: the open one, and what it replaces. */
+const issuancesEach = 3;
+
+/**
+ * How long an approval says that what gave it still stands: as long as public CAs use one again since 2026-03-15 (Baseline
+ * Requirements 4.2.1); 100 days from 2027-03-15.
+ */
+const reuseDays = 200;
+
+/** What issuances have found out about names. */
+@Injectable()
+export class ApprovalHistory {
+  constructor(private readonly database: DataSource) {}
+
+  /** The newest finding for each name and way; nothing where nobody has looked. */
+  async lastLooks(planIds: readonly string[], dnsNames: readonly string[]): Promise<LastLook[]> {
+    if (planIds.length === 0 || dnsNames.length === 0) return [];
+    return await this.database.query(
+      `SELECT DISTINCT ON (name, method) name AS "dnsName", method,
+         approved AND checked_at > now() - make_interval(days => $4) AS approved
+       FROM unnest($1::bigint[]) AS wanted (plan_id)
+       CROSS JOIN LATERAL (
+         SELECT id, approvals FROM issuance WHERE issuance.plan_id = wanted.plan_id ORDER BY id DESC LIMIT $3) AS issuance
+       CROSS JOIN LATERAL (
+         SELECT approval ->> 'dnsName' AS name, coalesce(approval ->> 'method', approval -> 'way' ->> 'method') AS method,
+           approval ->> 'status' = 'approved' AS approved, (approval ->> 'checkedAt')::timestamptz AS checked_at
+         FROM jsonb_array_elements(issuance.approvals) AS approval) AS look
+       WHERE name = ANY ($2::text[]) AND method IS NOT NULL AND checked_at IS NOT NULL
+       ORDER BY name, method, checked_at DESC, issuance.id DESC`,
+      [planIds, dnsNames, issuancesEach, reuseDays],
+    );
+  }
 }
 
 export interface AskedApprovals {

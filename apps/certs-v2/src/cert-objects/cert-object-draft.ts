@@ -1,10 +1,10 @@
 import type { StoredSan } from '@certwright/core-schema';
+import type { ApprovalMethod } from '@certwright/issuance';
 import type { Csr } from '@certwright/pki';
 import { missingParam } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
-import { approverFor } from './approval-request';
 import type { CertObject, NameToApprove } from './cert-object';
-import type { CertObjectWishes } from './cert-object-request';
+import { type CertObjectRequest, emailNeedsApprover } from './cert-object-request';
 import { modifiedTags } from './tags';
 
 /**
@@ -12,51 +12,61 @@ import { modifiedTags } from './tags';
  *
  * @throws Refusal `missing_param`, and what `modifiedCertObject` throws
  */
-export function newCertObject(cn: string, wishes: CertObjectWishes): CertObject {
-  const { csr, approvalMethod, approverEmail, type = 'dv', sans = null, tags } = wishes;
+export function newCertObject(cn: string, request: CertObjectRequest): CertObject {
+  const { csr, approval_method: approvalMethod, approver_email, type = 'dv', sans = null } = request;
   if (csr === undefined) throw missingParam('csr');
   if (approvalMethod === undefined) throw missingParam('approval_method');
-  if (approvalMethod === 'email' && approverEmail === undefined) throw missingParam('approver_email');
+  if (approvalMethod === 'email' && approver_email === undefined) throw missingParam('approver_email');
   return {
     cn,
     type,
     approvalMethod,
-    approverEmail: approverFor(approvalMethod, approverEmail ?? null, 'approver_email'),
+    approverEmail: approverFor(approvalMethod, approver_email ?? null),
     sans,
-    tags: modifiedTags([], tags),
-    autoRenew: wishes.autoRenew ?? true,
-    muted: wishes.muted ?? false,
+    tags: modifiedTags([], request.tags, request['tags.TAGNAME']),
+    autoRenew: request.auto_renew ?? true,
+    muted: request.muted ?? false,
     csr: storedCsr(csr),
   };
 }
 
 /**
- * The object that results: only what was supplied changes. What is wrong with it, `cert-object-rules.ts` tells.
+ * The object that results: only what was supplied changes. `cert-object-rules.ts` checks it.
  *
  * @throws Refusal `missing_param`, `bad_approver_email`, `bad_tags`, `bad_keytype`
  */
-export function modifiedCertObject(before: CertObject, wishes: CertObjectWishes): CertObject {
-  const { sans = before.sans } = wishes;
+export function modifiedCertObject(before: CertObject, request: CertObjectRequest): CertObject {
+  const { sans = before.sans } = request;
   return {
     cn: before.cn,
-    type: wishes.type ?? before.type,
-    ...modifiedApproval(before, wishes),
+    type: request.type ?? before.type,
+    ...modifiedApproval(before, request),
     // Another sequence of the same SANs is no change: the object keeps the one it has.
     sans: sameSans(before.sans, sans) ? before.sans : sans,
-    tags: modifiedTags(before.tags, wishes.tags),
-    autoRenew: wishes.autoRenew ?? before.autoRenew,
-    muted: wishes.muted ?? before.muted,
-    csr: wishes.csr === undefined ? before.csr : storedCsr(wishes.csr),
+    tags: modifiedTags(before.tags, request.tags, request['tags.TAGNAME']),
+    autoRenew: request.auto_renew ?? before.autoRenew,
+    muted: request.muted ?? before.muted,
+    csr: request.csr === undefined ? before.csr : storedCsr(request.csr),
   };
 }
 
-/** Whoever leaves `email` leaves the address behind; whoever comes to it brings one. */
-function modifiedApproval(before: NameToApprove, wishes: CertObjectWishes): NameToApprove {
-  const { approvalMethod = before.approvalMethod, approverEmail } = wishes;
+/** A change from `email` drops the address; a change to it needs one. */
+function modifiedApproval(before: NameToApprove, request: CertObjectRequest): NameToApprove {
+  const { approval_method: approvalMethod = before.approvalMethod } = request;
   const kept = approvalMethod === 'email' ? before.approverEmail : null;
-  const address = approverEmail ?? kept;
+  const address = request.approver_email ?? kept;
   if (approvalMethod === 'email' && address === null) throw missingParam('approver_email');
-  return { approvalMethod, approverEmail: approverFor(approvalMethod, address, 'approver_email') };
+  return { approvalMethod, approverEmail: approverFor(approvalMethod, address) };
+}
+
+/**
+ * The address that a method uses: `email` needs one, and the others ignore it. Existing clients send the address that they
+ * have read along with the method that replaces it.
+ */
+function approverFor(method: ApprovalMethod, address: string | null): string | null {
+  if (method !== 'email') return null;
+  if (address !== null && address !== '') return address;
+  throw new Refusal('bad_approver_email', emailNeedsApprover, { param: 'approver_email' });
 }
 
 function storedCsr({ der, spkiSha256, keyType }: Csr): CertObject['csr'] {

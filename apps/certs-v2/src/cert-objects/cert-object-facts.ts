@@ -1,17 +1,10 @@
+import type { AccountSubject } from '@certwright/accounts';
 import { Delegations, WebRules } from '@certwright/approvals';
 import { type Tx } from '@certwright/core-schema';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { ApprovalFacts } from '../wire/approval-json';
 import type { PlacedWay } from './approval-ways';
-
-/** What an account says of itself in distinguished names. */
-export interface AccountSubject {
-  readonly country: string | null;
-  readonly state: string | null;
-  readonly locality: string | null;
-  readonly organization: string | null;
-}
 
 /** Reads what the objects of an account are shown with; with a transaction, on its connection. */
 @Injectable()

@@ -1,12 +1,22 @@
+import type { AccountSubject } from '@certwright/accounts';
 import { isWildcard } from '@certwright/dns-names';
 import type { ApprovalMethod } from '@certwright/issuance';
 import { encodePem } from '@certwright/pki';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import type { ReadyApprovals } from './approval-statuses';
 import type { PlacedWay } from './approval-ways';
-import { defaultSanOf, type StoredCertObject } from './cert-object';
-import type { AccountSubject } from './cert-object-facts';
-import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from '../wire/approval-json';
+import { type CertType, certTypes, defaultSanOf, type StoredCertObject } from './cert-object';
+import { InstanceJson } from '../instances/instance-json';
+import {
+  ApprovalDetailsJson,
+  type ApprovalFacts,
+  approvalJson,
+  approvalMethods,
+  type ApprovalPlaces,
+  SanJson,
+} from '../wire/approval-json';
 import type { Expansion } from '../wire/expansion';
+import { ApiList, ApiNullable } from '../wire/openapi/members';
 
 export interface CertObjectFacts extends ApprovalFacts {
   readonly subject: AccountSubject;
@@ -14,8 +24,8 @@ export interface CertObjectFacts extends ApprovalFacts {
   /** How each name of the object is approved. */
   readonly ways: ReadonlyMap<string, PlacedWay>;
   /** Instances as they are shown; null: there is none. */
-  readonly current: object | null;
-  readonly pending: object | null;
+  readonly current: InstanceJson | null;
+  readonly pending: InstanceJson | null;
   /** Only a purchase renews it. */
   readonly subscriptionEnding: boolean;
 }
@@ -25,15 +35,54 @@ export interface CertObjectPlaces extends ApprovalPlaces {
   readonly downloadUrl: string;
 }
 
+@ApiSchema({ name: 'CertObject' })
+export class CertObjectJson extends ApprovalDetailsJson {
+  @ApiProperty({ description: 'Whether the account has a certificate of this common name.' }) exists: boolean;
+  @ApiProperty({ description: 'Common name, in lower case.' }) cn: string;
+  @ApiProperty({ description: 'Whether the common name begins with *.' }) wildcard: boolean;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Distinguished name for a CSR.',
+  })
+  dn: Readonly<Record<string, string>>;
+  @ApiProperty({ description: 'Renewed automatically before it expires.' }) auto_renew: boolean;
+  @ApiProperty({ description: 'No reminders are sent.' }) muted: boolean;
+  @ApiProperty({ type: String, enum: approvalMethods, nullable: true })
+  approval_method: ApprovalMethod | null;
+  @ApiProperty({ type: String, enum: certTypes, nullable: true }) type: CertType | null;
+  @ApiProperty({ type: [SanJson], nullable: true, description: 'Null: default SANs.' })
+  sans: readonly SanJson[] | null;
+  @ApiPropertyOptional({ description: 'Only while sans is null: the name that is added.' })
+  default_san?: SanJson;
+  @ApiList(String, 'In the order in which they were given.') tags: readonly string[];
+  @ApiPropertyOptional({ description: 'Expandable. PEM.' }) csr?: string;
+  @ApiNullable(String, 'Of the DER public key of the CSR. SHA-256, lower-case hex.')
+  pubkey_hash: string | null;
+  @ApiNullable(String, 'Address of the current certificate and its chain; needs no credentials.')
+  current_download: string | null;
+  @ApiPropertyOptional({ type: InstanceJson, nullable: true, description: 'Expandable.' })
+  current?: InstanceJson | null;
+  @ApiPropertyOptional({ type: InstanceJson, nullable: true, description: 'Expandable.' })
+  pending?: InstanceJson | null;
+  @ApiNullable('integer', 'End of the term that was bought. UNIX time in seconds.')
+  billed_through: number | null;
+  @ApiProperty({
+    description:
+      'True when no term is running, or a reissue cannot outlast the active instance: buy to renew. False: reissue.',
+  })
+  subscription_ending: boolean;
+}
+
 export function certObjectJson(
   object: StoredCertObject,
   expansion: Expansion,
   facts: CertObjectFacts,
   places: CertObjectPlaces,
-): object {
+): CertObjectJson {
   const { cn, sans } = object;
   const nameJson = nameJsonIn(expansion, facts, places);
-  const sanJson = (value: string) => ({ type: 'dns', value, ...nameJson(value, 'sans') });
+  const sanJson = (value: string): SanJson => ({ type: 'dns', value, ...nameJson(value, 'sans') });
   return {
     exists: true,
     ...subjectJson(cn, facts.subject),
@@ -54,7 +103,11 @@ export function certObjectJson(
 }
 
 /** A common name that the account has no object of. */
-export function missingCertObjectJson(cn: string, subject: AccountSubject, expansion: Expansion): object {
+export function missingCertObjectJson(
+  cn: string,
+  subject: AccountSubject,
+  expansion: Expansion,
+): CertObjectJson {
   return {
     exists: false,
     ...subjectJson(cn, subject),
@@ -75,7 +128,10 @@ export function missingCertObjectJson(cn: string, subject: AccountSubject, expan
 /** Where the account says no country: a CSR must have one. */
 const defaultCountry = 'US';
 
-function subjectJson(cn: string, { country, state, locality, organization }: AccountSubject): object {
+function subjectJson(
+  cn: string,
+  { country, state, locality, organization }: AccountSubject,
+): Pick<CertObjectJson, 'cn' | 'wildcard' | 'dn'> {
   const dn = {
     C: country ?? defaultCountry,
     ...(state === null ? {} : { ST: state }),
@@ -89,7 +145,7 @@ function subjectJson(cn: string, { country, state, locality, organization }: Acc
 function instancesJson(
   expansion: Expansion,
   { current, pending }: Pick<CertObjectFacts, 'current' | 'pending'>,
-): object {
+): Pick<CertObjectJson, 'current' | 'pending'> {
   return {
     ...(expansion.has('current') ? { current } : {}),
     ...(expansion.has('pending') ? { pending } : {}),
@@ -104,7 +160,7 @@ function nameJsonIn(
   expansion: Expansion,
   { ways, ready, ...facts }: CertObjectFacts,
   places: ApprovalPlaces,
-): (dnsName: string, within: 'sans' | null) => object {
+): (dnsName: string, within: 'sans' | null) => ReturnType<typeof approvalJson> {
   return (dnsName, within) => {
     const way = ways.get(dnsName);
     if (way === undefined) throw new Error(`nobody says how ${dnsName} is approved`);

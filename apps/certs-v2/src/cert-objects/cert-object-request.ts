@@ -1,52 +1,142 @@
-import type { ApprovalMethod } from '@certwright/issuance';
 import type { StoredSan } from '@certwright/core-schema';
-import type { Csr } from '@certwright/pki';
-import { type Arguments, badParam } from '../wire/arguments';
-import { lowerCaseAddress, readApprovalMethod } from './approval-request';
-import type { CertType } from './cert-object';
-import { readCsrArgument } from './csr-request';
-import { readSans } from './sans-request';
-import { readTags, type TagWishes } from './tags';
-
-/** What a caller asks for; undefined: nothing is said about it. */
-export interface CertObjectWishes {
-  readonly type: CertType | undefined;
-  readonly approvalMethod: ApprovalMethod | undefined;
-  /** In lower case; may be empty. */
-  readonly approverEmail: string | undefined;
-  /** Null: default SANs. */
-  readonly sans: readonly StoredSan[] | null | undefined;
-  readonly tags: TagWishes;
-  readonly autoRenew: boolean | undefined;
-  readonly muted: boolean | undefined;
-  /** Read, and not yet judged. */
-  readonly csr: Csr | undefined;
-}
+import { parseDnsName, quoteInput } from '@certwright/dns-names';
+import { containsPrivateKey } from '@certwright/errors';
+import type { ApprovalMethod } from '@certwright/issuance';
+import { type Csr, decodePem, readCsr } from '@certwright/pki';
+import { Unreadable } from '@certwright/service';
+import { ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { approvalMethods, SanJson } from '../wire/approval-json';
+import {
+  FlagArgument,
+  JsonArgument,
+  readArguments,
+  type Reading,
+  type Sent,
+  TextArgument,
+  unreadable,
+} from '../wire/arguments';
+import { type ReasonCode, Refusal } from '../wire/reasons';
+import { type CertType, certTypes } from './cert-object';
+import { singleTags, SingleTagsArgument, TagsArgument } from './tags';
 
 /**
- * Every argument by itself; what they mean together is for `cert-object-rules.ts`. The one that decides which others are
- * needed is read first, and the one that costs most last.
- *
- * @throws Refusal for the first that cannot be read
+ * What a caller asks for; undefined: nothing is said about it. What the arguments mean together is for
+ * `cert-object-rules.ts`. The one that decides which others are needed is read first, and the one that costs most last.
  */
-export function readCertObjectRequest(given: Arguments): CertObjectWishes {
-  const type = readType(given.text('type'));
-  const method = given.text('approval_method');
-  const address = given.text('approver_email');
-  const csr = given.text('csr');
-  return {
-    type,
-    approvalMethod: method === undefined ? undefined : readApprovalMethod(method, 'approval_method'),
-    approverEmail: address === undefined ? undefined : lowerCaseAddress(address),
-    sans: given.has('sans') ? readSans(given.json('sans', 'bad_sans')) : undefined,
-    tags: readTags(given),
-    autoRenew: given.boolean('auto_renew'),
-    muted: given.boolean('muted'),
-    csr: csr === undefined ? undefined : readCsrArgument(csr),
-  };
+@ApiSchema({ name: 'CertObjectRequest' })
+export class CertObjectRequest {
+  @TextArgument({ enum: certTypes }, readType) type?: CertType;
+  @TextArgument({ enum: approvalMethods }, (text) => readApprovalMethod(text))
+  approval_method?: ApprovalMethod;
+  /** In lower case; may be empty. */
+  @TextArgument({ nullable: true }, lowerCaseAddress) approver_email?: string;
+  /** Null: default SANs. */
+  @JsonArgument(
+    {
+      anyOf: [{ type: 'array', items: { $ref: getSchemaPath(SanJson) } }, { type: 'string' }],
+      nullable: true,
+      description: 'In a form: JSON, or the text null.',
+    },
+    'bad_sans',
+    readSans,
+  )
+  sans?: readonly StoredSan[] | null;
+  /** Tag → whether it is added. */
+  @SingleTagsArgument() 'tags.TAGNAME'?: ReadonlyMap<string, boolean>;
+  @TagsArgument() tags?: readonly string[];
+  @FlagArgument({}) auto_renew?: boolean;
+  @FlagArgument({}) muted?: boolean;
+  /** Decoded, and not yet checked. */
+  @TextArgument({ description: 'PEM PKCS#10 with the common name in CN and a country in C.' }, readCsrText)
+  csr?: Csr;
 }
 
-function readType(type: string | undefined): CertType | undefined {
-  if (type === undefined || type === 'dv' || type === 'ev') return type;
-  throw badParam('type', 'bad_type', 'must be dv or ev.');
+/** @throws Refusal for the first argument that cannot be read */
+export function readCertObjectRequest(given: Sent): CertObjectRequest {
+  return readArguments(CertObjectRequest, { ...given, 'tags.TAGNAME': singleTags(given) });
+}
+
+export function readType(text: string): Reading<CertType> {
+  return certTypes.find((type) => type === text) ?? unreadable('bad_type', 'type must be dv or ev.');
+}
+
+function readApprovalMethod(value: unknown): ApprovalMethod | Unreadable<ReasonCode> {
+  const method = approvalMethods.find((each) => each === value);
+  return method ?? unreadable('bad_approval_method', 'approval_method must be email, http or dns.');
+}
+
+/** ASCII only: other characters fold to ASCII letters (U+212A to k). */
+function lowerCaseAddress(address: string): string {
+  return address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+export const emailNeedsApprover = 'The approval method email needs an approver_email.';
+
+/** A certificate has 100 names at most, whatever the product, and the common name is one of them. */
+const maxSans = 99;
+
+/**
+ * Reads SAN objects as callers write them, or send back what they have read: read-only and unknown members in them are
+ * ignored.
+ */
+function readSans(value: unknown): Reading<readonly StoredSan[] | null> {
+  if (value === null) return null;
+  if (!Array.isArray(value)) return badSans('sans must be null or an array of SAN objects.');
+  if (value.length > maxSans)
+    return badSans(`sans has ${value.length} elements; at most ${maxSans} are possible.`);
+  const sans: StoredSan[] = [];
+  for (const each of value as unknown[]) {
+    const san = readSan(each);
+    if (san instanceof Unreadable) return san;
+    sans.push(san);
+  }
+  const names = sans.map((san) => san.value);
+  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+  return repeated === undefined ? sans : badSans(`sans has ${repeated} more than once.`);
+}
+
+function readSan(san: unknown): StoredSan | Unreadable<ReasonCode> {
+  if (typeof san !== 'object' || san === null || Array.isArray(san)) {
+    return badSans('sans must be an array of objects with value and approval_method.');
+  }
+  const { type, value, approval_method, approver_email } = san as Sent;
+  if ((type ?? 'dns') !== 'dns') return badSans(`type in sans must be dns, not ${quoteInput(type)}.`);
+  const parsed = parseDnsName(value);
+  if (!parsed.ok) return badSans(parsed.message);
+  const approvalMethod = readApprovalMethod(approval_method);
+  if (approvalMethod instanceof Unreadable) return approvalMethod;
+  if (approvalMethod !== 'email') return { value: parsed.name, approvalMethod, approverEmail: null };
+  const address = approver_email ?? '';
+  if (address === '') return unreadable('bad_approver_email', emailNeedsApprover);
+  return typeof address === 'string'
+    ? { value: parsed.name, approvalMethod, approverEmail: lowerCaseAddress(address) }
+    : unreadable('bad_approver_email', `The approver_email of ${parsed.name} must be a string.`);
+}
+
+const badSans = (message: string) => unreadable('bad_sans', message);
+
+/** RFC 7468, section 7: the second one stands for the first. */
+const csrLabels: ReadonlySet<string> = new Set(['CERTIFICATE REQUEST', 'NEW CERTIFICATE REQUEST']);
+
+/** A PKCS #10 request in PEM. What was sent is in no message. */
+function readCsrText(text: string): Reading<Csr> {
+  const bad = (message: string) => unreadable('bad_csr', message);
+  if (containsPrivateKey(text)) {
+    return bad(
+      'A private key was submitted instead of a CSR. It was neither stored nor logged here, but consider it exposed: ' +
+        'discard it, generate a new key, and submit a CSR, which holds the public key only.',
+    );
+  }
+  const pem = decodePem(text, 1);
+  if (!pem.ok) return bad(`The CSR must be PKCS #10 in PEM. ${pem.message}`);
+  const [block] = pem.blocks;
+  if (block === undefined || !csrLabels.has(block.label)) {
+    return bad('The PEM text is not a CERTIFICATE REQUEST.');
+  }
+  const reading = readCsr(block.der);
+  return reading.ok ? reading.csr : bad(reading.faults.map(({ message }) => message).join(' '));
+}
+
+export function badCsr(message: string): Refusal {
+  return new Refusal('bad_csr', message, { param: 'csr' });
 }

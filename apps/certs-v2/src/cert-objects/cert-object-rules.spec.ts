@@ -2,7 +2,7 @@ import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { desired, product, refused } from '../testing/desired';
 import type { CertObject } from './cert-object';
 import { changesOf } from './cert-object-draft';
-import { mostTags } from './tags';
+import { maxTags } from './tags';
 
 const keys = keyPair('p256');
 const cn = 'www.example.com';
@@ -303,7 +303,7 @@ describe('tags', () => {
     ['an empty one', { tags: [''] }, 'tags'],
     ['a long one', { tags: ['x'.repeat(101)] }, 'tags'],
     ['control characters', { tags: ['a\nb'] }, 'tags'],
-    ['too many', { tags: Array.from({ length: mostTags + 1 }, (_, at) => `t${at}`) }, 'tags'],
+    ['too many', { tags: Array.from({ length: maxTags + 1 }, (_, at) => `t${at}`) }, 'tags'],
     [
       'too many by name',
       Object.fromEntries(Array.from({ length: 49 }, (_, at) => [`tags.t${at}`, '1'])),

@@ -1,15 +1,15 @@
 import type { Tx } from '@certwright/core-schema';
+import { buysTerm, endsWithinTerm, type Product, runningTerm } from '@certwright/issuance';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { InstanceViews } from '../instances/instance-views';
-import { certObjectJson, missingCertObjectJson, wantsStatus } from './cert-object-json';
+import { type CertObjectJson, certObjectJson, missingCertObjectJson, wantsStatus } from './cert-object-json';
 import type { Expansion } from '../wire/expansion';
 import { ApprovalStatuses, ReadyApprovals } from './approval-statuses';
 import { type PlacedWay, placedWaysOf } from './approval-ways';
 import type { CertObject, StoredCertObject } from './cert-object';
 import { CertObjectFactsReader } from './cert-object-facts';
 import { CertProducts, type ProductsByType } from './cert-products';
-import { isSubscriptionEnding } from './subscription';
 
 /** What was found out before the transaction that the answer is part of. */
 export interface Beforehand {
@@ -39,7 +39,7 @@ export class CertObjectViews {
     expansion: Expansion,
     tx?: Tx,
     beforehand?: Beforehand,
-  ): Promise<object[]> {
+  ): Promise<CertObjectJson[]> {
     const [first] = objects;
     if (first === undefined) return [];
     const { accountId } = first;
@@ -62,7 +62,7 @@ export class CertObjectViews {
     });
   }
 
-  async showMissing(accountId: string, cn: string, expansion: Expansion): Promise<object> {
+  async showMissing(accountId: string, cn: string, expansion: Expansion): Promise<CertObjectJson> {
     return missingCertObjectJson(cn, await this.facts.subject(accountId), expansion);
   }
 
@@ -117,4 +117,26 @@ export class CertObjectViews {
 
 function tells(expansion: Expansion, method: PlacedWay['method']): boolean {
   return wantsStatus(expansion, method) || wantsStatus(expansion.below('sans'), method);
+}
+
+/** What was bought for an object, and how long its active instance lasts. */
+type Subscription = Pick<StoredCertObject, 'paidThrough' | 'paidProduct' | 'activeUntil'>;
+
+/**
+ * Whether only a purchase renews the object. Existing clients buy where it is so, and reissue otherwise; a reissue needs an
+ * active instance, and is worth it only while the term lasts longer than that one.
+ *
+ * @param product what the type of the object stands for; null: there is none
+ */
+function isSubscriptionEnding(
+  { paidThrough, paidProduct, activeUntil }: Subscription,
+  product: Pick<Product, 'name' | 'termDays'> | null,
+  now: Date,
+): boolean {
+  if (product === null || paidThrough === null || paidProduct === null || activeUntil === null) return true;
+  // How many names it covers is the price of a reissue, and does not decide whether one is possible.
+  const paid = { through: paidThrough, product: paidProduct, names: 0, wildcards: 0 };
+  const running = runningTerm(paid, product.name, now);
+  if (running === null || buysTerm('renewal', running, product, now)) return true;
+  return !endsWithinTerm({ notAfter: activeUntil }, { own: null, paid: running });
 }

@@ -1,7 +1,8 @@
 import type { ApprovalMethod, KeyType } from '@certwright/issuance';
 import type { StoredSan } from '@certwright/core-schema';
 
-export type CertType = 'dv' | 'ev';
+export const certTypes = ['dv', 'ev'] as const;
+export type CertType = (typeof certTypes)[number];
 
 /** How one name of an object is approved. */
 export interface NameToApprove {

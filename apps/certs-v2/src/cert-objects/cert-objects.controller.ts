@@ -3,12 +3,15 @@ import { Caller, type CallerIdentity, RequirePermission } from '@certwright/serv
 import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { type Arguments, Given } from '../wire/arguments';
+import { Expand, Given, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
-import { Expansion } from '../wire/expansion';
+import { commonName, DescribesGet, DescribesRepeatablePost } from '../wire/openapi/operation';
+import type { Expansion } from '../wire/expansion';
 import { sendList } from '../wire/stream';
 import { Write } from '../wire/write';
-import { type ListQuery, RetrieveCertObjects } from './retrieve-cert-objects.use-case';
+import { CertObjectJson } from './cert-object-json';
+import { CertObjectRequest, readCertObjectRequest } from './cert-object-request';
+import { CertObjectsQuery, RetrieveCertObjects } from './retrieve-cert-objects.use-case';
 import { SaveCertObject } from './save-cert-object.use-case';
 
 @Controller('api/v2/certs')
@@ -19,29 +22,70 @@ export class CertObjectsController {
     private readonly retrieval: RetrieveCertObjects,
   ) {}
 
-  @Post(':cn')
+  @Post(':CN')
+  @DescribesRepeatablePost({
+    summary: 'Creates or updates an object',
+    description:
+      'For a new object csr and approval_method are required. Only what is sent changes. Instances do not change.',
+    takes: CertObjectRequest,
+    returns: CertObjectJson,
+    failsWith: [
+      'bad_cn',
+      'bad_bitsize',
+      'bad_csr',
+      'bad_country',
+      'bad_curve',
+      'bad_keytype',
+      'bad_sans',
+      'bad_tags',
+      'bad_type',
+      'bad_approval_method',
+      'bad_approver_email',
+      'missing_param',
+      'bad_param',
+      'product_unavailable',
+      'too_many_certs',
+    ],
+  })
+  @commonName
   async save(
     @Write() write: WriteRequest,
-    @Param('cn') cn: string,
-    @Given() given: Arguments,
-    @Query('expand') expand: unknown,
+    @Param('CN') cn: string,
+    @Given() given: Sent,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.saving.run(write, readCommonName(cn), given, Expansion.of(expand)));
+    const name = readCommonName(cn);
+    const request = readCertObjectRequest(given);
+    sendAnswer(reply, await this.saving.run(write, name, request, expansion));
   }
 
   @Get()
-  async list(@Caller() { accountId }: CallerIdentity, @Query() query: ListQuery, @Res() reply: FastifyReply) {
+  @DescribesGet({
+    summary: 'Lists the certificate objects by common name',
+    description:
+      'All objects of the account; with limit a page, whose Link header is the address of the next one.',
+    query: CertObjectsQuery,
+    returns: [CertObjectJson],
+    failsWith: ['bad_param'],
+  })
+  async list(@Caller() { accountId }: CallerIdentity, @Query() query: Sent, @Res() reply: FastifyReply) {
     sendList(reply, await this.retrieval.list(accountId, query));
   }
 
-  @Get(':cn')
+  @Get(':CN')
+  @DescribesGet({
+    summary: 'Retrieves an object, or the defaults of one that does not exist',
+    returns: CertObjectJson,
+    failsWith: ['bad_cn'],
+  })
+  @commonName
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
-    @Param('cn') cn: string,
-    @Query('expand') expand: unknown,
+    @Param('CN') cn: string,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, readCommonName(cn), Expansion.of(expand)));
+    sendAnswer(reply, await this.retrieval.one(accountId, readCommonName(cn), expansion));
   }
 }

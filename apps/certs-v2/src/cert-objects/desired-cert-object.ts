@@ -3,10 +3,9 @@ import { readCsr } from '@certwright/pki';
 import { badParam } from '../wire/arguments';
 import type { CertObject } from './cert-object';
 import { type Changes, changesOf, modifiedCertObject, newCertObject } from './cert-object-draft';
-import type { CertObjectWishes } from './cert-object-request';
+import { badCsr, type CertObjectRequest } from './cert-object-request';
 import { assertNamesFit } from './cert-object-rules';
 import type { ProductsByType } from './cert-products';
-import { badCsr } from './csr-request';
 import { assertCsrFits } from './csr-rules';
 
 /** What had to be looked up. */
@@ -28,15 +27,15 @@ const everything: Changes = { approvals: true, terms: true, any: true };
 export function desiredCertObject(
   before: CertObject | null,
   cn: string,
-  wishes: CertObjectWishes,
+  request: CertObjectRequest,
   { products, keyBlocked }: DesiredFacts,
 ): CertObject {
-  const after = before === null ? newCertObject(cn, wishes) : modifiedCertObject(before, wishes);
+  const after = before === null ? newCertObject(cn, request) : modifiedCertObject(before, request);
   const changes = before === null ? everything : changesOf(before, after);
   if (!changes.terms) return after;
   const product = productOf(before, after, products);
   if (changes.approvals) assertNamesFit(after, product);
-  if (wishes.csr !== undefined) assertCsrFits(wishes.csr, after, product, keyBlocked);
+  if (request.csr !== undefined) assertCsrFits(request.csr, after, product, keyBlocked);
   else assertStoredCsrFits(after, product);
   return after;
 }

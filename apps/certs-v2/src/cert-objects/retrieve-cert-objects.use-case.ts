@@ -1,27 +1,29 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { type Answer, jsonAnswer } from '../wire/answer';
+import { ExpandArgument, fieldsIn, readArguments, type Sent } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
-import { nextPageLink, readLimit, readOnce } from '../wire/page';
+import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import type { StreamedList } from '../wire/stream';
 import { type CertObject, dnsNamesOf } from './cert-object';
+import type { CertObjectJson } from './cert-object-json';
 import { CertObjectViews } from './cert-object-views';
 import { CertObjectsRepository } from './cert-objects.repository';
 
 /** Objects on one page, for callers that ask for pages. */
-export const largestPage = 1_000;
+const maxPage = 1_000;
 
 /** Objects that are read at once where all are returned: one part is built while others wait for the process. */
 const objectsOfPart = 250;
 
-/** A page ends before the object whose names would be one more, so that no account's list is too large to be made: 4 MB. */
-export const mostNamesOnPage = 10_000;
+/** A page ends before the object with which it would have more names, so that no account's list is too large: 4 MB. */
+export const maxNamesOnPage = 10_000;
 
-export interface ListQuery {
-  readonly after?: unknown;
-  readonly limit?: unknown;
-  readonly tag?: unknown;
-  readonly expand?: unknown;
+export class CertObjectsQuery {
+  @LimitArgument(maxPage, 'Maximum number of objects, 1 to 1,000.') limit?: number;
+  @QueryArgument('Common name after which the list begins.') after?: string;
+  @QueryArgument('Only objects with this tag.') tag?: string;
+  @ExpandArgument() expand?: Expansion;
 }
 
 /** As it was read. */
@@ -32,7 +34,7 @@ interface Listing {
 }
 
 interface Part {
-  readonly shown: readonly object[];
+  readonly shown: readonly CertObjectJson[];
   /** Common name after which the next part begins; null: this is the last one. */
   readonly next: string | null;
 }
@@ -59,27 +61,20 @@ export class RetrieveCertObjects {
    *
    * @throws Refusal `bad_param`
    */
-  async list(accountId: string, query: ListQuery): Promise<Answer | StreamedList> {
-    const isPaged = query.limit !== undefined && query.limit !== '';
-    const limit = isPaged ? readLimit(query.limit, largestPage) : objectsOfPart;
-    const after = readOnce(query.after, 'after');
-    const listing = {
-      accountId,
-      tag: readOnce(query.tag, 'tag'),
-      expansion: Expansion.of(query.expand),
-    };
-    // Before the answer begins: what fails here is still answered with an error.
-    const first = await this.part(listing, after, limit);
+  async list(accountId: string, query: Sent): Promise<Answer | StreamedList> {
+    const asked = readArguments(CertObjectsQuery, fieldsIn(query));
+    const { limit, after = null, tag = null, expand: expansion = Expansion.none } = asked;
+    const listing = { accountId, tag, expansion };
+    // Before the response begins: a failure here is still reported as an error.
+    const first = await this.part(listing, after, limit ?? objectsOfPart);
     if (first.next === null) return jsonAnswer({ data: first.shown });
-    return isPaged ? this.page(first.shown, first.next, query) : { parts: this.parts(listing, first) };
-  }
-
-  private page(data: readonly object[], after: string, { limit, tag, expand }: ListQuery): Answer {
+    if (limit === undefined) return { parts: this.parts(listing, first) };
     const address = `${this.config.PUBLIC_URL}/api/v2/certs`;
-    return jsonAnswer({ data }, { link: nextPageLink(address, { after, limit, tag, expand }) });
+    const next = { after: first.next, limit: query['limit'], tag: query['tag'], expand: query['expand'] };
+    return jsonAnswer({ data: first.shown }, { link: nextPageLink(address, next) });
   }
 
-  private async *parts(listing: Listing, first: Part): AsyncGenerator<readonly object[]> {
+  private async *parts(listing: Listing, first: Part): AsyncGenerator<readonly CertObjectJson[]> {
     let part = first;
     yield part.shown;
     while (part.next !== null) {
@@ -104,6 +99,6 @@ export class RetrieveCertObjects {
 /** How many of them have no more names together than a page takes; one at least, or nobody would get past it. */
 function fitting(objects: readonly CertObject[]): number {
   let names = 0;
-  const tooMany = objects.findIndex((object) => (names += dnsNamesOf(object).length) > mostNamesOnPage);
+  const tooMany = objects.findIndex((object) => (names += dnsNamesOf(object).length) > maxNamesOnPage);
   return tooMany === -1 ? objects.length : Math.max(1, tooMany);
 }

@@ -3,23 +3,22 @@ import { isUniqueViolation, type Tx } from '@certwright/core-schema';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import type { Arguments } from '../wire/arguments';
 import type { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
 import { ReadyApprovals } from './approval-statuses';
 import type { StoredCertObject } from './cert-object';
 import { CertObjectChanges } from './cert-object-changes';
-import { type CertObjectWishes, readCertObjectRequest } from './cert-object-request';
+import type { CertObjectRequest } from './cert-object-request';
 import { type Beforehand, CertObjectViews } from './cert-object-views';
 import { CertObjectsRepository } from './cert-objects.repository';
 import { CertProducts } from './cert-products';
 import { type DesiredFacts, desiredCertObject } from './desired-cert-object';
 
-/** What is wanted for which common name of which account. */
+/** What is requested for which common name of which account. */
 interface Desire {
   readonly accountId: string;
   readonly cn: string;
-  readonly wishes: CertObjectWishes;
+  readonly request: CertObjectRequest;
   readonly facts: DesiredFacts;
 }
 
@@ -36,10 +35,14 @@ export class SaveCertObject {
   ) {}
 
   /** @throws Refusal for the first thing that is wrong */
-  async run(write: WriteRequest, cn: string, given: Arguments, expansion: Expansion): Promise<Answer> {
+  async run(
+    write: WriteRequest,
+    cn: string,
+    request: CertObjectRequest,
+    expansion: Expansion,
+  ): Promise<Answer> {
     const { accountId } = write;
-    const wishes = readCertObjectRequest(given);
-    const desire = { accountId, cn, wishes, facts: await this.factsOf(accountId, wishes) };
+    const desire = { accountId, cn, request, facts: await this.factsOf(accountId, request) };
     const beforehand = await this.beforehand(desire, expansion);
     const save = async () =>
       await this.requests.run(write, async (tx) => {
@@ -56,9 +59,9 @@ export class SaveCertObject {
     }
   }
 
-  private async save(tx: Tx, { accountId, cn, wishes, facts }: Desire): Promise<StoredCertObject> {
+  private async save(tx: Tx, { accountId, cn, request, facts }: Desire): Promise<StoredCertObject> {
     const before = await this.objects.lock(tx, accountId, cn);
-    const after = desiredCertObject(before, cn, wishes, facts);
+    const after = desiredCertObject(before, cn, request, facts);
     const product = facts.products[after.type];
     if (before !== null) return await this.changes.modify(tx, before, after, product);
     if (product === null)
@@ -67,7 +70,7 @@ export class SaveCertObject {
   }
 
   /** To be called before the transaction is begun: one that waits for a second connection may wait for itself. */
-  private async factsOf(accountId: string, { csr }: CertObjectWishes): Promise<DesiredFacts> {
+  private async factsOf(accountId: string, { csr }: CertObjectRequest): Promise<DesiredFacts> {
     return {
       products: await this.products.byType(),
       keyBlocked:
@@ -77,14 +80,14 @@ export class SaveCertObject {
 
   /** Web servers are looked at before the transaction, or whoever wants the plan would wait for them too. */
   private async beforehand(
-    { accountId, cn, wishes, facts }: Desire,
+    { accountId, cn, request, facts }: Desire,
     expansion: Expansion,
   ): Promise<Beforehand> {
     const nothing = { products: facts.products, ready: ReadyApprovals.none };
     if (!this.views.tellsReady(expansion)) return nothing;
     const before = await this.objects.find(accountId, cn);
     try {
-      const draft = desiredCertObject(before, cn, wishes, facts);
+      const draft = desiredCertObject(before, cn, request, facts);
       return await this.views.beforehand(accountId, before?.planId ?? null, draft, expansion);
     } catch (error) {
       // What is wrong is told by the transaction, unless it finds that the request was carried out already.

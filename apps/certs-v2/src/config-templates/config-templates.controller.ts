@@ -1,36 +1,60 @@
 import { Public } from '@certwright/service';
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiParam, ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { jsonAnswer, sendAnswer } from '../wire/answer';
-import { Arguments } from '../wire/arguments';
-import { Expansion } from '../wire/expansion';
+import { ExpandArgument, fieldsIn, FlagArgument, readArguments, type Sent } from '../wire/arguments';
+import type { Expansion } from '../wire/expansion';
+import { DescribesPublicGet } from '../wire/openapi/operation';
 import { Refusal } from '../wire/reasons';
 import { configTemplates } from './config-templates';
 
-/** Nothing in them is anybody's own, so nobody is asked who he is. */
+class ConfigTemplateQuery {
+  @FlagArgument({ description: 'Whether recommended settings are included.' })
+  include_security_settings?: boolean;
+  @ExpandArgument() expand?: Expansion;
+}
+
+@ApiSchema({ name: 'ConfigTemplate' })
+class ConfigTemplateJson {
+  @ApiProperty({ description: 'Name of the server program.' }) name: string;
+  @ApiPropertyOptional({ description: 'Expandable. Paths of files are placeholders such as __CERT_PATH__.' })
+  template?: string;
+}
+
+/** Templates contain nothing of an account, so they need no credentials. */
 @Public()
 @Controller('api/v2/config_templates')
 export class ConfigTemplatesController {
   @Get()
+  @DescribesPublicGet({ summary: 'Lists configuration templates', returns: [ConfigTemplateJson] })
   list(@Res() reply: FastifyReply) {
-    sendAnswer(reply, jsonAnswer({ data: configTemplates.map(({ name }) => ({ name })) }));
+    const data: ConfigTemplateJson[] = configTemplates.map(({ name }) => ({ name }));
+    sendAnswer(reply, jsonAnswer({ data }));
   }
 
   @Get(':name')
-  retrieve(
-    @Param('name') name: string,
-    @Query() query: Readonly<Record<string, unknown>>,
-    @Res() reply: FastifyReply,
-  ) {
-    const template = configTemplates.find((each) => each.name === name);
-    if (template === undefined) {
+  @ApiParam({ name: 'name', type: String, description: 'nginx, for instance.' })
+  @DescribesPublicGet({
+    summary: 'Retrieves a configuration template',
+    query: ConfigTemplateQuery,
+    returns: ConfigTemplateJson,
+    failsWith: ['template_not_found'],
+  })
+  retrieve(@Param('name') name: string, @Query() query: Sent, @Res() reply: FastifyReply) {
+    const found = configTemplates.find((each) => each.name === name);
+    if (found === undefined) {
       const known = configTemplates.map((each) => each.name).join(', ');
       throw new Refusal('template_not_found', `There is no such template. There are: ${known}.`, {
         param: 'name',
       });
     }
-    const security = Arguments.of(query, true).boolean('include_security_settings') ?? false;
-    const text = Expansion.of(query['expand']).has('template') ? { template: template.text(security) } : {};
-    sendAnswer(reply, jsonAnswer({ name: template.name, ...text }));
+    const asked = readArguments(ConfigTemplateQuery, fieldsIn(query));
+    const text = found.text(asked.include_security_settings ?? false);
+    const template: ConfigTemplateJson = {
+      name,
+      ...(asked.expand?.has('template') ? { template: text } : {}),
+    };
+    sendAnswer(reply, jsonAnswer(template));
   }
 }

@@ -1,6 +1,5 @@
 import { type Answered, RunningApi } from '../testing/running-api';
-import { placeholders } from './config-template';
-import { configTemplates } from './config-templates';
+import { configTemplates, placeholders } from './config-templates';
 
 describe.each(configTemplates.map((template) => [template.name, template] as const))(
   '%s',

@@ -11,7 +11,6 @@ import { serve } from './testing/site';
 import { webServers } from './testing/web-servers';
 
 const programs = [...webServers, ...mailServers];
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 const isRoot = process.getuid?.() === 0;
 const folder = mkdtempSync(path.join(tmpdir(), 'certwright-templates-'));
 // Servers that give up root must still reach what they serve.
@@ -19,7 +18,7 @@ chmodSync(folder, 0o755);
 let files: IssuedFiles;
 
 beforeAll(() => {
-  if (hasOpenssl) files = issueFiles(folder);
+  files = issueFiles(folder);
 }, 30_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -42,7 +41,7 @@ async function setUp(program: Program, template: string): Promise<{ place: Place
 /** Shown as skipped where the program is missing; tools/test/peers.sh installs all of them. */
 describe.each(programs.map((program) => [program.template, program] as const))('%s', (_name, program) => {
   const command = commandOf(program);
-  const given = command !== null && hasOpenssl ? it : it.skip;
+  const given = command !== null ? it : it.skip;
   const served = program.needsRoot && !isRoot ? it.skip : given;
 
   const text = (security: boolean) =>

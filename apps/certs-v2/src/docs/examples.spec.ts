@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { RunningApi } from '../testing/running-api';
-import type { Answered, FormFields, Tenant } from '../testing/tenant';
+import type { Answered } from '@certwright/testing';
+import type { FormFields, Tenant } from '../testing/tenant';
 import { activatePending } from '../instances/testing/bought';
 import { reasons } from '../wire/reasons';
-import { errorExamples } from './errors';
+import { errorExamples } from '../wire/openapi/errors';
 
 jest.setTimeout(60_000);
 

@@ -2,20 +2,31 @@ import { Caller, type CallerIdentity, RequirePermission } from '@certwright/serv
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { TestInstallation, type TestQuery } from './test-installation.use-case';
+import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
+import { readCommonName } from '../wire/common-name';
+import { commonName, DescribesGet } from '../wire/openapi/operation';
+import { TestInstallation, TestQuery, TestResultJson } from './test-installation.use-case';
 
-@Controller('api/v2/certs/:cn/test')
+@Controller('api/v2/certs/:CN/test')
 @RequirePermission('Order and Manage Certificates')
+@commonName
 export class InstallationTestController {
   constructor(private readonly testing: TestInstallation) {}
 
   @Get()
+  @DescribesGet({
+    summary: 'Tests what servers serve',
+    query: TestQuery,
+    returns: [TestResultJson, 'result'],
+    failsWith: ['no_such_cert', 'bad_param', 'inactive_cert'],
+  })
   async test(
     @Caller() { accountId }: CallerIdentity,
-    @Param('cn') cn: string,
-    @Query() query: TestQuery,
+    @Param('CN') cn: string,
+    @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.testing.run(accountId, cn, query));
+    const asked = readArguments(TestQuery, fieldsIn(query));
+    sendAnswer(reply, await this.testing.run(accountId, readCommonName(cn), asked));
   }
 }

@@ -1,30 +1,47 @@
-import { type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
+import { type InstallationAnswer, type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
 import { Certificates, type StoredCertificate } from '@certwright/ordering';
 import { sha256Hex } from '@certwright/pki';
 import { ProbeQuestions } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
+import { temporaryCertificateOf } from '../instances/instance-json';
 import { noSuchCert } from '../instances/instance-reference';
+import { InstancesRepository } from '../instances/instances.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { badParam } from '../wire/arguments';
-import { readCommonName } from '../wire/common-name';
-import { readOnce } from '../wire/page';
+import { badParam, IntegerArgument, RepeatableArgument } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
-import { TemporaryCertificates } from './temporary-certificates';
 import { TestLimit } from './test-limit';
-import { testResultsJson } from './test-result-json';
 import { hostsOf, readHosts, serverNameFor } from './tested-hosts';
 
-/** As it stands in the URL. */
-export interface TestQuery {
-  /** Repeatable. */
-  readonly hostname?: unknown;
-  readonly port?: unknown;
+export class TestQuery {
+  @RepeatableArgument(
+    { description: 'Host name or address; repeatable. Default: every host name of the certificate.' },
+    readHosts,
+  )
+  hostname?: readonly string[];
+  @IntegerArgument(1, 65_535, { description: 'Default 443.' }) port?: number;
 }
 
-const defaultPort = 443;
+type Test = InstallationAnswer['tests'][number];
 
-/** Nobody looked: a place with the prober is free again in as many seconds, as far as anybody can tell. */
+@ApiSchema({ name: 'TestResult' })
+export class TestResultJson {
+  @ApiProperty({ description: 'Host that was tested.' }) hostname: string;
+  @ApiProperty({ description: 'Address that was tested.' }) ip_address: string;
+  @ApiProperty({ enum: ['conclusive', 'connect_error', 'handshake_error', 'internal_error'] })
+  status: Test['status'];
+  @ApiPropertyOptional({ description: 'If and only if conclusive.' }) correct?: boolean;
+  @ApiPropertyOptional({ description: 'If and only if conclusive.' }) chained?: boolean;
+  @ApiPropertyOptional({ description: 'If and only if conclusive: a temporary certificate was served.' })
+  dummy?: boolean;
+  @ApiPropertyOptional({ description: 'If and only if not conclusive.' }) error?: string;
+}
+
+/** Newest instances whose temporary certificates are recognized; nobody is expected to run those of older ones. */
+const maxInstances = 10;
+
+/** Seconds after which the prober is likely to have a free place again. */
 const outageRetryAfterS = 10;
 
 @Injectable()
@@ -32,16 +49,13 @@ export class TestInstallation {
   constructor(
     private readonly objects: CertObjectsRepository,
     private readonly certificates: Certificates,
-    private readonly temporaries: TemporaryCertificates,
+    private readonly instances: InstancesRepository,
     private readonly limit: TestLimit,
     private readonly probes: ProbeQuestions,
   ) {}
 
-  /** @throws Refusal `bad_cn`, `bad_param`, `no_such_cert`, `inactive_cert`, `rate_limited`, `service_outage` */
-  async run(accountId: string, cnText: string, query: TestQuery): Promise<Answer> {
-    const asked = readHosts(query.hostname);
-    const port = readPort(query.port);
-    const cn = readCommonName(cnText);
+  /** @throws Refusal `bad_param`, `no_such_cert`, `inactive_cert`, `rate_limited`, `service_outage` */
+  async run(accountId: string, cn: string, { hostname, port = 443 }: TestQuery): Promise<Answer> {
     const object = await this.objects.find(accountId, cn);
     if (object === null) throw noSuchCert();
     const [current] = await this.certificates.currentOf([object.planId]);
@@ -51,7 +65,7 @@ export class TestInstallation {
         'No instance of this certificate is active, so there is nothing to find.',
       );
     }
-    const hosts = asked ?? defaultHosts(current);
+    const hosts = hostname ?? defaultHosts(current);
     if (hosts.length === 0) return jsonAnswer({ result: [] });
     await this.limit.take(accountId);
     const answer = await this.probes.askTls({
@@ -59,22 +73,28 @@ export class TestInstallation {
       port,
       serverName: serverNameFor(cn, current.dnsNames),
       ...digestsOf(current),
-      temporarySha256: await this.temporaries.sha256Of(object.planId),
+      temporarySha256: await this.temporarySha256Of(object.planId),
     });
     if (answer === null) {
-      const message = 'The servers could not be looked at just now; nothing is known about them.';
+      const message = 'The servers could not be tested now.';
       throw new Refusal('service_outage', message, { retryAfterS: outageRetryAfterS });
     }
     return jsonAnswer({ result: testResultsJson(answer.tests) });
   }
-}
 
-function readPort(value: unknown): number {
-  const text = readOnce(value, 'port');
-  if (text === null) return defaultPort;
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw badParam('port', 'bad_param', 'must be a port, from 1 to 65535.');
-  return port;
+  /**
+   * Of the temporary certificates that may still be in use: of the pending instance and of those before it, since a server
+   * serves the temporary one until it is replaced.
+   *
+   * @returns SHA-256 over the DER certificate, lower-case hex
+   */
+  private async temporarySha256Of(planId: string): Promise<readonly string[]> {
+    const newest = await this.instances.page(planId, null, maxInstances, { csr: 'all', chain: false });
+    return newest
+      .map(temporaryCertificateOf)
+      .filter((each) => each !== null)
+      .map(sha256Hex);
+  }
 }
 
 /** An imported certificate may have more names than those that are issued here. */
@@ -89,4 +109,16 @@ function digestsOf({
   chain,
 }: StoredCertificate): Pick<InstallationQuestion, 'leafSha256' | 'chainSha256'> {
   return { leafSha256: sha256Hex(leaf), chainSha256: chain.map(sha256Hex) };
+}
+
+/** One result per address: a host without an address has none, which shows that it could not be resolved. */
+function testResultsJson(tests: readonly Test[]): TestResultJson[] {
+  return tests.filter(({ address }) => address !== '').map(testResultJson);
+}
+
+function testResultJson(test: Test): TestResultJson {
+  const { host: hostname, address: ip_address, status } = test;
+  return test.status === 'conclusive'
+    ? { hostname, ip_address, status, correct: test.correct, chained: test.chained, dummy: test.temporary }
+    : { hostname, ip_address, status, error: test.problem };
 }

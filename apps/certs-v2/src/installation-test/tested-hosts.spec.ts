@@ -1,5 +1,9 @@
 import { refused } from '../testing/desired';
-import { hostsOf, mostAskedHosts, readHosts, serverNameFor } from './tested-hosts';
+import { fieldsIn, readArguments } from '../wire/arguments';
+import { TestQuery } from './test-installation.use-case';
+import { hostsOf, maxAskedHosts, serverNameFor } from './tested-hosts';
+
+const readHosts = (hostname: unknown) => readArguments(TestQuery, fieldsIn({ hostname })).hostname ?? null;
 
 describe('the hosts that a caller names', () => {
   it('are names and addresses in normal form, each once and in their order', () => {
@@ -47,9 +51,9 @@ describe('the hosts that a caller names', () => {
     expect(message.length).toBeLessThan(300);
   });
 
-  it(`are at most ${mostAskedHosts}`, () => {
-    const many = Array.from({ length: mostAskedHosts + 1 }, (_, at) => `h${at}.example.com`);
-    expect(readHosts([...many.slice(1), 'H1.example.com'])).toHaveLength(mostAskedHosts);
+  it(`are at most ${maxAskedHosts}`, () => {
+    const many = Array.from({ length: maxAskedHosts + 1 }, (_, at) => `h${at}.example.com`);
+    expect(readHosts([...many.slice(1), 'H1.example.com'])).toHaveLength(maxAskedHosts);
     expect(refused(() => readHosts(many))).toMatchObject({ reason: 'bad_param', param: 'hostname' });
   });
 });

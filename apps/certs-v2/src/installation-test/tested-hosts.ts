@@ -1,37 +1,41 @@
 import { isIP } from 'node:net';
 import { baseName, isWildcard, parseDnsName, quoteInput } from '@certwright/dns-names';
-import { badParam } from '../wire/arguments';
+import { Unreadable } from '@certwright/service';
+import { type Reading, unreadable } from '../wire/arguments';
+import type { ReasonCode } from '../wire/reasons';
 
 /** Host names and addresses that a caller may name at once. */
-export const mostAskedHosts = 20;
+export const maxAskedHosts = 20;
 
 /**
  * The hosts that a caller names, each once, in the order in which they came: names in normal form, addresses in their
  * shortest one (RFC 5952), an IPv6 address also in brackets, as it stands in a URL.
  *
- * @param hostname values of the query parameter; empty ones mean nothing
- * @returns null: the caller names none
- * @throws Refusal `bad_param` on `hostname`
+ * @param values of the query parameter; none: the caller names no hosts
  */
-export function readHosts(hostname: unknown): readonly string[] | null {
-  const values = [hostname ?? []].flat().filter((value) => value !== '');
-  const hosts = [...new Set(values.map(readHost))];
-  if (hosts.length > mostAskedHosts) {
-    throw badParam('hostname', 'bad_param', `may name at most ${mostAskedHosts} hosts in one test.`);
+export function readHosts(values: readonly unknown[]): Reading<readonly string[]> {
+  const hosts = new Set<string>();
+  for (const value of values) {
+    const host = readHost(value);
+    if (host instanceof Unreadable) return host;
+    hosts.add(host);
   }
-  return hosts.length === 0 ? null : hosts;
+  if (hosts.size > maxAskedHosts) {
+    return unreadable('bad_param', `hostname may name at most ${maxAskedHosts} hosts in one test.`);
+  }
+  return hosts.size === 0 ? undefined : [...hosts];
 }
 
-function readHost(value: unknown): string {
-  const refuse = (what: string) => badParam('hostname', 'bad_param', `${quoteInput(value)} ${what}.`);
-  if (typeof value !== 'string') throw refuse('is no host name');
+function readHost(value: unknown): string | Unreadable<ReasonCode> {
+  const refused = (what: string) => unreadable('bad_param', `hostname: ${quoteInput(value)} ${what}.`);
+  if (typeof value !== 'string') return refused('is not a host name');
   const address = addressIn(value);
   if (address !== null) return address;
   const parsed = parseDnsName(value);
-  // Nothing of the inside is looked up for anybody: such names end in what is no public suffix.
-  if (!parsed.ok && parsed.code === 'not_public_domain') throw refuse('is not beneath a public suffix');
-  if (!parsed.ok) throw refuse('is neither a host name nor an IP address');
-  if (isWildcard(parsed.name)) throw refuse('is a wildcard: name a host that it covers');
+  // Internal names are looked up for nobody: they do not end in a public suffix.
+  if (!parsed.ok && parsed.code === 'not_public_domain') return refused('is not beneath a public suffix');
+  if (!parsed.ok) return refused('is neither a host name nor an IP address');
+  if (isWildcard(parsed.name)) return refused('is a wildcard: name a host that it covers');
   return parsed.name;
 }
 

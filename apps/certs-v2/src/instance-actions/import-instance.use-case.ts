@@ -4,15 +4,13 @@ import { Injectable } from '@nestjs/common';
 import { dnsNamesOf } from '../cert-objects/cert-object';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import type { Arguments } from '../wire/arguments';
 import type { Expansion } from '../wire/expansion';
 import { Refusal } from '../wire/reasons';
-import { readImportRequest } from './import-request';
-import { judgeImport } from './imported-certificate';
+import type { ImportRequest } from './import-request';
+import { judgeImport, trustedRoots } from './imported-certificate';
 import { ImportedCertificates } from './imported-certificates.repository';
 import { noSuchCert } from '../instances/instance-reference';
 import { InstanceViews } from '../instances/instance-views';
-import { trustedRoots } from './trusted-roots';
 
 @Injectable()
 export class ImportInstance {
@@ -27,10 +25,9 @@ export class ImportInstance {
   /**
    * Takes a certificate that was issued elsewhere. It becomes the current one where it is the best.
    *
-   * @throws Refusal `no_such_cert`, `missing_param`, `bad_certificate`, `already_imported`, `bad_param`
+   * @throws Refusal `no_such_cert`, `bad_certificate`, `already_imported`
    */
-  async run(write: WriteRequest, cn: string, given: Arguments, expansion: Expansion): Promise<Answer> {
-    const sent = readImportRequest(given);
+  async run(write: WriteRequest, cn: string, sent: ImportRequest, expansion: Expansion): Promise<Answer> {
     return await this.requests.run(write, async (tx) => {
       const object = await this.objects.lock(tx, write.accountId, cn);
       if (object === null) throw noSuchCert();

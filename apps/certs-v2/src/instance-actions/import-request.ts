@@ -1,74 +1,75 @@
 import { containsPrivateKey } from '@certwright/errors';
 import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
-import { type Arguments, badParam } from '../wire/arguments';
-import { Refusal } from '../wire/reasons';
+import { Unreadable } from '@certwright/service';
+import { ApiSchema } from '@nestjs/swagger';
+import { Argument, readJson, Required, TextArgument, unreadable } from '../wire/arguments';
+import type { ReasonCode } from '../wire/reasons';
 
-/** What was sent to be imported, read and not judged yet. */
-export interface SentCertificates {
-  readonly leaf: Certificate;
-  /** In the order that they were sent; the root may be the last of them. */
-  readonly issuers: readonly Certificate[];
+/** A certificate, read and not checked yet. */
+@ApiSchema({ name: 'CertificateRequest' })
+export class CertificateRequest {
+  @Required()
+  @TextArgument({ description: 'PEM.' }, readCertificateText)
+  crt: Certificate;
 }
 
-/** CAs use one or two between leaf and root; with the root, and room for what nobody has seen yet. */
-const mostIssuers = 8;
-
-/** @throws Refusal `missing_param`, `bad_param`, `bad_certificate` */
-export function readImportRequest(given: Arguments): SentCertificates {
-  return { leaf: readCertificateArgument(given), issuers: readChain(given) };
+/** A certificate to be imported, read and not checked yet. */
+@ApiSchema({ name: 'ImportRequest' })
+export class ImportRequest extends CertificateRequest {
+  /** In the order in which they were sent; the root may be the last of them. */
+  @Argument(
+    {
+      anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'string' }],
+      description: 'PEM; the first issued crt.',
+    },
+    readChain,
+  )
+  chain: readonly Certificate[] = [];
 }
 
-/** @throws Refusal `missing_param`, `bad_param`, `bad_certificate` */
-export function readCertificateArgument(given: Arguments): Certificate {
-  const [leaf] = readPem('crt', given.requiredText('crt'), 1);
-  if (leaf === undefined) throw badCertificate('crt', 'must be a certificate in PEM.');
-  return leaf;
+/** CAs use one or two between leaf and root; this also leaves room for the root and for longer chains. */
+const maxIssuers = 8;
+
+function readCertificateText(text: string): Certificate | Unreadable<ReasonCode> {
+  const read = readPem('crt', text, 1);
+  if (read instanceof Unreadable) return read;
+  return read[0] ?? unreadable('bad_certificate', 'crt must be a certificate in PEM.');
 }
 
 /** One PEM text after the other, or a list of PEM texts; in a form also as the JSON of such a list. */
-function readChain(given: Arguments): readonly Certificate[] {
-  const text = chainText(given);
-  return text.trim() === '' ? [] : readPem('chain', text, mostIssuers);
-}
-
-function chainText(given: Arguments): string {
-  const text = textOf(given, 'chain');
-  if (text !== undefined && !text.trimStart().startsWith('[')) return text;
-  const value = given.json('chain') ?? [];
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join('\n');
-  throw badParam('chain', 'bad_param', 'must be certificates in PEM, or a list of such.');
-}
-
-/** @returns undefined when it is not given, or is something else */
-function textOf(given: Arguments, name: string): string | undefined {
-  try {
-    return given.text(name);
-  } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
+function readChain(value: unknown): readonly Certificate[] | Unreadable<ReasonCode> {
+  const sent = typeof value === 'number' ? String(value) : (value ?? '');
+  const isText = typeof sent === 'string' && !sent.trimStart().startsWith('[');
+  const pem = isText ? sent : readJson(sent, 'chain', 'bad_param');
+  if (pem instanceof Unreadable) return pem;
+  const texts: unknown[] = [pem].flat();
+  if (!texts.every((text) => typeof text === 'string')) {
+    return unreadable('bad_param', 'chain must be certificates in PEM, or a list of them.');
   }
+  const text = texts.join('\n');
+  return text.trim() === '' ? [] : readPem('chain', text, maxIssuers);
 }
 
-/** @param param what the text is called; the text itself is never repeated */
-function readPem(param: string, text: string, most: number): readonly Certificate[] {
-  if (containsPrivateKey(text)) throw badCertificate(param, privateKeySent);
-  const decoded = decodePem(text, most);
-  if (!decoded.ok) throw badCertificate(param, `must be ${certificates(most)} in PEM. ${decoded.message}`);
-  return decoded.blocks.map(({ label, der }) => {
-    if (label !== 'CERTIFICATE')
-      throw badCertificate(param, `must have CERTIFICATE blocks only, no ${label}.`);
+/** @param param name of the text, which itself is in no message */
+function readPem(param: string, text: string, max: number): readonly Certificate[] | Unreadable<ReasonCode> {
+  const bad = (what: string) => unreadable('bad_certificate', `${param} ${what}`);
+  if (containsPrivateKey(text)) return bad(privateKeySent);
+  const decoded = decodePem(text, max);
+  if (!decoded.ok) {
+    return bad(
+      `must be ${max === 1 ? 'one certificate' : `at most ${max} certificates`} in PEM. ${decoded.message}`,
+    );
+  }
+  const certificates: Certificate[] = [];
+  for (const { label, der } of decoded.blocks) {
+    if (label !== 'CERTIFICATE') return bad(`must have CERTIFICATE blocks only, no ${label}.`);
     const reading = readCertificate(der);
-    if (!reading.ok) throw badCertificate(param, `cannot be read. ${reading.message}`);
-    return reading.certificate;
-  });
+    if (!reading.ok) return bad(`cannot be read. ${reading.message}`);
+    certificates.push(reading.certificate);
+  }
+  return certificates;
 }
-
-const certificates = (most: number) => (most === 1 ? 'one certificate' : `at most ${most} certificates`);
 
 const privateKeySent =
-  'holds a private key. It was neither stored nor logged here, but consider it exposed: discard it, generate a new key, ' +
-  'and have a certificate issued for that one.';
-
-export function badCertificate(param: string, what: string): Refusal {
-  return badParam(param, 'bad_certificate', what);
-}
+  'contains a private key. It was neither stored nor logged here, but consider it exposed: discard it, generate a new ' +
+  'key, and have a certificate issued for that one.';

@@ -1,12 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
-import { Arguments } from '../wire/arguments';
+import { argumentsIn, readArguments } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
-import { readImportRequest } from './import-request';
-import { judgeImport } from './imported-certificate';
+import { ImportRequest } from './import-request';
+import { judgeImport, trustedRoots } from './imported-certificate';
 import { type CertificateWish, forgedRoot, inDays } from '../instances/testing/forged-authority';
-import { trustedRoots } from './trusted-roots';
 
 const root = forgedRoot('Root');
 const intermediate = root.subordinate('Intermediate');
@@ -24,7 +23,7 @@ const judged = (
   crt: string,
   chain: readonly string[],
   roots: (subject: Uint8Array) => readonly Certificate[] = nobodysRoot,
-) => judgeImport(readImportRequest(Arguments.of({ crt, chain: [...chain] })), cn, roots, new Date());
+) => judgeImport(readArguments(ImportRequest, { crt, chain: [...chain] }), cn, roots, new Date());
 
 function refusalOf(work: () => unknown): { reason: string; param: string | undefined; message: string } {
   try {
@@ -126,9 +125,9 @@ describe('a certificate that is imported', () => {
 });
 
 describe('what is sent to be imported', () => {
-  const read = (body: unknown, isForm = false) => readImportRequest(Arguments.of(body, isForm));
+  const read = (body: unknown, isForm = false) => readArguments(ImportRequest, argumentsIn(body, isForm));
   const chainOf = (chain: unknown, isForm = false) =>
-    read({ crt: leaf.pem, chain }, isForm).issuers.map(({ sha256 }) => sha256);
+    read({ crt: leaf.pem, chain }, isForm).chain.map(({ sha256 }) => sha256);
   const both = [intermediate, root].map(({ der }) => parsed(der).sha256);
 
   it('is one text after the other, a list, or the JSON of a list', () => {

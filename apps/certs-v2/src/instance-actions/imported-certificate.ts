@@ -1,7 +1,17 @@
+import { rootCertificates } from 'node:tls';
 import { parseDnsNames } from '@certwright/dns-names';
 import type { KeyType } from '@certwright/issuance';
-import { type Certificate, checkIssued, type IssuedMismatch, type IssuedMismatchCode } from '@certwright/pki';
-import { badCertificate, type SentCertificates } from './import-request';
+import {
+  type Certificate,
+  checkIssued,
+  decodePem,
+  type IssuedMismatch,
+  type IssuedMismatchCode,
+  readCertificate,
+} from '@certwright/pki';
+import { badParam } from '../wire/arguments';
+import type { Refusal } from '../wire/reasons';
+import type { ImportRequest } from './import-request';
 
 /** A certificate that somebody else has issued, found to be what it is said to be. */
 export interface ImportedCertificate {
@@ -30,7 +40,7 @@ const refusedOfChain: ReadonlySet<IssuedMismatchCode> = new Set(['not_yet_valid'
  * @throws Refusal `bad_certificate`
  */
 export function judgeImport(
-  { leaf, issuers }: SentCertificates,
+  { crt: leaf, chain: issuers }: ImportRequest,
   cn: string,
   rootsNamed: (subject: Uint8Array) => readonly Certificate[],
   now: Date,
@@ -101,4 +111,28 @@ function mismatchesOf(
 ): readonly IssuedMismatch[] {
   const issued = { leaf: leaf.der, chain: chain.map(({ der }) => der), root: root.der };
   return checkIssued(issued, { dnsNames: leaf.dnsNames, spkiSha256: leaf.spkiSha256, now });
+}
+
+export function badCertificate(param: string, what: string): Refusal {
+  return badParam(param, 'bad_certificate', what);
+}
+
+let roots: readonly Certificate[] | undefined;
+
+/**
+ * Roots of this name that every program trusts: those that come with Node. Read at the first call, in about 30 ms.
+ *
+ * @param subject DER of the whole Name
+ */
+export function trustedRoots(subject: Uint8Array): readonly Certificate[] {
+  roots ??= rootCertificates.flatMap(readable);
+  return roots.filter((root) => Buffer.compare(root.subject.der, subject) === 0);
+}
+
+/** Some old roots are not strict DER; they are left out. */
+function readable(pem: string): readonly Certificate[] {
+  const decoded = decodePem(pem, 1);
+  const [block] = decoded.ok ? decoded.blocks : [];
+  const reading = block === undefined ? null : readCertificate(block.der);
+  return reading?.ok === true ? [reading.certificate] : [];
 }

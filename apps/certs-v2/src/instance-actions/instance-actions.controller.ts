@@ -1,19 +1,23 @@
 import type { WriteRequest } from '@certwright/idempotency';
 import { RequirePermission } from '@certwright/service';
-import { Controller, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { Arguments, Given } from '../wire/arguments';
+import { Expand, Given, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
-import { Expansion } from '../wire/expansion';
+import type { Expansion } from '../wire/expansion';
 import { Write } from '../wire/write';
+import { InstanceJson } from '../instances/instance-json';
+import { commonName, DescribesPost, DescribesRepeatablePost } from '../wire/openapi/operation';
+import { BuyRequest, readBuyRequest } from './buy-request';
 import { OpenInstance } from './open-instance.use-case';
 import { RedoApproval } from './redo-approval.use-case';
-import { RevokeInstances } from './revoke-instances.use-case';
+import { RevokeInstances, RevokeRequest, RevokeResultJson } from './revoke-instances.use-case';
 
-/** What is done with a certificate object as a whole, and changes its instances. A body that is none is refused everywhere. */
-@Controller('api/v2/certs/:cn')
+/** Actions on a certificate object that change its instances. Each refuses a body that is not an object. */
+@Controller('api/v2/certs/:CN')
 @RequirePermission('Order and Manage Certificates')
+@commonName
 export class InstanceActionsController {
   constructor(
     private readonly opening: OpenInstance,
@@ -22,45 +26,88 @@ export class InstanceActionsController {
   ) {}
 
   @Post('buy')
+  @DescribesRepeatablePost({
+    summary: 'Buys a certificate for one year',
+    takes: BuyRequest,
+    returns: InstanceJson,
+    failsWith: [
+      'no_such_cert',
+      'bad_csr',
+      'bad_param',
+      'payment_required',
+      'already_pending',
+      'product_unavailable',
+    ],
+  })
   async buy(
     @Write() write: WriteRequest,
-    @Param('cn') cn: string,
-    @Given() given: Arguments,
-    @Query('expand') expand: unknown,
+    @Param('CN') cn: string,
+    @Given() given: Sent,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.opening.buy(write, readCommonName(cn), given, Expansion.of(expand)));
+    const name = readCommonName(cn);
+    sendAnswer(reply, await this.opening.run(write, name, readBuyRequest(given), expansion));
   }
 
   @Post('reissue')
+  @DescribesRepeatablePost({
+    summary: 'Issues a new certificate within the term that was bought',
+    description: 'Needs an active instance and takes its expiry. Names that are added are charged for.',
+    returns: InstanceJson,
+    failsWith: [
+      'no_such_cert',
+      'bad_csr',
+      'payment_required',
+      'inactive_cert',
+      'imported_instance',
+      'already_pending',
+      'product_unavailable',
+    ],
+  })
   async reissue(
     @Write() write: WriteRequest,
-    @Param('cn') cn: string,
-    @Given() _nothing: Arguments,
-    @Query('expand') expand: unknown,
+    @Param('CN') cn: string,
+    @Given() _nothing: Sent,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.opening.reissue(write, readCommonName(cn), Expansion.of(expand)));
+    const name = readCommonName(cn);
+    sendAnswer(reply, await this.opening.run(write, name, { kind: 'as_paid' }, expansion));
   }
 
   @Post('redo_approval')
+  @DescribesPost({
+    summary: 'Starts the approval of the pending instance again',
+    description:
+      'Emails are sent again, at most every ten minutes and five a day to one address; earlier 429 with retry_after.',
+    returns: InstanceJson,
+    failsWith: ['no_such_cert', 'no_pending_instance'],
+  })
   async redoApproval(
     @Write() write: WriteRequest,
-    @Param('cn') cn: string,
-    @Given() _nothing: Arguments,
-    @Query('expand') expand: unknown,
+    @Param('CN') cn: string,
+    @Given() _nothing: Sent,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.redoing.run(write, readCommonName(cn), Expansion.of(expand)));
+    sendAnswer(reply, await this.redoing.run(write, readCommonName(cn), expansion));
   }
 
   @Post('revoke')
+  @DescribesPost({
+    summary: 'Revokes every instance but the active one, or all',
+    takes: RevokeRequest,
+    returns: RevokeResultJson,
+    failsWith: ['no_such_cert', 'bad_param'],
+  })
   async revoke(
     @Write() write: WriteRequest,
-    @Param('cn') cn: string,
-    @Given() given: Arguments,
+    @Param('CN') cn: string,
+    @Given() given: Sent,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.revoking.run(write, readCommonName(cn), given));
+    const name = readCommonName(cn);
+    sendAnswer(reply, await this.revoking.run(write, name, readArguments(RevokeRequest, given)));
   }
 }

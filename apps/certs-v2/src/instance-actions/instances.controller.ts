@@ -1,18 +1,23 @@
 import type { WriteRequest } from '@certwright/idempotency';
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { Arguments, Given } from '../wire/arguments';
+import { Expand, fieldsIn, Given, readArguments, type Sent } from '../wire/arguments';
 import { readCommonName } from '../wire/common-name';
-import { Expansion } from '../wire/expansion';
+import type { Expansion } from '../wire/expansion';
 import { Write } from '../wire/write';
+import { InstanceJson } from '../instances/instance-json';
+import { commonName, DescribesGet, DescribesRepeatablePost } from '../wire/openapi/operation';
+import { ImportRequest } from './import-request';
 import { ImportInstance } from './import-instance.use-case';
-import { type InstancesQuery, ListInstances } from './list-instances.use-case';
-import { type InstanceQuery, RetrieveInstance } from '../instances/retrieve-instance.use-case';
+import { InstancesQuery, ListInstances } from './list-instances.use-case';
+import { InstanceQuery, RetrieveInstance } from '../instances/retrieve-instance.use-case';
 
-@Controller('api/v2/certs/:cn/instances')
+@Controller('api/v2/certs/:CN/instances')
 @RequirePermission('Order and Manage Certificates')
+@commonName
 export class InstancesController {
   constructor(
     private readonly listing: ListInstances,
@@ -21,41 +26,66 @@ export class InstancesController {
   ) {}
 
   @Get()
+  @DescribesGet({
+    summary: 'Lists the instances, the newest first',
+    query: InstancesQuery,
+    returns: [InstanceJson],
+    failsWith: ['no_such_cert', 'bad_param'],
+  })
   async list(
     @Caller() { accountId }: CallerIdentity,
-    @Param('cn') cn: string,
-    @Query() query: InstancesQuery,
+    @Param('CN') cn: string,
+    @Query() query: Sent,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.listing.run(accountId, readCommonName(cn), query));
   }
 
   @Post()
+  @DescribesRepeatablePost({
+    summary: 'Imports a certificate that was issued elsewhere',
+    takes: ImportRequest,
+    returns: InstanceJson,
+    failsWith: ['no_such_cert', 'missing_param', 'bad_certificate', 'already_imported'],
+  })
   async import(
     @Write() write: WriteRequest,
-    @Param('cn') cn: string,
-    @Given() given: Arguments,
-    @Query('expand') expand: unknown,
+    @Param('CN') cn: string,
+    @Given() given: Sent,
+    @Expand() expansion: Expansion,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.importing.run(write, readCommonName(cn), given, Expansion.of(expand)));
+    const name = readCommonName(cn);
+    const sent = readArguments(ImportRequest, given);
+    sendAnswer(reply, await this.importing.run(write, name, sent, expansion));
   }
 
-  @Get(':instance')
+  @Get(':INSTANCE_ID')
+  @DescribesGet({
+    summary: 'Retrieves an instance, by id or by its key',
+    description:
+      'The key is addressed as pubkey_hash:HASH. Polled while still pending: 412 not_ready with retry_after.',
+    query: InstanceQuery,
+    returns: InstanceJson,
+    failsWith: ['no_such_cert', 'no_such_instance', 'no_such_pubkey_hash', 'bad_param', 'not_ready'],
+  })
+  @ApiParam({
+    name: 'INSTANCE_ID',
+    type: String,
+    description: 'Id, or pubkey_hash: and the SHA-256 of the DER public key.',
+  })
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
-    @Param('cn') cn: string,
-    @Param('instance') instance: string,
-    @Query() { poll, expand }: Pick<InstanceQuery, 'poll' | 'expand'>,
+    @Param('CN') cn: string,
+    @Param('INSTANCE_ID') reference: string,
+    @Query() query: Sent,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
     const whenGone = (gone: () => void) => onceGone(request, reply, gone);
-    const answer = await this.retrieval.run(
-      accountId,
-      { cn: readCommonName(cn), instance, poll, expand },
-      whenGone,
-    );
+    const name = readCommonName(cn);
+    const asked = readArguments(InstanceQuery, fieldsIn(query));
+    const answer = await this.retrieval.run(accountId, name, reference, asked, whenGone);
     if (answer !== null) sendAnswer(reply, answer);
   }
 }

@@ -2,22 +2,33 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { badParam } from '../wire/arguments';
+import {
+  ExpandArgument,
+  fieldsIn,
+  readArguments,
+  type Reading,
+  type Sent,
+  unreadable,
+} from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
-import { nextPageLink, readLimit, readOnce } from '../wire/page';
+import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { isInstanceId, noSuchCert } from '../instances/instance-reference';
 import { InstanceViews, needsOf } from '../instances/instance-views';
 import { InstancesRepository } from '../instances/instances.repository';
 
-/** As it stands in the URL. */
-export interface InstancesQuery {
-  readonly expand?: unknown;
-  readonly limit?: unknown;
-  readonly after?: unknown;
+/** Instances on one page. */
+const maxPage = 100;
+
+export class InstancesQuery {
+  @LimitArgument(maxPage) limit?: number;
+  @QueryArgument('Id of the last instance of the page before.', readAfter) after?: string;
+  @ExpandArgument() expand?: Expansion;
 }
 
-/** Instances on one page, and the most that a caller may ask for. */
-const largestPage = 100;
+function readAfter(id: string): Reading<string> {
+  if (isInstanceId(id)) return id;
+  return unreadable('bad_param', 'after must be the value in the Link header of the page before.');
+}
 
 @Injectable()
 export class ListInstances {
@@ -29,9 +40,9 @@ export class ListInstances {
   ) {}
 
   /** Newest first; `Link` leads to the next page. @throws Refusal `no_such_cert`, `bad_param` */
-  async run(accountId: string, cn: string, query: InstancesQuery): Promise<Answer> {
-    const [limit, after] = [readLimit(query.limit, largestPage), readAfter(query.after)];
-    const expansion = Expansion.of(query.expand);
+  async run(accountId: string, cn: string, query: Sent): Promise<Answer> {
+    const asked = readArguments(InstancesQuery, fieldsIn(query));
+    const { limit = maxPage, after = null, expand: expansion = Expansion.none } = asked;
     const object = await this.objects.find(accountId, cn);
     if (object === null) throw noSuchCert();
     const found = await this.instances.page(object.planId, after, limit + 1, needsOf([expansion]));
@@ -40,14 +51,7 @@ export class ListInstances {
     const last = page.at(-1);
     if (found.length <= limit || last === undefined) return jsonAnswer({ data });
     const address = `${this.config.PUBLIC_URL}/api/v2/certs/${encodeURIComponent(cn)}/instances`;
-    const { limit: given, expand } = query;
-    const link = nextPageLink(address, { after: last.id, limit: given, expand });
-    return jsonAnswer({ data }, { link });
+    const next = { after: last.id, limit: query['limit'], expand: query['expand'] };
+    return jsonAnswer({ data }, { link: nextPageLink(address, next) });
   }
-}
-
-function readAfter(after: unknown): string | null {
-  const id = readOnce(after, 'after');
-  if (id === null || isInstanceId(id)) return id;
-  throw badParam('after', 'bad_param', 'must be what the Link header of the page before says.');
 }

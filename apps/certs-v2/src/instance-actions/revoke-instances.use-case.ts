@@ -1,12 +1,31 @@
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { IssuanceNews } from '@certwright/redis';
 import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { CertObjectsRepository } from '../cert-objects/cert-objects.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import type { Arguments } from '../wire/arguments';
+import { FlagArgument } from '../wire/arguments';
+import { ApiInteger } from '../wire/openapi/members';
 import { noSuchCert } from '../instances/instance-reference';
 import { InstanceRevocation, type RevocationCount } from './instance-revocation';
 import { openingFacts } from './opening-facts';
+
+@ApiSchema({ name: 'RevokeRequest' })
+export class RevokeRequest {
+  @FlagArgument({}) all?: boolean;
+}
+
+@ApiSchema({ name: 'RevokeResult' })
+export class RevokeResultJson {
+  @ApiProperty({
+    enum: ['pending', 'revoked'],
+    description: 'pending until the CA has confirmed every revocation, those of earlier calls included.',
+  })
+  status: 'pending' | 'revoked';
+  @ApiInteger('Instances that this call revoked.') num_revoked: number;
+  @ApiInteger('Instances that are active, imported ones included.') num_active: number;
+  @ApiInteger('Instances that were left because they were imported.') num_imported: number;
+}
 
 @Injectable()
 export class RevokeInstances {
@@ -18,13 +37,12 @@ export class RevokeInstances {
   ) {}
 
   /**
-   * Said again, it changes nothing: `num_revoked` is what this call revoked, and `status` says whether all of the object's
+   * A repetition changes nothing: `num_revoked` is what this call revoked, and `status` says whether all of the object's
    * revocations are confirmed.
    *
-   * @throws Refusal `no_such_cert`, `bad_param`
+   * @throws Refusal `no_such_cert`
    */
-  async run(write: WriteRequest, cn: string, given: Arguments): Promise<Answer> {
-    const all = given.boolean('all') ?? false;
+  async run(write: WriteRequest, cn: string, { all = false }: RevokeRequest): Promise<Answer> {
     let canceledId: string | null = null;
     const scope = all ? 'all' : 'all but the current';
     const answer = await this.requests.run(write, async (tx) => {
@@ -38,13 +56,16 @@ export class RevokeInstances {
         : await this.revocation.revokeOthers(tx, object);
       return jsonAnswer(revocationJson(revoked, await this.revocation.count(tx, object.planId, scope)));
     });
-    // Whoever waits for it learns at once that it is canceled.
+    // Clients that wait for it learn at once that it is canceled.
     if (canceledId !== null) this.news.publish(canceledId);
     return answer;
   }
 }
 
-function revocationJson(revoked: number, { unconfirmed, active, imported }: RevocationCount): object {
+function revocationJson(
+  revoked: number,
+  { unconfirmed, active, imported }: RevocationCount,
+): RevokeResultJson {
   return {
     status: unconfirmed > 0 ? 'pending' : 'revoked',
     num_revoked: revoked,

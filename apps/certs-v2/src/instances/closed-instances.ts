@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Expansion } from '../wire/expansion';
+import type { InstanceJson } from './instance-json';
 import { InstanceViews } from './instance-views';
 
 interface Asked {
   readonly issuanceId: string;
   readonly expansion: Expansion;
-  readonly resolve: (shown: object | null) => void;
+  readonly resolve: (shown: InstanceJson | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -24,7 +25,7 @@ export class ClosedInstances {
   constructor(private readonly views: InstanceViews) {}
 
   /** @returns null when it is gone */
-  async show(issuanceId: string, expansion: Expansion): Promise<object | null> {
+  async show(issuanceId: string, expansion: Expansion): Promise<InstanceJson | null> {
     return await new Promise((resolve, reject) => {
       this.asked.push({ issuanceId, expansion, resolve, reject });
       if (!this.reading) void this.read();

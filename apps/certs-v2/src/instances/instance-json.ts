@@ -1,8 +1,25 @@
 import { baseName } from '@certwright/dns-names';
+import type { ApprovalMethod } from '@certwright/issuance';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { encodePem, readCsr, sha1Hex, sha256Hex, temporaryCertificate } from '@certwright/pki';
-import { type ApprovalFacts, approvalJson, type ApprovalPlaces } from '../wire/approval-json';
+import {
+  type ApprovalFacts,
+  approvalJson,
+  approvalMethods,
+  type ApprovalPlaces,
+  SanJson,
+} from '../wire/approval-json';
 import type { Expansion } from '../wire/expansion';
-import { type Attempt, isExpiring, stateOf, type StoredInstance, wayOf } from './instance';
+import { ApiInteger, ApiList, ApiNullable } from '../wire/openapi/members';
+import {
+  type Attempt,
+  type InstanceState,
+  instanceStates,
+  isExpiring,
+  stateOf,
+  type StoredInstance,
+  wayOf,
+} from './instance';
 
 /** What an instance is shown with besides its own rows. */
 export interface InstanceFacts extends ApprovalFacts {
@@ -18,15 +35,71 @@ export interface InstanceSurroundings extends ApprovalPlaces {
   readonly mailFrom: string;
 }
 
+@ApiSchema({ name: 'InstanceApproval' })
+class InstanceApprovalJson {
+  @ApiProperty({ description: 'DNS name.' }) name: string;
+  @ApiNullable(String, 'How it is approved.') method: ApprovalMethod | null;
+  @ApiProperty({ description: 'pending or approved.' }) status: string;
+  @ApiNullable(String, 'What the last check found.') problem: string | null;
+}
+
+@ApiSchema({ name: 'InstanceError' })
+class InstanceErrorJson {
+  @ApiProperty({ description: 'For programs.' }) code: string;
+  @ApiProperty({ description: 'For people.' }) message: string;
+}
+
+/** How the names of an instance are approved. */
+class InstanceApprovalsJson {
+  @ApiProperty({ type: String, enum: approvalMethods, nullable: true })
+  approval_method: ApprovalMethod | null;
+  @ApiPropertyOptional({ description: 'If and only if approval_method is email.' }) approver_email?: string;
+  @ApiPropertyOptional({ description: 'If and only if approval_method is email.' })
+  approval_email_from?: string;
+  @ApiList(InstanceApprovalJson, 'How far each name is.') approval: InstanceApprovalJson[];
+  @ApiNullable(InstanceErrorJson, 'What the newest attempt ran into.') last_error: InstanceErrorJson | null;
+}
+
+@ApiSchema({ name: 'Instance' })
+export class InstanceJson extends InstanceApprovalsJson {
+  @ApiInteger('Unique.') id: number;
+  @ApiProperty({ enum: instanceStates }) state: InstanceState;
+  @ApiProperty({ description: 'Active, with at most 30 days or a third of its time left.' })
+  expiring: boolean;
+  @ApiProperty({ enum: ['service', 'import'] }) source: 'service' | 'import';
+  @ApiNullable(String, 'Null for imported instances.') type: string | null;
+  @ApiProperty({ type: [SanJson], nullable: true }) sans: readonly SanJson[] | null;
+  @ApiProperty({ description: 'Of the DER public key. SHA-256, lower-case hex.' }) pubkey_hash: string;
+  @ApiNullable(
+    String,
+    'SHA-1 of the DER certificate, lower-case hex; of a pending instance of its temporary certificate.',
+  )
+  sha1_fingerprint: string | null;
+  @ApiNullable(String, 'Of the DER certificate. SHA-256, lower-case hex.') sha256_fingerprint: string | null;
+  @ApiNullable('integer', 'End of its validity. UNIX time in seconds.') expiration: number | null;
+  @ApiPropertyOptional({ description: 'Expandable. PEM.' }) csr?: string;
+  @ApiPropertyOptional({
+    description: 'Expandable. PEM; of a pending instance a temporary certificate that nobody trusts.',
+  })
+  crt?: string;
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'Expandable. PEM of each intermediate; the first issued crt.',
+  })
+  chain?: readonly string[];
+  @ApiPropertyOptional({ description: 'Expandable. PEM.' }) root?: string;
+  @ApiNullable(String, 'Null when there is no invoice.') invoice_id: string | null;
+}
+
 export function instanceJson(
   instance: StoredInstance,
   expansion: Expansion,
   facts: InstanceFacts,
   surroundings: InstanceSurroundings,
-): object {
+): InstanceJson {
   const { attempt, certificate } = instance;
   const state = stateOf(instance, facts.now);
-  const served = certificate?.leaf ?? temporaryCertificateOf(instance);
+  const served = certificate?.leaf ?? (state === 'pending' ? temporaryCertificateOf(instance) : null);
   return {
     id: Number(instance.id),
     state,
@@ -46,14 +119,14 @@ export function instanceJson(
 }
 
 /** How the common name is approved; and, beyond the contract, how far each name is and what went wrong last. */
-function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurroundings): object {
+function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurroundings): InstanceApprovalsJson {
   if (attempt === null) return { approval_method: null, approval: [], last_error: null };
   const way = wayOf(attempt, attempt.dnsNames[0] ?? '');
   const { lastError } = attempt;
   return {
     approval_method: way?.method ?? null,
     ...(way?.method === 'email'
-      ? { approver_email: way.approverEmail, approval_email_from: mailFrom }
+      ? { approver_email: way.approverEmail ?? undefined, approval_email_from: mailFrom }
       : undefined),
     approval: attempt.approvals.map(({ dnsName, status, method, problem }) => ({
       name: dnsName,
@@ -65,7 +138,7 @@ function ownApprovalJson(attempt: Attempt | null, { mailFrom }: InstanceSurround
   };
 }
 
-function sansJson(attempt: Attempt, facts: ApprovalFacts, places: ApprovalPlaces): readonly object[] | null {
+function sansJson(attempt: Attempt, facts: ApprovalFacts, places: ApprovalPlaces): readonly SanJson[] | null {
   if (attempt.sans === null) return null;
   return attempt.sans.map(({ value, approvalMethod: method, approverEmail }) => {
     const way = wayOf(attempt, value) ?? { method, approverEmail, recordAt: null };
@@ -79,26 +152,26 @@ function pemMembers(
   { attempt, certificate }: StoredInstance,
   served: Uint8Array | null,
   expansion: Expansion,
-): object {
-  const members: Record<string, string | readonly string[]> = {};
-  if (expansion.has('csr') && attempt?.csr) members['csr'] = encodePem('CERTIFICATE REQUEST', attempt.csr);
+): Pick<InstanceJson, 'csr' | 'crt' | 'chain' | 'root'> {
+  const members: Pick<InstanceJson, 'csr' | 'crt' | 'chain' | 'root'> = {};
+  if (expansion.has('csr') && attempt?.csr) members.csr = encodePem('CERTIFICATE REQUEST', attempt.csr);
   if (served === null) return members;
   // A temporary certificate is its own issuer, so it stands for its root as well.
   const { chain, root } = certificate ?? { chain: [], root: served };
   const pem = (der: Uint8Array) => encodePem('CERTIFICATE', der);
-  if (expansion.has('crt')) members['crt'] = pem(served);
-  if (expansion.has('chain')) members['chain'] = (chain ?? []).map(pem);
-  if (expansion.has('root') && root !== null && root.length > 0) members['root'] = pem(root);
+  if (expansion.has('crt')) members.crt = pem(served);
+  if (expansion.has('chain')) members.chain = (chain ?? []).map(pem);
+  if (expansion.has('root') && root !== null && root.length > 0) members.root = pem(root);
   return members;
 }
 
 /**
  * A server can be started with it while the instance is pending.
  *
- * @returns DER; null when the instance is not pending
+ * @returns DER; null for an imported instance, and when the CSR was not read
  */
-function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
-  if (attempt === null || attempt.state !== 'open' || attempt.csr === null) return null;
+export function temporaryCertificateOf({ attempt, openedAt }: StoredInstance): Uint8Array | null {
+  if (attempt === null || attempt.csr === null) return null;
   const reading = readCsr(attempt.csr);
   if (!reading.ok) throw new Error('a CSR that was accepted cannot be read any more');
   const { spkiDer } = reading.csr;

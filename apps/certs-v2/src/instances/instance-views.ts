@@ -7,7 +7,7 @@ import type { ApprovalFacts } from '../wire/approval-json';
 import { Expansion } from '../wire/expansion';
 import { ApprovalFactsRepository } from './approval-facts.repository';
 import type { StoredInstance } from './instance';
-import { instanceJson, type InstanceSurroundings } from './instance-json';
+import { type InstanceJson, instanceJson, type InstanceSurroundings } from './instance-json';
 import type { InstanceNeeds } from './instance-rows';
 import { InstancesRepository } from './instances.repository';
 
@@ -18,8 +18,8 @@ export interface ShownOfPlans {
 }
 
 export interface InstancesOfPlan {
-  readonly current: object | null;
-  readonly pending: object | null;
+  readonly current: InstanceJson | null;
+  readonly pending: InstanceJson | null;
 }
 
 export interface AskedIssuance {
@@ -30,7 +30,7 @@ export interface AskedIssuance {
 type Config = Pick<CertsConfig, 'EV_PRODUCT' | 'MAIL_FROM' | 'APPROVAL_ZONE' | 'APPROVAL_URL'>;
 
 /** Shows an instance that its facts were read of. */
-type Show = (instance: StoredInstance, expansion: Expansion) => object;
+type Show = (instance: StoredInstance, expansion: Expansion) => InstanceJson;
 
 /** Instances as callers see them. The number of statements does not depend on how many are shown. */
 @Injectable()
@@ -70,7 +70,7 @@ export class InstanceViews {
   }
 
   /** @returns in the order asked for; null for an issuance that is gone */
-  async ofIssuances(asked: readonly AskedIssuance[], tx?: Tx): Promise<(object | null)[]> {
+  async ofIssuances(asked: readonly AskedIssuance[], tx?: Tx): Promise<(InstanceJson | null)[]> {
     const ids = [...new Set(asked.map(({ issuanceId }) => issuanceId))];
     const needs = needsOf(asked.map(({ expansion }) => expansion));
     const read = await this.instances.ofIssuances(ids, needs, tx);
@@ -83,13 +83,13 @@ export class InstanceViews {
   }
 
   /** @param instances each read with what the expansion needs; see `needsOf` */
-  async of(instances: readonly StoredInstance[], expansion: Expansion, tx?: Tx): Promise<object[]> {
+  async of(instances: readonly StoredInstance[], expansion: Expansion, tx?: Tx): Promise<InstanceJson[]> {
     const show = await this.withFactsOf(instances, tx);
     return instances.map((instance) => show(instance, expansion));
   }
 
   /** An instance that was read, see `of`; or the issuance that was just opened for one. */
-  async one(instance: StoredInstance | string, expansion: Expansion, tx?: Tx): Promise<object> {
+  async one(instance: StoredInstance | string, expansion: Expansion, tx?: Tx): Promise<InstanceJson> {
     const [shown] =
       typeof instance === 'string'
         ? await this.ofIssuances([{ issuanceId: instance, expansion }], tx)
@@ -99,7 +99,11 @@ export class InstanceViews {
   }
 
   /** Those of certificates that were imported. */
-  async ofImported(certificateIds: readonly string[], expansion: Expansion, tx?: Tx): Promise<object[]> {
+  async ofImported(
+    certificateIds: readonly string[],
+    expansion: Expansion,
+    tx?: Tx,
+  ): Promise<InstanceJson[]> {
     const read = await this.instances.ofImported(certificateIds, needsOf([expansion]), tx);
     return await this.of(read, expansion, tx);
   }

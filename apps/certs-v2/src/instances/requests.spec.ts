@@ -1,8 +1,10 @@
-import { Arguments } from '../wire/arguments';
+import { argumentsIn, fieldsIn, readArguments } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 import { readBuyRequest } from '../instance-actions/buy-request';
 import { readInstanceReference } from './instance-reference';
-import { readPoll, retryAfterS } from './poll';
+import { InstanceQuery, retryAfterS } from './retrieve-instance.use-case';
+
+const readPoll = (poll: unknown) => readArguments(InstanceQuery, fieldsIn({ poll })).poll ?? null;
 
 const refusalOf = (work: () => unknown): { reason: string; param: string | undefined } | 'taken' => {
   try {
@@ -83,7 +85,7 @@ describe('the name of an instance in the path', () => {
 });
 
 describe('the arguments of buy', () => {
-  const read = (body: unknown) => readBuyRequest(Arguments.of(body));
+  const read = (body: unknown) => readBuyRequest(argumentsIn(body));
 
   it('are all optional, and what is empty is not there', () => {
     const none = { kind: 'term', invoiceNote: null, emailInvoiceTo: null };

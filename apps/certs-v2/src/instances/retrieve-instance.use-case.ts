@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
+import { ExpandArgument, TextArgument, unreadable } from '../wire/arguments';
 import { Expansion } from '../wire/expansion';
+import { Refusal } from '../wire/reasons';
 import { ClosedInstances } from './closed-instances';
 import { stateOf, type StoredInstance } from './instance';
 import {
@@ -12,16 +14,23 @@ import {
 import { InstanceViews, needsOf } from './instance-views';
 import { InstancesRepository } from './instances.repository';
 import { PendingInstances } from './pending-instances';
-import { notReady, readPoll, retryAfterS } from './poll';
 
-/** What the URL says. */
-export interface InstanceQuery {
-  /** In normal form. */
-  readonly cn: string;
-  /** Id, or `pubkey_hash:` and a hash. */
-  readonly instance: string;
-  readonly poll?: unknown;
-  readonly expand?: unknown;
+/** Maximum time that a response is delayed, seconds: proxies cut connections that are silent for longer. */
+const maxPollS = 180;
+
+export class InstanceQuery {
+  /** How long to wait, ms. */
+  @PollArgument() poll?: number;
+  @ExpandArgument() expand?: Expansion;
+}
+
+function PollArgument(): PropertyDecorator {
+  const description = `Seconds to wait for an instance that is pending, at most ${maxPollS}.`;
+  return TextArgument({ type: 'integer', description }, (text) =>
+    /^\d+$/.test(text)
+      ? 1_000 * Math.min(Number(text), maxPollS)
+      : unreadable('bad_param', 'poll must be a number of seconds.'),
+  );
 }
 
 @Injectable()
@@ -36,20 +45,22 @@ export class RetrieveInstance {
   /**
    * With `poll`, waits while the instance is pending.
    *
-   * @param whenGone is handed what to call when the client goes away
-   * @returns null when it went away: nobody is there to be answered
-   * @throws Refusal `no_such_cert`, `no_such_instance`, `no_such_pubkey_hash`, `not_ready`, `bad_param`
+   * @param cn in normal form
+   * @param reference id, or `pubkey_hash:` and a hash
+   * @param whenGone gets the function to call when the client disconnects
+   * @returns null when the client has disconnected
+   * @throws Refusal `no_such_cert`, `no_such_instance`, `no_such_pubkey_hash`, `not_ready`
    */
   async run(
     accountId: string,
-    query: InstanceQuery,
+    cn: string,
+    reference: string,
+    { poll: forMs, expand: expansion = Expansion.none }: InstanceQuery,
     whenGone: (gone: () => void) => void,
   ): Promise<Answer | null> {
-    const expansion = Expansion.of(query.expand);
-    const forMs = readPoll(query.poll);
-    const instance = await this.find(accountId, query.cn, readInstanceReference(query.instance), expansion);
+    const instance = await this.find(accountId, cn, readInstanceReference(reference), expansion);
     const { attempt } = instance;
-    if (forMs === null || attempt === null || stateOf(instance, new Date()) !== 'pending') {
+    if (forMs === undefined || attempt === null || stateOf(instance, new Date()) !== 'pending') {
       return jsonAnswer(await this.views.one(instance, expansion));
     }
     if (forMs === 0) throw stillPending(instance);
@@ -67,7 +78,7 @@ export class RetrieveInstance {
     reference: InstanceReference | null,
     expansion: Expansion,
   ): Promise<StoredInstance> {
-    // Also for what no instance can be called, so that an object that is missing is told first.
+    // Also for an impossible reference, so that a missing object is reported first.
     const asked = reference ?? { kind: 'id', id: '0' };
     const found = await this.instances.find(accountId, cn, asked, needsOf([expansion]));
     if (found === 'no object') throw noSuchCert();
@@ -76,6 +87,18 @@ export class RetrieveInstance {
   }
 }
 
-function stillPending({ openedAt }: StoredInstance) {
-  return notReady(retryAfterS(openedAt, new Date()));
+function stillPending({ openedAt }: StoredInstance): Refusal {
+  return new Refusal('not_ready', 'The certificate instance is still pending.', {
+    retryAfterS: retryAfterS(openedAt, new Date()),
+  });
+}
+
+/** The longer it has been pending, the less a later request misses: a twentieth of its age. */
+const retryAfter = { shareOfAge: 1 / 20, minS: 1, maxS: 300 };
+
+/** Whole seconds until a caller may ask again. */
+export function retryAfterS(openedAt: Date, now: Date): number {
+  const ageS = (now.getTime() - openedAt.getTime()) / 1_000;
+  const { shareOfAge, minS, maxS } = retryAfter;
+  return Math.min(Math.max(Math.ceil(ageS * shareOfAge), minS), maxS);
 }

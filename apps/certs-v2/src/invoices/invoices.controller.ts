@@ -1,8 +1,12 @@
 import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { RetrieveInvoices } from './retrieve-invoices.use-case';
+import { fieldsIn, readArguments, type Sent } from '../wire/arguments';
+import { DescribesGet } from '../wire/openapi/operation';
+import { InvoiceJson } from './invoice-json';
+import { InvoicesQuery, RetrieveInvoices } from './retrieve-invoices.use-case';
 
 /** Behind a number: the invoice as a page to print. */
 const printableSuffix = '.html';
@@ -13,15 +17,24 @@ export class InvoicesController {
   constructor(private readonly retrieval: RetrieveInvoices) {}
 
   @Get()
-  async list(
-    @Caller() { accountId }: CallerIdentity,
-    @Query() query: { readonly after?: unknown; readonly limit?: unknown },
-    @Res() reply: FastifyReply,
-  ) {
-    sendAnswer(reply, await this.retrieval.page(accountId, query));
+  @DescribesGet({
+    summary: 'Lists invoices, the newest first',
+    query: InvoicesQuery,
+    returns: [InvoiceJson],
+    failsWith: ['bad_param'],
+  })
+  async list(@Caller() { accountId }: CallerIdentity, @Query() query: Sent, @Res() reply: FastifyReply) {
+    const asked = readArguments(InvoicesQuery, fieldsIn(query));
+    sendAnswer(reply, await this.retrieval.page(accountId, asked));
   }
 
   @Get(':number')
+  @ApiParam({ name: 'number', type: String, description: 'Number of the invoice.' })
+  @DescribesGet({
+    summary: 'Retrieves an invoice; with .html after the number, a page to print',
+    returns: InvoiceJson,
+    failsWith: ['no_such_invoice'],
+  })
   async one(
     @Caller() { accountId }: CallerIdentity,
     @Param('number') number: string,

@@ -3,10 +3,26 @@ import { Invoices } from './invoices.repository';
 import { Inject, Injectable } from '@nestjs/common';
 import { CertsConfig } from '../config';
 import { type Answer, jsonAnswer } from '../wire/answer';
+import { type Reading, unreadable } from '../wire/arguments';
+import { LimitArgument, nextPageLink, QueryArgument } from '../wire/page';
 import { Refusal } from '../wire/reasons';
 import { invoiceJson, type StoredInvoice } from './invoice-json';
 import { contentSecurityPolicy, invoicePage } from './invoice-page';
-import { isInvoiceNumber, nextPageLink, readInvoiceQuery } from './invoice-query';
+
+/** Invoices on one page. */
+const maxPage = 100;
+
+/** `<account>-<running number of the account>`; nothing else was ever the number of an invoice. */
+const numberShape = /^\d{1,19}-\d{1,10}$/;
+
+export class InvoicesQuery {
+  @QueryArgument('Number of the last invoice of the page before.', readNumber) after?: string;
+  @LimitArgument(maxPage) limit?: number;
+}
+
+function readNumber(text: string): Reading<string> {
+  return numberShape.test(text) ? text : unreadable('bad_param', 'after must be the number of an invoice.');
+}
 
 @Injectable()
 export class RetrieveInvoices {
@@ -16,21 +32,18 @@ export class RetrieveInvoices {
     @Inject(CertsConfig) private readonly config: Pick<CertsConfig, 'PUBLIC_URL'>,
   ) {}
 
-  /** The newest first. @throws Refusal `bad_param` */
-  async page(
-    accountId: string,
-    query: { readonly after?: unknown; readonly limit?: unknown },
-  ): Promise<Answer> {
-    const { after, limit } = readInvoiceQuery(query);
+  /** The newest first. */
+  async page(accountId: string, { after, limit = maxPage }: InvoicesQuery): Promise<Answer> {
     // One more than is shown tells whether there is a next page.
-    const found = await this.invoices.page(accountId, after, limit + 1);
+    const found = await this.invoices.page(accountId, after ?? null, limit + 1);
     const { name } = await this.accounts.get(accountId);
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const data = shown.map((invoice) => invoiceJson(invoice, name));
     if (found.length <= limit || last === undefined) return jsonAnswer({ data });
     const address = `${this.config.PUBLIC_URL}/api/v2/invoices`;
-    return jsonAnswer({ data }, { link: nextPageLink(address, last.number, limit) });
+    const size = limit === maxPage ? {} : { limit: String(limit) };
+    return jsonAnswer({ data }, { link: nextPageLink(address, { after: last.number, ...size }) });
   }
 
   /** @throws Refusal `no_such_invoice` */
@@ -56,7 +69,7 @@ export class RetrieveInvoices {
 
   /** The same answer for a number that nobody has and for one that another account has. */
   private async find(accountId: string, number: string): Promise<StoredInvoice> {
-    const invoice = isInvoiceNumber(number) ? await this.invoices.find(accountId, number) : null;
+    const invoice = numberShape.test(number) ? await this.invoices.find(accountId, number) : null;
     if (invoice === null) throw new Refusal('no_such_invoice', 'The account has no invoice of this number.');
     return invoice;
   }

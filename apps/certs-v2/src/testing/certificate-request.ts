@@ -63,7 +63,7 @@ function attribute(type: Buffer, tag: number, value: string): Buffer {
   return tlv(0x31, sequence(type, tlv(tag, Buffer.from(value))));
 }
 
-function spkiOf(key: KeyObject): Buffer {
+export function spkiOf(key: KeyObject): Buffer {
   return key.export({ type: 'spki', format: 'der' });
 }
 
@@ -74,28 +74,28 @@ function digestOf({ privateKey }: KeyPair): string | null {
 function signatureAlgorithm({ privateKey }: KeyPair): Buffer {
   switch (privateKey.asymmetricKeyType) {
     case 'ec':
-      return sequence(id('2a8648ce3d040302'));
+      return sequence(objectId('2a8648ce3d040302'));
     case 'rsa':
-      return sequence(id('2a864886f70d01010b'), tlv(0x05));
+      return sequence(objectId('2a864886f70d01010b'), tlv(0x05));
     default:
-      return sequence(id('2b6570'));
+      return sequence(objectId('2b6570'));
   }
 }
 
-function sequence(...contents: readonly Uint8Array[]): Buffer {
+export function sequence(...contents: readonly Uint8Array[]): Buffer {
   return tlv(0x30, ...contents);
 }
 
-function id(hex: string): Buffer {
+export function objectId(hex: string): Buffer {
   return tlv(0x06, Buffer.from(hex, 'hex'));
 }
 
-function tlv(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+export function tlv(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
 
-const commonNameId = id('550403');
-const countryId = id('550406');
+const commonNameId = objectId('550403');
+const countryId = objectId('550406');

@@ -2,7 +2,7 @@ import type { Product } from '@certwright/issuance';
 import type { CertObject } from '../cert-objects/cert-object';
 import { readCertObjectRequest } from '../cert-objects/cert-object-request';
 import { type DesiredFacts, desiredCertObject } from '../cert-objects/desired-cert-object';
-import { Arguments } from '../wire/arguments';
+import type { Sent } from '../wire/arguments';
 import { Refusal } from '../wire/reasons';
 
 /** A product as the migration has paid_ca, with what a spec changes. */
@@ -40,8 +40,8 @@ export function desired(
   body: object,
   facts: Partial<DesiredFacts> = {},
 ): CertObject {
-  const wishes = readCertObjectRequest(Arguments.of(body));
-  return desiredCertObject(before, cn, wishes, { ...bothTypes, ...facts });
+  const request = readCertObjectRequest(body as Sent);
+  return desiredCertObject(before, cn, request, { ...bothTypes, ...facts });
 }
 
 export interface Refused {

@@ -1,24 +1,29 @@
-import { randomBytes, randomInt, scryptSync } from 'node:crypto';
-import { request } from 'node:http';
+import { randomBytes, scryptSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { apiAccount, statementsOf } from '@certwright/core-testing';
+import { createLogger, Metrics, Readiness, type RunningProcess } from '@certwright/service';
 import {
-  apiKeySha256,
-  createLogger,
-  Metrics,
-  mintApiKey,
-  Readiness,
-  type RunningProcess,
-} from '@certwright/service';
-import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+  type Answered,
+  DocumentedResponses,
+  exchange,
+  type Sent,
+  testDatabase,
+  type TestDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Client } from 'pg';
 import { certsSettings } from '../config';
 import { start } from '../start';
-import { type Answered, type Sent, Tenant } from './tenant';
+import { Tenant } from './tenant';
 
 type Settings = Readonly<Record<string, string>>;
 
 /** What `SEALING_KEYS` is in specs. */
 export const specSealingKey = randomBytes(32).toString('base64');
+
+const openApiDocument = JSON.parse(readFileSync(join(__dirname, '../../openapi.json'), 'utf8')) as object;
 
 /** The sweep asks by itself, whatever a request does. */
 const isOfSweep = (statement: string) => statement.includes('account_with_news');
@@ -28,6 +33,8 @@ export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
   /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
   readonly logged: string[] = [];
+  /** What `openapi.json` says about the responses; every JSON response is compared with it. */
+  readonly documented = new DocumentedResponses(openApiDocument);
   app: NestFastifyApplication;
   url: string;
 
@@ -80,17 +87,7 @@ export class RunningApi {
 
   /** A new account and its API key, which may order and manage certificates unless other permissions are said. */
   async tenant(...permissions: string[]): Promise<Tenant> {
-    const accountId = String(randomInt(1, 2 ** 47));
-    const apiKey = mintApiKey(accountId, randomBytes);
-    await this.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A tenant')`, [accountId]);
-    await this.database.query(
-      `INSERT INTO api_key (account_id, label, secret_sha256, permissions) VALUES ($1, 'spec', $2, $3)`,
-      [
-        accountId,
-        apiKeySha256(apiKey),
-        permissions.length > 0 ? permissions : ['Order and Manage Certificates'],
-      ],
-    );
+    const { accountId, apiKey } = await apiAccount(this.database, permissions);
     return new Tenant(this, accountId, apiKey);
   }
 
@@ -105,38 +102,16 @@ export class RunningApi {
 
   /** The texts of the statements that the API sends to the database for what `work` asks. */
   async statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-    const statements: string[] = [];
-    const query = jest.spyOn(Client.prototype, 'query');
-    await work();
-    for (const [statement] of query.mock.calls as unknown[][]) {
-      statements.push(typeof statement === 'string' ? statement : (statement as { text: string }).text);
-    }
-    query.mockRestore();
-    return statements.filter((statement) => !isOfSweep(statement));
+    return (await statementsOf(work)).filter((statement) => !isOfSweep(statement));
   }
 
-  /** The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON. */
-  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
-    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const { hostname, port } = new URL(this.url);
-    return await new Promise((resolve, reject) => {
-      const contentType = text === undefined ? {} : { 'content-type': 'application/json' };
-      const sent = request(
-        { hostname, port, method, path, headers: { ...contentType, ...headers } },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('end', () => {
-            const answer = Buffer.concat(chunks).toString();
-            const isJson = answer !== '' && response.headers['content-type'] === 'application/json';
-            const json = isJson ? JSON.parse(answer) : undefined;
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer, json });
-          });
-        },
-      );
-      sent.on('error', reject);
-      sent.end(text);
-    });
+  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
+    const answered = await exchange(this.url, method, path, sent);
+    const { status, json } = answered;
+    if (json === undefined) return answered;
+    const differences = this.documented.differences({ method, path, status, body: json });
+    if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
+    return answered;
   }
 }
 
@@ -148,4 +123,5 @@ function passwordHash(password: string): string {
   return `scrypt:${N}:${r}:${p}:${salt.toString('base64url')}:${hash.toString('base64url')}`;
 }
 
-export { Tenant, type Answered, type Sent } from './tenant';
+export { Tenant } from './tenant';
+export type { Answered, Sent } from '@certwright/testing';

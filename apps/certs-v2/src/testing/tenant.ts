@@ -1,17 +1,5 @@
+import type { Answered, Sent } from '@certwright/testing';
 import type { RunningApi } from './running-api';
-
-export interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-  /** The body as JSON; undefined when it is empty or something else. */
-  readonly json: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- specs read whatever came
-}
-
-export interface Sent {
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string | string[]>>;
-}
 
 /** Fields of a form; as pairs where one comes more than once, as a text where it is to be exactly that. */
 export type FormFields = Readonly<Record<string, string>> | readonly [string, string][] | string;

@@ -1,6 +1,8 @@
 import { standingRecords } from '@certwright/dns-names';
-import type { ApprovalWay } from '@certwright/issuance';
+import type { ApprovalMethod, ApprovalWay } from '@certwright/issuance';
 import type { DelegationLabels } from '@certwright/approvals';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { ApiList } from './openapi/members';
 
 /** Where approvals lead to. */
 export interface ApprovalPlaces {
@@ -29,16 +31,60 @@ export interface ShownApproval {
   readonly ready: { readonly dns: Ready; readonly http: Ready };
 }
 
-/** The members that an object and a SAN have in common. */
+export const approvalMethods = ['email', 'http', 'dns'] as const satisfies readonly ApprovalMethod[];
+
+@ApiSchema({ name: 'ApprovalStatus' })
+class ApprovalStatusJson {
+  @ApiProperty({ description: 'Whether it is in place.' }) ready: boolean;
+}
+
+@ApiSchema({ name: 'ApprovalRecord' })
+class ApprovalRecordJson {
+  @ApiProperty({ description: 'With a dot at the end.' }) name: string;
+  @ApiProperty({ description: 'CNAME or NS.' }) type: string;
+  @ApiProperty({ description: 'Data of the record.' }) value: string;
+}
+
+@ApiSchema({ name: 'DnsApproval' })
+class DnsApprovalJson {
+  @ApiList(ApprovalRecordJson, 'Any one of them approves the name.') options: readonly ApprovalRecordJson[];
+  @ApiPropertyOptional({ description: 'Expandable.' }) status?: ApprovalStatusJson;
+}
+
+@ApiSchema({ name: 'HttpApproval' })
+class HttpApprovalJson {
+  @ApiPropertyOptional({ type: [String], description: 'Paths that the web server is to redirect.' })
+  path_prefixes?: readonly string[];
+  @ApiPropertyOptional({ description: 'What the request path is appended to.' }) redirect_to?: string;
+  @ApiPropertyOptional({ description: 'Expandable.' }) status?: ApprovalStatusJson;
+}
+
+/** The members that a certificate object and a SAN have in common, besides approval_method. */
+export class ApprovalDetailsJson {
+  @ApiPropertyOptional({ description: 'Present if and only if approval_method is email.' })
+  approver_email?: string;
+  @ApiPropertyOptional({ description: 'Present if and only if approval_method is dns.' })
+  dns_approval?: DnsApprovalJson;
+  @ApiPropertyOptional({ description: 'Present if and only if approval_method is http.' })
+  http_approval?: HttpApprovalJson;
+}
+
+@ApiSchema({ name: 'San' })
+export class SanJson extends ApprovalDetailsJson {
+  @ApiProperty({ enum: ['dns'] }) type: 'dns';
+  @ApiProperty({ description: 'Host name.' }) value: string;
+  @ApiProperty({ enum: approvalMethods }) approval_method: ApprovalMethod;
+}
+
 export function approvalJson(
   { way, recordPlace, ready }: ShownApproval,
   { labels, ruleSecret }: ApprovalFacts,
   { approvalZone, approvalUrl }: ApprovalPlaces,
-): object {
+): ApprovalDetailsJson & Pick<SanJson, 'approval_method'> {
   const { method: approval_method, approverEmail } = way;
   switch (approval_method) {
     case 'email':
-      return { approval_method, approver_email: approverEmail };
+      return { approval_method, ...(approverEmail === null ? {} : { approver_email: approverEmail }) };
     case 'http': {
       const rule = ruleSecret === null ? {} : ruleJson(`${approvalUrl}/${ruleSecret}`);
       return { approval_method, http_approval: { ...rule, ...statusJson(ready.http) } };
@@ -58,10 +104,10 @@ export function approvalJson(
 const rulePathPrefixes = ['/.well-known/acme-challenge/', '/.well-known/pki-validation/'];
 
 /** A web server that leads requests below the prefixes there is approved, now and at every renewal. */
-function ruleJson(redirect_to: string): object {
+function ruleJson(redirect_to: string): HttpApprovalJson {
   return { path_prefixes: rulePathPrefixes, redirect_to };
 }
 
-function statusJson(ready: Ready): object {
+function statusJson(ready: Ready): Pick<DnsApprovalJson, 'status'> {
   return ready === undefined ? {} : { status: { ready } };
 }

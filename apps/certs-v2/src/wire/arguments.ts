@@ -1,107 +1,190 @@
-import { Problem } from '@certwright/errors';
-import { parseJsonBody } from '@certwright/service';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { type FieldFaultCode, Problem } from '@certwright/errors';
+import { parseJsonBody, ReadBy, readMembers, Unreadable } from '@certwright/service';
+import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, ApiQuery } from '@nestjs/swagger';
+import { IsDefined } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { type ReasonCode, Refusal } from './reasons';
+import { Expansion } from './expansion';
+import { reasonOfFault } from './problem';
+import { type ReasonCode, reasons, Refusal } from './reasons';
 
-/** Characters of an argument's name that an answer repeats; a name can be as long as the body. */
-const longestParam = 100;
+/** Members of a body, or fields of a form or a query, as they were sent. */
+export type Sent = Readonly<Record<string, unknown>>;
+
+/** A field that was sent more than once. */
+class Repeated {
+  constructor(readonly values: readonly unknown[]) {}
+}
+
+/** @param fields of a form or a query: strings, and an array of them where a field was sent more than once */
+export function fieldsIn(fields: Sent): Sent {
+  const evened = Object.entries(fields).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? new Repeated(value) : value,
+  ]);
+  return Object.fromEntries(evened) as Sent;
+}
 
 /**
- * What a POST asks for, the same for a form and for JSON: a flag is `true`, `"true"` or `1`, a list is an array or the text
- * of one. Names that nobody reads do no harm. A JSON null says nothing about a text or a flag; where it means something,
- * `json` shows it.
+ * @param body as it was parsed; undefined: the request had none
+ * @throws Refusal `bad_request` when the body is not an object
  */
-export class Arguments {
-  private constructor(
-    private readonly given: Readonly<Record<string, unknown>>,
-    private readonly isForm: boolean,
-  ) {}
-
-  /**
-   * @param body as it was parsed; undefined: the request had none
-   * @param isForm its fields are texts, and one that comes more than once is an array of them
-   * @throws Refusal `bad_request` when the body is no object
-   */
-  static of(body: unknown, isForm = false): Arguments {
-    if (body === undefined || body === null) return new Arguments({}, isForm);
-    if (typeof body !== 'object' || Array.isArray(body)) {
-      throw new Refusal('bad_request', 'The body must be a form, or a JSON object of arguments.');
-    }
-    return new Arguments(body as Readonly<Record<string, unknown>>, isForm);
+export function argumentsIn(body: unknown, isForm = false): Sent {
+  if (body === undefined || body === null) return {};
+  if (typeof body !== 'object' || Array.isArray(body)) {
+    throw new Refusal('bad_request', 'The body must be a form, or a JSON object of arguments.');
   }
+  return isForm ? fieldsIn(body as Sent) : (body as Sent);
+}
 
-  names(): string[] {
-    return Object.keys(this.given);
-  }
+/** `@Given() given: Sent`: the arguments in the body of a POST. */
+export const Given = createParamDecorator((_data: unknown, context: ExecutionContext): Sent => {
+  const { headers, body } = context.switchToHttp().getRequest<FastifyRequest>();
+  return argumentsIn(body, /^application\/x-www-form-urlencoded/i.test(headers['content-type'] ?? ''));
+});
 
-  /** Also where it is null, or empty. */
-  has(name: string): boolean {
-    return Object.hasOwn(this.given, name) && this.given[name] !== undefined;
-  }
+/**
+ * Reads arguments by their class, in the order in which it declares them: a form's like those of JSON. Unknown ones are
+ * ignored.
+ *
+ * @throws Refusal for the first one that cannot be read
+ */
+export function readArguments<T extends object>(type: new () => T, sent: Sent): T {
+  const { value, faults } = readMembers<T, ReasonCode | FieldFaultCode>(type, sent, {
+    untilFirstFault: true,
+  });
+  const [fault] = faults;
+  if (fault === undefined) return value as T;
+  const { code, message, field } = fault;
+  throw new Refusal(isReason(code) ? code : reasonOfFault[code], message, { param: field });
+}
 
-  /**
-   * @returns undefined when it is not given; an empty text is a value
-   * @throws Refusal `bad_param`
-   */
-  text(name: string): string | undefined {
-    const value = this.once(name);
-    if (value === undefined || value === null) return undefined;
-    if (typeof value === 'string') return value;
-    if (typeof value === 'number') return String(value);
-    throw badParam(name, 'bad_param', 'must be a text.');
-  }
+const isReason = (code: string): code is ReasonCode => Object.hasOwn(reasons, code);
 
-  /** @throws Refusal `missing_param`, `bad_param` */
-  requiredText(name: string): string {
-    const text = this.text(name);
-    if (text === undefined) throw missingParam(name);
-    return text;
-  }
+/** A value, undefined when nothing was said, or why it cannot be read. */
+export type Reading<T> = T | undefined | Unreadable<ReasonCode>;
 
-  /**
-   * @returns undefined when it is not given
-   * @throws Refusal `bad_param`
-   */
-  boolean(name: string): boolean | undefined {
-    const value = this.once(name);
-    if (value === undefined || value === null) return undefined;
-    const flag = flags.get(value);
-    if (flag === undefined) throw badParam(name, 'bad_param', 'must be true or false (1 or 0).');
-    return flag;
-  }
+/** Why an argument cannot be read. @param message never repeats what may be a secret */
+export function unreadable(reason: ReasonCode, message: string): Unreadable<ReasonCode> {
+  return new Unreadable([{ code: reason, message }]);
+}
 
-  /** Whether it is meant as a list: an array, or a text that begins like that of one. */
-  isList(name: string): boolean {
-    const value = this.has(name) ? this.given[name] : undefined;
-    return Array.isArray(value) || (typeof value === 'string' && value.trimStart().startsWith('['));
-  }
+/** Documentation of an argument; null: existing clients send it, and new ones have no use for it. */
+type Documented = ApiPropertyOptions | null;
 
-  /**
-   * What JSON says: as a member of the body, or as a text, which a form has for everything.
-   *
-   * @param reason why it is refused when the text is no JSON
-   * @returns undefined when it is not given
-   * @throws Refusal `bad_param`, or the reason
-   */
-  json(name: string, reason: ReasonCode = 'bad_param'): unknown {
-    const value = this.once(name, reason);
-    if (typeof value !== 'string') return value;
-    try {
-      return parseJsonBody(Buffer.from(value));
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      throw badParam(name, reason, `is a text, but not one of JSON. ${inItsPlace(error.message)}`);
-    }
-  }
+/** An argument that a function reads. */
+export function Argument(
+  documented: Documented,
+  read: (value: unknown, name: string) => unknown,
+): PropertyDecorator {
+  return (target, member) => {
+    const reader = ReadBy<ReasonCode>((value) => read(value, String(member)));
+    if (documented === null) reader(target, member);
+    else applyDecorators(ApiPropertyOptional(documented), reader)(target, member);
+  };
+}
 
-  /** Whoever sends a field twice means one of them, and nobody knows which. */
-  private once(name: string, reason: ReasonCode = 'bad_param'): unknown {
-    if (!this.has(name)) return undefined;
-    const value = this.given[name];
-    if (this.isForm && Array.isArray(value)) throw badParam(name, reason, 'is given more than once.');
-    return value;
-  }
+/** To be written above the decorator that reads the argument. */
+export function Required(): PropertyDecorator {
+  return (target, member) => {
+    IsDefined({ message: isRequiredHere(String(member)) })(target, member);
+    ApiProperty({ required: true })(target, member);
+  };
+}
+
+/** A string; an empty one is a value. A number of JSON is taken as its text, and null says nothing. */
+export function TextArgument(
+  documented: Documented,
+  read: (text: string, name: string) => unknown = (text) => text,
+): PropertyDecorator {
+  return Argument(documented && { type: String, ...documented }, (value, name) => {
+    const text = readText(value, name);
+    return typeof text === 'string' ? read(text, name) : text;
+  });
+}
+
+/** `true`, `"true"`, `"1"` or `1`; null says nothing. */
+export function FlagArgument(documented: Documented): PropertyDecorator {
+  return Argument(documented && { type: Boolean, ...documented }, readFlag);
+}
+
+/** A whole number; an empty string says nothing. */
+export function IntegerArgument(min: number, max: number, documented: Documented): PropertyDecorator {
+  return Argument(documented && { type: 'integer', ...documented }, (value, name) => {
+    const text = readText(value, name);
+    if (typeof text !== 'string' || text === '') return text === '' ? undefined : text;
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    if (number >= min && number <= max) return number;
+    return unreadable('bad_param', `${name} must be a whole number from ${min} to ${max}.`);
+  });
+}
+
+/**
+ * A value of JSON: a member of the body, or the text of one, which is all that a form has.
+ *
+ * @param reason why it is refused when the text is not JSON
+ */
+export function JsonArgument(
+  documented: ApiPropertyOptions,
+  reason: ReasonCode,
+  read: (value: unknown, name: string) => unknown,
+): PropertyDecorator {
+  return Argument(documented, (value, name) => {
+    const json = readJson(value, name, reason);
+    return json instanceof Unreadable ? json : read(json, name);
+  });
+}
+
+/** The values of a field that may be repeated, empty ones left out. */
+export function RepeatableArgument(
+  documented: ApiPropertyOptions,
+  read: (values: readonly unknown[], name: string) => unknown = (values) => values,
+): PropertyDecorator {
+  return Argument({ type: [String], ...documented }, (value, name) =>
+    read(
+      valuesOf(value).filter((each) => each !== ''),
+      name,
+    ),
+  );
+}
+
+const valuesOf = (value: unknown) => (value instanceof Repeated ? value.values : [value ?? '']);
+
+/** Which expandable members the response has. */
+export const ExpandArgument = () =>
+  RepeatableArgument({ description: expandDescription }, (values) => Expansion.of(values));
+
+const expandDescription = 'Expandable members to include; nested by dots; repeatable.';
+
+const readExpansion = createParamDecorator((_data: unknown, context: ExecutionContext): Expansion => {
+  const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Sent }>>();
+  return Expansion.of(query['expand']);
+});
+
+/** `@Expand() expansion: Expansion`: reads and documents `expand` where it is the only parameter of the query. */
+export function Expand(): ParameterDecorator {
+  return (target, method, index) => {
+    if (method === undefined) throw new Error('@Expand() is for parameters of methods');
+    readExpansion()(target, method, index);
+    const descriptor = Object.getOwnPropertyDescriptor(target, method) as PropertyDescriptor;
+    ApiQuery({ name: 'expand', type: [String], required: false, description: expandDescription })(
+      target,
+      method,
+      descriptor,
+    );
+  };
+}
+
+export function readText(value: unknown, name: string): Reading<string> {
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined;
+  if (typeof value === 'number') return String(value);
+  return value instanceof Repeated ? sentTwice(name) : unreadable('bad_param', `${name} must be a string.`);
+}
+
+export function readFlag(value: unknown, name: string): Reading<boolean> {
+  if (value === undefined || value === null) return undefined;
+  if (value instanceof Repeated) return sentTwice(name);
+  return flags.get(value) ?? unreadable('bad_param', `${name} must be true or false (1 or 0).`);
 }
 
 const flags: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
@@ -115,23 +198,30 @@ const flags: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   [0, false],
 ]);
 
-/** The body's own words, said of a value inside it. */
-function inItsPlace(message: string): string {
-  return message.replace(/^The body/, 'The text');
+/** @param reason why it is refused when the text is not JSON */
+export function readJson(value: unknown, name: string, reason: ReasonCode): unknown {
+  if (value instanceof Repeated) return sentTwice(name, reason);
+  if (typeof value !== 'string') return value;
+  try {
+    return parseJsonBody(Buffer.from(value));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    // The parser speaks of the body, which is where most of its JSON comes from.
+    return unreadable(reason, `${name} is not valid JSON. ${error.message.replace(/^The body/, 'The text')}`);
+  }
 }
 
-/** `@Given() given: Arguments`: the arguments in the body of a POST. */
-export const Given = createParamDecorator((_data: unknown, context: ExecutionContext): Arguments => {
-  const { headers, body } = context.switchToHttp().getRequest<FastifyRequest>();
-  return Arguments.of(body, /^application\/x-www-form-urlencoded/i.test(headers['content-type'] ?? ''));
-});
+function sentTwice(name: string, reason: ReasonCode = 'bad_param'): Unreadable<ReasonCode> {
+  return unreadable(reason, `${name} was sent more than once.`);
+}
+
+const isRequiredHere = (name: string) => `${name} is required here.`;
 
 export function missingParam(name: string): Refusal {
-  return new Refusal('missing_param', `${name} is required here.`, { param: name });
+  return new Refusal('missing_param', isRequiredHere(name), { param: name });
 }
 
-/** @param what of the parameter, in words that follow its name */
+/** @param what of the parameter, to follow its name */
 export function badParam(name: string, reason: ReasonCode, what: string): Refusal {
-  const param = name.slice(0, longestParam).toWellFormed();
-  return new Refusal(reason, `${param} ${what}`, { param });
+  return new Refusal(reason, `${name} ${what}`, { param: name });
 }

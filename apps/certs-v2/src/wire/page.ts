@@ -1,31 +1,14 @@
-import { Refusal } from './reasons';
+import { IntegerArgument, TextArgument } from './arguments';
 
-/**
- * How many objects a page has.
- *
- * @param largest also what holds when the caller says nothing
- * @throws Refusal `bad_param` on `limit`
- */
-export function readLimit(limit: unknown, largest: number): number {
-  if (limit === undefined || limit === '') return largest;
-  const value = typeof limit === 'string' && /^\d{1,9}$/.test(limit) ? Number(limit) : 0;
-  if (value >= 1 && value <= largest) return value;
-  throw new Refusal('bad_param', `limit must be a whole number from 1 to ${largest}, once.`, {
-    param: 'limit',
-  });
-}
+/** Entries on one page. Without it there are as many as the maximum. */
+export const LimitArgument = (max: number, description = `Maximum number of entries, 1 to ${max}.`) =>
+  IntegerArgument(1, max, { description, minimum: 1, maximum: max });
 
-/**
- * A query parameter that comes at most once.
- *
- * @returns null when it is absent or empty
- * @throws Refusal `bad_param`
- */
-export function readOnce(value: unknown, param: string): string | null {
-  if (value === undefined || value === '') return null;
-  if (typeof value === 'string') return value;
-  throw new Refusal('bad_param', `${param} must be a text, once.`, { param });
-}
+/** Text of a query; an empty one says nothing. */
+export const QueryArgument = (
+  description: string,
+  read: (text: string, name: string) => unknown = (t) => t,
+) => TextArgument({ description }, (text, name) => (text === '' ? undefined : read(text, name)));
 
 /** `Link` of a page that is not the last one (RFC 8288); the next one keeps what the caller asked for. */
 export function nextPageLink(address: string, query: Readonly<Record<string, unknown>>): string {

@@ -1,5 +1,6 @@
 import type { FieldFaultCode, Problem, ProblemCode } from '@certwright/errors';
 import type { RenderedProblem } from '@certwright/service';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { type ReasonCode, reasons, Refusal } from './reasons';
 
 /** What the codes of all APIs are called here. A code that is missing does not compile. */
@@ -66,12 +67,12 @@ export const reasonOfFault = {
 } as const satisfies Record<FieldFaultCode, ReasonCode>;
 
 /** The error object of this API. */
-export interface ErrorJson {
-  readonly reason: ReasonCode;
-  readonly message: string;
-  readonly param?: string;
-  /** Seconds. */
-  readonly retry_after?: number;
+@ApiSchema({ name: 'Error' })
+export class ErrorJson {
+  @ApiProperty({ type: String, description: 'For programs; never changes its meaning.' }) reason: ReasonCode;
+  @ApiProperty({ description: 'For people.' }) message: string;
+  @ApiPropertyOptional({ description: 'Name of the parameter at fault.' }) param?: string;
+  @ApiPropertyOptional({ type: 'integer', description: 'Seconds to wait.' }) retry_after?: number;
 }
 
 /** Seconds until a caller may come back to a service that is away: the existing client repeats only where it is told when. */

@@ -85,7 +85,12 @@ class Commits {
 
   /** @throws what went wrong with any batch */
   async finish(): Promise<void> {
-    await this.flush();
+    try {
+      await this.flush();
+    } catch (error) {
+      await this.settled();
+      throw error;
+    }
     await this.underWay;
   }
 

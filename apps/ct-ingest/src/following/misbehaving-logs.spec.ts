@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { leafHash } from '@certwright/ct';
 import { evidenceOf } from '../logs/log-evidence';
@@ -18,6 +19,7 @@ beforeAll(async () => void (ingest = await IngestFixture.open()));
 afterAll(async () => await ingest.close());
 afterEach(async () => {
   await Promise.all(logs.splice(0).map(async (log) => await log.close()));
+  jest.restoreAllMocks();
   await ingest.empty();
 });
 
@@ -270,6 +272,17 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     expect(await evidenceOf(ingest.database)).toMatchObject([
       { kind: 'root', headSize: '5000', computedSize: '5000', computedRoot: expect.any(Buffer) as Buffer },
     ]);
+  });
+
+  it('a slow commit of what it has signed is waited for', async () => {
+    await openedWithout(4_500);
+    const commit = ingest.logs.ingest.bind(ingest.logs);
+    jest.spyOn(ingest.logs, 'ingest').mockImplementation(async (...batch) => {
+      await pause(300);
+      return await commit(...batch);
+    });
+    expect(await ingest.turn(ingest.follower())).toMatchObject({ position: '4096', verifiedSize: '4096' });
+    expect(faults()).toEqual(['root']);
   });
 
   it('the first batch is not stored', async () => {

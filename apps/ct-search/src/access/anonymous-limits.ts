@@ -1,6 +1,8 @@
 import { Problem } from '@certwright/errors';
 import type { Rate, TokenBuckets } from '@certwright/service';
-import type { AnonymousQuery } from './access';
+
+/** What an anonymous query is counted as, by the hour: one with subdomains reads far more. */
+export type AnonymousQuery = 'single' | 'subdomains';
 
 /** Per address of the client (IPv6: per /64), each with its own bucket. */
 export interface AnonymousRates {

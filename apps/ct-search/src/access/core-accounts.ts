@@ -1,5 +1,7 @@
+import { Problem } from '@certwright/errors';
 import { DatabasePool } from '@certwright/postgres';
-import type { SearchKey } from './search-key';
+import type { ApiKeys } from '@certwright/service';
+import type { SearchKey } from './search-access';
 
 export interface CoreAccountsOptions {
   /** The core database: `postgres://user:password@host:port/database`. */
@@ -144,4 +146,24 @@ const isOurFault = /^(0A|22|23|42)/;
 function isOutage(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return !(typeof code === 'string' && isOurFault.test(code));
+}
+
+/** Seconds after which a caller may try again. */
+const outageRetryAfterS = 5;
+
+/** The keys of the core database, for requests. */
+export class SearchKeys implements ApiKeys<SearchKey> {
+  constructor(private readonly accounts: Pick<CoreAccounts, 'findSearchKey'>) {}
+
+  /** @throws Problem `service_outage` while the database cannot be queried */
+  async find(secretSha256: Buffer): Promise<SearchKey | null> {
+    try {
+      return await this.accounts.findSearchKey(secretSha256);
+    } catch (error) {
+      if (!(error instanceof CoreAway)) throw error;
+      throw new Problem('service_outage', 'API keys cannot be looked up at present. Please try again.', {
+        retryAfterS: outageRetryAfterS,
+      });
+    }
+  }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { SearchKey, SearchPlan } from './search-key';
 import { Problem } from '@certwright/errors';
 import {
   apiKeySha256,
@@ -8,10 +7,9 @@ import {
   MemoryTokenBuckets,
   mintApiKey,
 } from '@certwright/service';
-import type { Access } from './access';
 import { accessSettings, anonymousRates, failedAuthenticationRate } from './access-settings';
 import { AnonymousLimits } from './anonymous-limits';
-import { SearchAccess } from './search-access';
+import { type Access, SearchAccess, type SearchKey, type SearchPlan } from './search-access';
 
 const standard: SearchPlan = {
   name: 'standard',

@@ -1,8 +1,40 @@
-import type { SearchKey } from './search-key';
 import { Problem } from '@certwright/errors';
 import { isAllowed, type KeyAuthentication, type TokenBuckets } from '@certwright/service';
-import type { Access, AnonymousQuery } from './access';
-import type { AnonymousLimits } from './anonymous-limits';
+import type { AnonymousLimits, AnonymousQuery } from './anonymous-limits';
+
+/** What a subscription to the search allows. */
+export interface SearchPlan {
+  readonly name: string;
+  readonly queriesPerS: number;
+  /** Queries at once, after a pause. */
+  readonly burst: number;
+  /** How long one query may run. */
+  readonly timeLimitMs: number;
+  /** Whether the stream of all issuances may be read. */
+  readonly firehose: boolean;
+}
+
+/** An API key, and what its account has subscribed to. */
+export interface SearchKey {
+  readonly keyId: string;
+  readonly accountId: string;
+  /** As stored; names outside the closed list grant nothing. */
+  readonly permissions: readonly string[];
+  /** The key itself, or its account. */
+  readonly disabled: boolean;
+  /** The default plan when the account has no subscription. */
+  readonly plan: SearchPlan;
+  /** The subscription has not been paid. */
+  readonly suspended: boolean;
+}
+
+interface KeyAccess
+  extends Pick<SearchKey, 'keyId' | 'accountId'>, Pick<SearchPlan, 'timeLimitMs' | 'firehose'> {
+  readonly kind: 'key';
+}
+
+/** Who sent a request, and how long its query may run. */
+export type Access = KeyAccess | { readonly kind: 'anonymous'; readonly timeLimitMs: number };
 
 export interface AccessRequest {
   /** The header as sent; absent: anonymous. */

@@ -1,67 +1,101 @@
 import { Public } from '@certwright/service';
-import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { applyDecorators, Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Admission } from '../admission/admission';
+import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
 import { IndexReaders } from '../ct-index/index-readers';
-import { bodyOf } from '../issuances/find-issuance';
+import { certificateOf } from '../issuances/certificate';
+import { bodyOf } from '../issuances/find-issuances';
 import { sendBytes } from '../wire/answer';
-import { cachingHeaders, isKnown } from './caching';
-import { type Certificate, certificateOf } from '../issuances/certificate';
-import { pemOf } from './pem';
+import { Describes, issuanceId } from '../wire/openapi';
 
 /** RFC 2585, section 4.1; RFC 8555, section 9.1. */
 const mediaTypes = { der: 'application/pkix-cert', pem: 'application/pem-certificate-chain' } as const;
 
+type Form = keyof typeof mediaTypes;
+
+/** A certificate stays what it is; a precertificate is replaced by its certificate, mostly within hours. */
+const maxAgeS = { certificate: 86_400, precertificate: 300 } as const;
+
+const DescribesCertificate = (form: Form, summary: string, schema: object) =>
+  applyDecorators(
+    Describes({
+      operationId: `getIssuancesId${form === 'der' ? 'Der' : 'Pem'}`,
+      summary,
+      access: 'either',
+      success: { content: { [mediaTypes[form]]: { schema: { type: 'string', ...schema } } } },
+      headers: { ETag: 'Names these very octets.' },
+      fails: { not_found: 'No such issuance' },
+    }),
+    issuanceId,
+    ApiHeader({ name: 'If-None-Match', description: 'Answered 304 while the certificate has this ETag.' }),
+  );
+
 /** The certificates themselves. */
 @Controller('v1/issuances')
 @Public()
+@UseGuards(AdmissionGuard)
 export class CertificatesController {
-  constructor(
-    private readonly admission: Admission,
-    private readonly readers: IndexReaders,
-  ) {}
+  constructor(private readonly readers: IndexReaders) {}
 
   @Get(':id.der')
+  @DescribesCertificate('der', 'The certificate if it is known, else the precertificate', {
+    contentMediaType: 'application/octet-stream',
+  })
   async der(
+    @AdmittedRequest() admitted: Admitted,
     @Req() request: FastifyRequest,
     @Param('id') id: string,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const certificate = await this.certificate(request, id);
-    this.send(request, reply, certificate, 'der', id);
+    await this.send(admitted, request, reply, id, 'der');
   }
 
   @Get(':id.pem')
+  @DescribesCertificate('pem', 'The same in PEM', {})
   async pem(
+    @AdmittedRequest() admitted: Admitted,
     @Req() request: FastifyRequest,
     @Param('id') id: string,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const certificate = await this.certificate(request, id);
-    this.send(request, reply, certificate, 'pem', id);
+    await this.send(admitted, request, reply, id, 'pem');
   }
 
-  private async certificate(request: FastifyRequest, id: string): Promise<Certificate> {
-    const { access } = await this.admission.admit(request);
-    return certificateOf(await bodyOf(this.readers.within(access), id));
-  }
-
-  private send(
+  private async send(
+    { access }: Admitted,
     request: FastifyRequest,
     reply: FastifyReply,
-    certificate: Certificate,
-    form: keyof typeof mediaTypes,
     id: string,
-  ): void {
-    const headers = cachingHeaders(certificate, form);
+    form: Form,
+  ): Promise<void> {
+    const { der, sha256, precertificate } = certificateOf(await bodyOf(this.readers.within(access), id));
+    const maxAge = precertificate ? maxAgeS.precertificate : maxAgeS.certificate;
+    const headers = {
+      etag: `"${sha256.toString('hex')}.${form}"`,
+      'cache-control': `public, max-age=${maxAge}`,
+    };
     if (isKnown(request.headers['if-none-match'], headers.etag)) {
       void reply.code(304).headers(headers).send();
       return;
     }
-    sendBytes(reply, form === 'der' ? certificate.der : pemOf(certificate.der), {
+    sendBytes(reply, form === 'der' ? der : pemOf(der), {
       ...headers,
       'content-type': mediaTypes[form],
       'content-disposition': `attachment; filename="${id}.${form}"`,
     });
   }
+}
+
+/** RFC 9110, section 13.1.2: the weak comparison. @param ifNoneMatch a list of tags, or `*` */
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(etag);
+}
+
+/** RFC 7468, section 5: lines of 64 characters. */
+function pemOf(der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }

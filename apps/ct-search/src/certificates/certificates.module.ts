@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
-import { AdmissionModule } from '../admission/admission.module';
+import { AccessModule } from '../access/access.module';
+import { IndexModule } from '../ct-index/index.module';
 import { CertificatesController } from './certificates.controller';
 
 @Module({
-  imports: [AdmissionModule],
+  imports: [AccessModule, IndexModule],
   controllers: [CertificatesController],
 })
 export class CertificatesModule {}

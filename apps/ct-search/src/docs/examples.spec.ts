@@ -5,7 +5,7 @@ import { problemCodes } from '@certwright/errors';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { anIssuance } from '../testing/forged-issuance';
 import { type Answered, RunningSearch } from '../testing/running-search';
-import { errorExamples } from './errors';
+import { errorExamples } from '../wire/openapi';
 
 jest.setTimeout(60_000);
 

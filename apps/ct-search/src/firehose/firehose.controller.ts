@@ -1,25 +1,31 @@
-import { Public } from '@certwright/service';
-import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Admission } from '../admission/admission';
+import { type IssuancePage, pageOfAll, positionBefore } from '@certwright/ct-index';
+import { Problem } from '@certwright/errors';
+import { Public, requestReading } from '@certwright/service';
+import { Controller, Get, Inject, Query, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { type Admitted, AdmissionGuard, AdmittedRequest, FirehoseGuard } from '../access/admission.guard';
 import { SearchConfig } from '../config';
-import { IndexReaders } from '../ct-index/index-readers';
-import { pageHeaders } from '../issuances/page-headers';
+import { type IndexReader, IndexReaders } from '../ct-index/index-readers';
+import { IssuanceSchema } from '../issuances/issuance-json';
 import { PresentIssuances } from '../issuances/present-issuances';
 import { sendJson } from '../wire/answer';
-import { expandedNames, issuanceExpansion } from '../wire/expansion';
-import { nextPageLink } from '../wire/next-page';
-import { type Query as QueryParameters, QueryReading } from '../wire/query';
-import { streamPage, streamPageSize } from './stream-page';
+import { issuanceExpansion } from '../wire/expansion';
+import { Describes, pageHeadersDescribed } from '../wire/openapi';
+import { AfterMember, ExpandQuery, pageHeaders } from '../wire/paging';
 
-/** Every issuance as it is logged, for those whose plan includes it. */
+class FirehoseQuery extends ExpandQuery {
+  @AfterMember('what was discovered an hour ago')
+  readonly after: string | null = null;
+}
+
+/** Every issuance as it is logged, for accounts whose plan includes it. */
 @Controller('v1/issuances/firehose')
 @Public()
+@UseGuards(AdmissionGuard, FirehoseGuard)
 export class FirehoseController {
   private readonly address: string;
 
   constructor(
-    private readonly admission: Admission,
     private readonly readers: IndexReaders,
     private readonly present: PresentIssuances,
     @Inject(SearchConfig) { PUBLIC_URL }: Pick<SearchConfig, 'PUBLIC_URL'>,
@@ -28,21 +34,58 @@ export class FirehoseController {
   }
 
   @Get()
+  @Describes({
+    operationId: 'getIssuancesFirehose',
+    summary: 'Streams every issuance as it is logged',
+    description:
+      'At most 1,000 on a page. Needs a subscription that includes the firehose. What was discovered more than 24 hours ago is not streamed any more: 410 lagging_client.',
+    access: 'key',
+    success: { type: [IssuanceSchema] },
+    headers: pageHeadersDescribed,
+    fails: {
+      bad_query: 'A parameter is not valid',
+      not_allowed_by_plan: 'The subscription does not include the firehose',
+      lagging_client: 'The cursor is too old; start again without after',
+    },
+  })
   async stream(
-    @Req() request: FastifyRequest,
-    @Query() parameters: QueryParameters,
+    @AdmittedRequest() { access }: Admitted,
+    @Query(requestReading) { after, expand }: FirehoseQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { access } = await this.admission.admitToFirehose(request);
-    const reading = new QueryReading(parameters);
-    const after = reading.after();
-    reading.assertNoFaults();
-    const expanded = expandedNames(parameters['expand']);
     const reader = this.readers.within(access);
     const { issuances, isCut } = await streamPage(reader, after, new Date());
-    const page = await this.present.page(reader, issuances, issuanceExpansion(expanded));
+    const page = await this.present.page(reader, issuances, issuanceExpansion(expand));
     const mayGoOn = isCut || issuances.length === streamPageSize;
-    const next = (position: string) => nextPageLink(this.address, {}, expanded, position);
+    const next = { address: this.address, parameters: {}, expand };
     sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
   }
+}
+
+/** Issuances on a page of the stream. */
+const streamPageSize = 1_000;
+
+/** How far back the stream begins without `after`, and how far back `after` may lie. */
+const [beginsBackMs, retainedMs] = [3_600_000, 24 * 3_600_000];
+
+/**
+ * The next issuances, whatever their names, expired ones too, in the order of discovery. A client that has seen everything is
+ * never too late, however long nothing was discovered: what counts is the age of the next issuance. An id ahead of the newest
+ * issuance gets the end of the stream: a replica of the database that lags a moment is no error of the client.
+ *
+ * @param after null: from what was discovered within the last hour
+ * @throws Problem `lagging_client`, `timeout`, `service_outage`
+ */
+async function streamPage(reader: IndexReader, after: string | null, now: Date): Promise<IssuancePage> {
+  const from = after ?? (await positionBefore(reader, new Date(now.getTime() - beginsBackMs)));
+  const page = await pageOfAll(reader, { after: from, limit: streamPageSize });
+  const [next] = page.issuances;
+  if (next !== undefined && next.discoveredAt.getTime() < now.getTime() - retainedMs) {
+    throw new Problem(
+      'lagging_client',
+      'What follows this id was discovered more than 24 hours ago, and is not streamed any more. Without after the stream begins anew.',
+      { field: 'after' },
+    );
+  }
+  return page;
 }

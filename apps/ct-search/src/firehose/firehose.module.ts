@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
-import { AdmissionModule } from '../admission/admission.module';
+import { AccessModule } from '../access/access.module';
+import { IndexModule } from '../ct-index/index.module';
 import { IssuancesModule } from '../issuances/issuances.module';
 import { FirehoseController } from './firehose.controller';
 
 @Module({
-  imports: [AdmissionModule, IssuancesModule],
+  imports: [AccessModule, IndexModule, IssuancesModule],
   controllers: [FirehoseController],
 })
 export class FirehoseModule {}

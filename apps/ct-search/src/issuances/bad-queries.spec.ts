@@ -29,6 +29,14 @@ describe('a query that does not hold', () => {
     ]);
   });
 
+  it('counts for nothing while the API key is not valid', async () => {
+    const authorization = `Bearer 1_${'a'.repeat(32)}`;
+    const answer = await search.get('/v1/issuances?after=x', { authorization });
+    expect([answer.status, answer.json.code]).toEqual([401, 'bad_credentials']);
+    const stream = await search.get('/v1/issuances/firehose?after=x', await search.key());
+    expect([stream.status, stream.json.code]).toEqual([403, 'not_allowed_by_plan']);
+  });
+
   it.each([
     ['a public suffix', 'co.uk'],
     ['a private public suffix', 'github.io'],

@@ -263,3 +263,9 @@ it.each([
   expect(second.json.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2));
   expect(second.headers).not.toHaveProperty('link');
 });
+
+it('are all that the OpenAPI document describes', () => {
+  const absent = search.documented.absentMembers();
+  const ofIssuance = /^(Issuance|PublicKey|Issuer|Operator|Revocation|LoggedCertificate)\./;
+  expect(absent.filter((member) => ofIssuance.test(member))).toEqual([]);
+});

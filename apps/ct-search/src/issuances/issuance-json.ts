@@ -1,9 +1,10 @@
 import type { PublicKey } from '@certwright/ct';
 import type { RevocationFacts, StoredIssuance } from '@certwright/ct-index';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { type Certificate, publicKeyOf, spkiDerOf } from './certificate';
-import type { Issuer } from '../issuers/issuer';
+import { type Issuer, issuerJson, IssuerSchema } from '../issuers/issuer';
 import type { IssuanceExpansion } from '../wire/expansion';
-import { issuerJson } from '../wire/issuer-json';
+import { hexDigest, instant, integer, orNull, text } from '../wire/openapi';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
 /** What is known of an issuance. */
@@ -16,7 +17,7 @@ export interface IssuanceFacts {
   readonly certificate: Certificate | null;
 }
 
-/** Whether members are expanded that stand in the certificate alone. */
+/** Whether members are expanded that only the certificate has. */
 export function needsCertificate({ cert, certDer, pubkey, pubkeyDer }: IssuanceExpansion): boolean {
   return cert || certDer || pubkey || pubkeyDer;
 }
@@ -25,35 +26,132 @@ export function needsIssuer({ issuer, problemReporting }: IssuanceExpansion): bo
   return issuer !== null || problemReporting;
 }
 
+@ApiSchema({ name: 'PublicKey' })
+class PublicKeySchema {
+  @ApiProperty({ description: 'rsa, ecdsa or unknown; more may be added.' }) readonly type: string;
+  @ApiPropertyOptional(integer('Of the modulus; present if and only if type is rsa.'))
+  readonly bit_length?: number;
+
+  @ApiPropertyOptional({
+    description: 'P-256, P-384, P-521 or unknown; present if and only if type is ecdsa; more may be added.',
+  })
+  readonly curve?: string;
+}
+
+@ApiSchema({ name: 'Revocation' })
+class RevocationSchema {
+  @ApiProperty(orNull(instant, 'When it was revoked; null when it is not, or not known.'))
+  readonly time: string | null;
+  @ApiProperty(orNull(integer, 'RFC 5280, section 5.3.1.')) readonly reason: number | null;
+  @ApiProperty(orNull(instant, 'When the status was last checked; null when it is not known.'))
+  readonly checked_at: string | null;
+}
+
+@ApiSchema({ name: 'LoggedCertificate' })
+class LoggedCertificateSchema {
+  @ApiProperty({ enum: ['cert', 'precert'] }) readonly type: 'cert' | 'precert';
+  @ApiProperty({ ...hexDigest(''), description: 'The same as cert_sha256.' }) readonly sha256: string;
+  @ApiProperty({ description: 'The same as cert_der.' }) readonly data: string;
+}
+
+class ExpandableMembers {
+  @ApiPropertyOptional({
+    type: [String],
+    description:
+      'Expandable. Of DNS SANs and common names; internationalized names in Punycode. `<unparsable>` replaces a label with control characters.',
+  })
+  dns_names?: readonly string[];
+
+  @ApiPropertyOptional({ description: 'Expandable. Base64 of the DER SubjectPublicKeyInfo.' })
+  pubkey_der?: string;
+  @ApiPropertyOptional({ description: 'Expandable.' }) pubkey?: PublicKeySchema;
+  @ApiPropertyOptional({ description: 'Expandable.' }) issuer?: IssuerSchema;
+  @ApiPropertyOptional({ description: 'Expandable.' }) revocation?: RevocationSchema;
+  @ApiPropertyOptional(orNull(text, 'Expandable. How to ask the CA for revocation.'))
+  problem_reporting?: string | null;
+
+  @ApiPropertyOptional({
+    description: 'Expandable. Base64 of the DER certificate if it is known, else of the precertificate.',
+  })
+  cert_der?: string;
+
+  @ApiPropertyOptional({ description: 'Expandable. Use cert_der and cert_sha256.', deprecated: true })
+  cert?: LoggedCertificateSchema;
+}
+
+@ApiSchema({ name: 'Issuance' })
+export class IssuanceSchema extends ExpandableMembers {
+  @ApiProperty({ description: 'Names the issuance, and the place behind it in the order of discovery.' })
+  readonly id: string;
+
+  @ApiProperty(
+    hexDigest(
+      'Of the transparency TBSCertificate (RFC 6962, section 3.2), which certificate and precertificate share.',
+    ),
+  )
+  readonly tbs_sha256: string;
+
+  @ApiProperty(hexDigest('Of the DER certificate if it is known, else of the precertificate.'))
+  readonly cert_sha256: string;
+  @ApiProperty(hexDigest('Of the DER SubjectPublicKeyInfo.')) readonly pubkey_sha256: string;
+  @ApiProperty(instant('About when it was issued; CAs may set it hours back.')) readonly not_before: string;
+  @ApiProperty(instant('When it expires.')) readonly not_after: string;
+  @ApiProperty({ type: Boolean, nullable: true, description: 'Null: not known.' })
+  readonly revoked: boolean | null;
+}
+
 /**
- * An issuance in the words of the API, as the text of a JSON object: digits, hexadecimal and times need no escaping, which
- * makes most of a page.
+ * The text of an `IssuanceSchema`. Most of a page is ids, digests and times, which need no escaping: written this way a page
+ * takes half of the time that `JSON.stringify` does.
  */
 export function issuanceJson(facts: IssuanceFacts, expansion: IssuanceExpansion): string {
-  const { issuance, revocation, issuer, certificate } = facts;
+  const { issuance, revocation, certificate } = facts;
   // A body that was read later than the issuance may be that of the certificate already.
   const certSha256 = (certificate?.sha256 ?? issuance.certSha256).toString('hex');
-  let json = `{"id":"${issuance.position}","tbs_sha256":"${issuance.tbsSha256.toString('hex')}"`;
-  json += `,"cert_sha256":"${certSha256}"`;
-  if (expansion.dnsNames) json += `,"dns_names":${JSON.stringify(issuance.dnsNames)}`;
-  json += `,"pubkey_sha256":"${issuance.spkiSha256.toString('hex')}"`;
-  if (certificate !== null) json += keyMembers(certificate, expansion);
-  if (expansion.issuer !== null && issuer !== null)
-    json += `,"issuer":${issuerJson(issuer, expansion.issuer)}`;
-  json += `,"not_before":"${timestamp(issuance.notBefore)}","not_after":"${timestamp(issuance.notAfter)}"`;
-  json += `,"revoked":${revoked(revocation)}`;
-  if (expansion.revocation) json += `,"revocation":${JSON.stringify(revocationMembers(revocation))}`;
-  if (expansion.problemReporting)
-    json += `,"problem_reporting":${JSON.stringify(issuer?.problemReporting ?? null)}`;
-  if (certificate !== null) json += certificateMembers(certificate, certSha256, expansion);
-  return `${json}}`;
+  const members: Omit<IssuanceSchema, keyof ExpandableMembers> = {
+    id: issuance.position,
+    tbs_sha256: issuance.tbsSha256.toString('hex'),
+    cert_sha256: certSha256,
+    pubkey_sha256: issuance.spkiSha256.toString('hex'),
+    not_before: timestamp(issuance.notBefore),
+    not_after: timestamp(issuance.notAfter),
+    revoked: revocation.status === 'unknown' ? null : revocation.status === 'revoked',
+  };
+  const { id, tbs_sha256, cert_sha256, pubkey_sha256, not_before, not_after, revoked } = members;
+  const json =
+    `{"id":"${id}","tbs_sha256":"${tbs_sha256}","cert_sha256":"${cert_sha256}","pubkey_sha256":"${pubkey_sha256}"` +
+    `,"not_before":"${not_before}","not_after":"${not_after}","revoked":${revoked}`;
+  const expanded = expandedMembers(facts, expansion, certSha256);
+  return Object.keys(expanded).length === 0 ? `${json}}` : `${json},${JSON.stringify(expanded).slice(1)}`;
 }
 
-function revoked({ status }: RevocationFacts): boolean | null {
-  return status === 'unknown' ? null : status === 'revoked';
+function expandedMembers(
+  { issuance, revocation, issuer, certificate }: IssuanceFacts,
+  expansion: IssuanceExpansion,
+  certSha256: string,
+): ExpandableMembers {
+  const members: ExpandableMembers = {};
+  if (expansion.dnsNames) members.dns_names = issuance.dnsNames;
+  if (expansion.issuer !== null && issuer !== null) members.issuer = issuerJson(issuer, expansion.issuer);
+  if (expansion.revocation) members.revocation = revocationJson(revocation);
+  if (expansion.problemReporting) members.problem_reporting = issuer?.problemReporting ?? null;
+  if (certificate === null) return members;
+  if (expansion.pubkey || expansion.pubkeyDer) {
+    const spkiDer = spkiDerOf(certificate);
+    // Of a key that cannot be read `pubkey_sha256` is the digest of nothing.
+    if (expansion.pubkeyDer) members.pubkey_der = spkiDer?.toString('base64') ?? '';
+    if (expansion.pubkey) members.pubkey = publicKeyJson(publicKeyOf(spkiDer));
+  }
+  if (expansion.cert || expansion.certDer) {
+    const data = certificate.der.toString('base64');
+    if (expansion.certDer) members.cert_der = data;
+    if (expansion.cert)
+      members.cert = { type: certificate.precertificate ? 'precert' : 'cert', sha256: certSha256, data };
+  }
+  return members;
 }
 
-function revocationMembers({ status, revokedAt, reason, checkedAt }: RevocationFacts): object {
+function revocationJson({ status, revokedAt, reason, checkedAt }: RevocationFacts): RevocationSchema {
   const isRevoked = status === 'revoked';
   return {
     time: isRevoked ? timestampOrNull(revokedAt) : null,
@@ -62,26 +160,6 @@ function revocationMembers({ status, revokedAt, reason, checkedAt }: RevocationF
   };
 }
 
-function keyMembers(certificate: Certificate, { pubkey, pubkeyDer }: IssuanceExpansion): string {
-  if (!pubkey && !pubkeyDer) return '';
-  const spkiDer = spkiDerOf(certificate);
-  // Of a key that cannot be read `pubkey_sha256` is the digest of nothing.
-  const der = pubkeyDer ? `,"pubkey_der":"${spkiDer?.toString('base64') ?? ''}"` : '';
-  return pubkey ? `${der},"pubkey":${JSON.stringify(publicKeyMembers(publicKeyOf(spkiDer)))}` : der;
-}
-
-function publicKeyMembers(key: PublicKey): object {
+function publicKeyJson(key: PublicKey): PublicKeySchema {
   return key.type === 'rsa' ? { type: key.type, bit_length: key.bitLength } : key;
-}
-
-function certificateMembers(
-  { der, precertificate }: Certificate,
-  sha256: string,
-  { cert, certDer }: IssuanceExpansion,
-): string {
-  if (!cert && !certDer) return '';
-  const data = der.toString('base64');
-  const type = precertificate ? 'precert' : 'cert';
-  const member = certDer ? `,"cert_der":"${data}"` : '';
-  return cert ? `${member},"cert":{"type":"${type}","sha256":"${sha256}","data":"${data}"}` : member;
 }

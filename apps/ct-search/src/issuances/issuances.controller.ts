@@ -1,27 +1,28 @@
-import { Public } from '@certwright/service';
-import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Admission } from '../admission/admission';
+import { Public, requestReading } from '@certwright/service';
+import { Controller, Get, Inject, Param, Query, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { type Admitted, AdmissionGuard, AdmittedRequest } from '../access/admission.guard';
+import { SearchAccess } from '../access/search-access';
 import { SearchConfig } from '../config';
 import { IndexReaders } from '../ct-index/index-readers';
 import { sendJson } from '../wire/answer';
-import { expandedNames, issuanceExpansion } from '../wire/expansion';
-import { nextPageLink } from '../wire/next-page';
-import type { Query as QueryParameters } from '../wire/query';
-import { issuanceOf } from './find-issuance';
-import { findIssuances, searchPageSize } from './find-issuances';
-import { pageHeaders } from './page-headers';
+import { issuanceExpansion } from '../wire/expansion';
+import { Describes, issuanceId, pageHeadersDescribed } from '../wire/openapi';
+import { ExpandQuery, pageHeaders } from '../wire/paging';
+import { findIssuances, issuanceOf, searchPageSize } from './find-issuances';
+import { IssuanceSchema } from './issuance-json';
 import { PresentIssuances } from './present-issuances';
-import { parametersOf, readSearchQuery } from './search-query';
+import { SearchQuery } from './search-query';
 
-/** Whoever asks is let in by `Admission`, with a key or without. */
+/** No API key is required (`Public`): `AdmissionGuard` lets requests in, with a key or without. */
 @Controller('v1/issuances')
 @Public()
+@UseGuards(AdmissionGuard)
 export class IssuancesController {
   private readonly address: string;
 
   constructor(
-    private readonly admission: Admission,
+    private readonly access: SearchAccess,
     private readonly readers: IndexReaders,
     private readonly present: PresentIssuances,
     @Inject(SearchConfig) { PUBLIC_URL }: Pick<SearchConfig, 'PUBLIC_URL'>,
@@ -30,32 +31,48 @@ export class IssuancesController {
   }
 
   @Get()
+  @Describes({
+    operationId: 'getIssuances',
+    summary: 'Lists the unexpired issuances of a domain, in the order of discovery',
+    description:
+      'At most 100 on a page. Pass the id of the last one as after until a page is empty, then again when Retry-After is over.',
+    access: 'either',
+    success: { type: [IssuanceSchema] },
+    headers: pageHeadersDescribed,
+    fails: { bad_query: 'A parameter is not valid' },
+  })
   async search(
-    @Req() request: FastifyRequest,
-    @Query() parameters: QueryParameters,
+    @AdmittedRequest() { access, addressKey }: Admitted,
+    @Query(requestReading) query: SearchQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const admitted = await this.admission.admit(request);
-    const query = readSearchQuery(parameters);
-    await this.admission.count(admitted, query.includeSubdomains ? 'subdomains' : 'single');
-    const reader = this.readers.within(admitted.access);
-    const { issuances, isCut } = await findIssuances(reader, query, query.after);
-    const page = await this.present.page(reader, issuances, issuanceExpansion(query.expanded));
+    await this.access.countAnonymous(access, addressKey, query.include_subdomains ? 'subdomains' : 'single');
+    const reader = this.readers.within(access);
+    const { issuances, isCut } = await findIssuances(reader, query);
+    const page = await this.present.page(reader, issuances, issuanceExpansion(query.expand));
     const mayGoOn = isCut || issuances.length === searchPageSize;
-    const next = (after: string) => nextPageLink(this.address, parametersOf(query), query.expanded, after);
+    const next = { address: this.address, parameters: query.parameters(), expand: query.expand };
     sendJson(reply, page.json, pageHeaders(issuances, page.count, mayGoOn, next));
   }
 
   @Get(':id')
+  @Describes({
+    operationId: 'getIssuancesId',
+    summary: 'Retrieves one issuance',
+    description: 'Also one that has expired, while it is kept.',
+    access: 'either',
+    success: { type: IssuanceSchema },
+    fails: { not_found: 'No such issuance' },
+  })
+  @issuanceId
   async retrieve(
-    @Req() request: FastifyRequest,
+    @AdmittedRequest() { access }: Admitted,
     @Param('id') id: string,
-    @Query('expand') expand: unknown,
+    @Query(requestReading) { expand }: ExpandQuery,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { access } = await this.admission.admit(request);
     const reader = this.readers.within(access);
     const issuance = await issuanceOf(reader, id);
-    sendJson(reply, await this.present.one(reader, issuance, issuanceExpansion(expandedNames(expand))));
+    sendJson(reply, await this.present.one(reader, issuance, issuanceExpansion(expand)));
   }
 }

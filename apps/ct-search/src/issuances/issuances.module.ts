@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
-import { AdmissionModule } from '../admission/admission.module';
+import { AccessModule } from '../access/access.module';
+import { IndexModule } from '../ct-index/index.module';
 import { KnownIssuers } from '../issuers/known-issuers';
 import { KnownCoverage } from '../revocations/known-coverage';
 import { IssuancesController } from './issuances.controller';
 import { PresentIssuances } from './present-issuances';
 
 @Module({
-  imports: [AdmissionModule],
+  imports: [AccessModule, IndexModule],
   controllers: [IssuancesController],
   providers: [
     {

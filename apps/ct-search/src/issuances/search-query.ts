@@ -1,45 +1,82 @@
 import type { NameQuery } from '@certwright/ct';
-import { beginning } from '../wire/cursor';
-import { expandedNames } from '../wire/expansion';
-import { type Query, QueryReading } from '../wire/query';
-import { parseSearchDomain } from './search-domain';
+import { isWildcard, parsePublicName, quoteInput, registeredDomain } from '@certwright/dns-names';
+import { ReadBy, Unreadable } from '@certwright/service';
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { AfterMember, ExpandQuery } from '../wire/paging';
 
-export interface SearchQuery extends NameQuery {
-  /** Id of the issuance behind which the page begins. */
-  readonly after: string;
-  /** Names of expandable members. */
-  readonly expanded: readonly string[];
+/** RFC 1035, section 2.3.4: bytes of a name as text. */
+const maxNameLength = 253;
+
+/**
+ * Labels that no certificate may have, and old ones have: with underscores, with hyphens at their ends or at the third and
+ * fourth place.
+ */
+const asCertified = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
+
+/**
+ * The domain that is searched, in the form of the index: lower-case A-labels, no trailing dot. It is a registered domain or
+ * beneath one. Any name that a certificate could ever have been found with is taken.
+ */
+function readDomain(input: unknown): string | Unreadable {
+  if (input === undefined || input === '')
+    return new Unreadable([{ code: 'missing_field', message: 'The domain to search is required.' }]);
+  if (typeof input !== 'string') return Unreadable.because('It is given more than once.');
+  const parsed = parsePublicName(input);
+  if (parsed.ok ? isWildcard(parsed.name) : input.startsWith('*.'))
+    return Unreadable.because(
+      `${quoteInput(input)} is a wildcard: search the domain without it, with match_wildcards or include_subdomains.`,
+    );
+  if (parsed.ok) return parsed.name;
+  const message = parsed.message.replace(' cannot be certified:', ' cannot be searched:');
+  return oddName(input) ?? Unreadable.because(message);
 }
 
-/** @throws Problem `bad_query` with a sub-error for each parameter that does not hold */
-export function readSearchQuery(query: Query): SearchQuery {
-  const reading = new QueryReading(query);
-  const domain = readDomain(reading);
-  const includeSubdomains = reading.flag('include_subdomains');
-  const matchWildcards = reading.flag('match_wildcards');
-  const after = reading.after() ?? beginning;
-  reading.assertNoFaults();
-  return { domain, includeSubdomains, matchWildcards, after, expanded: expandedNames(query['expand']) };
+function oddName(input: string): string | null {
+  const name = input.toLowerCase().replace(/\.$/, '');
+  if (name.length > maxNameLength || !/^[\x21-\x7e]*$/.test(input) || !asCertified.test(name)) return null;
+  return registeredDomain(name) === null ? null : name;
 }
 
-function readDomain(reading: QueryReading): string {
-  const given = reading.requiredText('domain', 'The domain to search');
-  if (given === '') return '';
-  const parsed = parseSearchDomain(given);
-  if (parsed.ok) return parsed.domain;
-  reading.fault('domain', 'invalid_value', parsed.message);
-  return '';
-}
+const flags: ReadonlyMap<unknown, boolean> = new Map([
+  ['', false],
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
 
-/** The parameters of the next page, apart from `after` and `expand`; the ones that hold by themselves are left out. */
-export function parametersOf({
-  domain,
-  includeSubdomains,
-  matchWildcards,
-}: NameQuery): Record<string, string> {
-  return {
-    domain,
-    ...(includeSubdomains ? { include_subdomains: 'true' } : {}),
-    ...(matchWildcards ? { match_wildcards: 'true' } : {}),
-  };
+const FlagMember = (description: string): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({ type: Boolean, description: `${description} Default: false.` }),
+    ReadBy((value) => flags.get(value) ?? Unreadable.because('It must be true or false (1 or 0), once.')),
+  );
+
+export class SearchQuery extends ExpandQuery {
+  @ApiProperty({ description: 'A registered domain or a name beneath one; U-labels are taken too.' })
+  @ReadBy(readDomain, { isRequired: true })
+  readonly domain: string;
+
+  @FlagMember('Names beneath the domain as well, at any depth.')
+  readonly include_subdomains: boolean = false;
+
+  @FlagMember('Wildcard names that match the domain as well.')
+  readonly match_wildcards: boolean = false;
+
+  @AfterMember('none is')
+  readonly after: string | null = null;
+
+  toNameQuery(): NameQuery {
+    const { domain, include_subdomains: includeSubdomains, match_wildcards: matchWildcards } = this;
+    return { domain, includeSubdomains, matchWildcards };
+  }
+
+  /** Of the next page, apart from `after` and `expand`; those that have their default are left out. */
+  parameters(): Readonly<Record<string, string>> {
+    return {
+      domain: this.domain,
+      ...(this.include_subdomains ? { include_subdomains: 'true' } : {}),
+      ...(this.match_wildcards ? { match_wildcards: 'true' } : {}),
+    };
+  }
 }

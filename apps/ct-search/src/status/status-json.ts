@@ -1,13 +1,86 @@
 import { isLagging, lagS } from '@certwright/ct';
 import type { LogReport } from '@certwright/ct-schema';
 import type { StreamEnd } from '@certwright/ct-index';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { instant, integer, orNull, text } from '../wire/openapi';
 import { timestamp, timestampOrNull } from '../wire/timestamp';
 
-/** Characters of what went wrong that are shown. */
-const longestError = 500;
+/** Characters of an error that are shown. */
+const maxErrorLength = 500;
 
-/** How the service keeps up, in the words of the API. */
-export function statusJson(logs: readonly LogReport[], end: StreamEnd, now: Date): object {
+/** `stopped`: something was wrong with it that no repetition fixes. `ended`: no list names it any more, or it is not wanted. */
+const logStates = ['followed', 'stopped', 'ended'] as const;
+type LogState = (typeof logStates)[number];
+
+@ApiSchema({ name: 'Log' })
+class LogSchema {
+  @ApiProperty({ description: 'What the log list calls it.' }) readonly description: string;
+  @ApiProperty({ description: 'Who runs it.' }) readonly operator: string;
+  @ApiProperty({ enum: ['rfc6962', 'static'], description: 'Which API it has.' })
+  readonly kind: LogReport['kind'];
+  @ApiProperty({ description: 'Where its entries are read.' }) readonly url: string;
+  @ApiProperty({ description: 'Base64 of the SHA-256 of its key.' }) readonly log_id: string;
+  @ApiProperty({ description: 'Its state in the log list.' }) readonly list_state: string;
+  @ApiProperty({
+    enum: logStates,
+    description:
+      'stopped: it broke a promise, and an operator has to look; ended: no list names it any more, or it is not wanted.',
+  })
+  readonly state: LogState;
+  @ApiProperty(integer('Entries, by its newest signed tree head that was verified.')) readonly size: number;
+  @ApiProperty(orNull(instant, 'When that head was signed.')) readonly size_at: string | null;
+  @ApiProperty(integer('Index of the first entry that is read.')) readonly first: number;
+  @ApiProperty(integer('Index of the next entry that is read.')) readonly position: number;
+  @ApiProperty(orNull(integer, 'Entries that are still to be read.')) readonly backlog: number | null;
+  @ApiProperty(
+    integer(
+      'Up to here the log has proved that its entries are part of the tree that it has signed. Entries are stored once that is so.',
+    ),
+  )
+  readonly verified_position: number;
+
+  @ApiProperty(
+    integer(
+      'Entries between verified_position and position. They can be found already: 0 unless the log refuses proofs. When it is stopped, what it alone has is removed.',
+    ),
+  )
+  readonly unverified_entries: number;
+
+  @ApiProperty({ description: 'Entries that are being read, an average over about a minute.' })
+  readonly entries_per_second: number;
+
+  @ApiProperty(orNull(instant, 'Timestamp of the newest entry that was read.'))
+  readonly newest_entry_at: string | null;
+
+  @ApiProperty(integer('Entries that could not be read as what they are said to be.'))
+  readonly odd_entries: number;
+  @ApiProperty(orNull(integer, 'How old what is known of the log is.')) readonly lag_seconds: number | null;
+  @ApiProperty({ description: 'Whether that is more than the log itself explains.' })
+  readonly lagging: boolean;
+  @ApiProperty(orNull(text, 'Why the last turn ended early.')) readonly last_error: string | null;
+  @ApiProperty(orNull(instant, 'Since when it is stopped.')) readonly stopped_at: string | null;
+  @ApiProperty(orNull(text, 'What promise it broke.')) readonly stopped_reason: string | null;
+}
+
+@ApiSchema({ name: 'IssuanceCounts' })
+class IssuanceCountsSchema {
+  @ApiProperty(orNull(text, 'Id of the newest issuance.')) readonly newest: string | null;
+  @ApiProperty(orNull(instant, 'When it was discovered.')) readonly newest_at: string | null;
+  @ApiProperty({ description: 'Issuances that nobody had seen before, an average over about a minute.' })
+  readonly per_second: number;
+}
+
+@ApiSchema({ name: 'Status' })
+export class StatusSchema {
+  @ApiProperty(instant('When this was asked.')) readonly as_of: string;
+  @ApiProperty() readonly issuances: IssuanceCountsSchema;
+  @ApiProperty({ description: 'Whether any log that is followed lags.' }) readonly lagging: boolean;
+  @ApiProperty({ type: [LogSchema], description: 'All logs that are or were followed.' })
+  readonly logs: readonly LogSchema[];
+}
+
+/** How the service keeps up with the logs. */
+export function statusJson(logs: readonly LogReport[], end: StreamEnd, now: Date): StatusSchema {
   return {
     as_of: timestamp(now),
     issuances: {
@@ -21,7 +94,7 @@ export function statusJson(logs: readonly LogReport[], end: StreamEnd, now: Date
 }
 
 /** Sizes of logs fit the integers of JSON's numbers for some million years. */
-function logJson(log: LogReport, now: Date): object {
+function logJson(log: LogReport, now: Date): LogSchema {
   const state = stateOf(log);
   const [size, position] = [Number(log.headSize), Number(log.position)];
   const isFollowed = state === 'followed';
@@ -51,8 +124,7 @@ function logJson(log: LogReport, now: Date): object {
   };
 }
 
-/** `stopped`: something was wrong with it that no repetition mends. `ended`: no list names it any more, or it is not wanted. */
-function stateOf({ enabled, stoppedAt }: LogReport): 'followed' | 'stopped' | 'ended' {
+function stateOf({ enabled, stoppedAt }: LogReport): LogState {
   if (stoppedAt !== null) return 'stopped';
   return enabled ? 'followed' : 'ended';
 }
@@ -62,7 +134,7 @@ function rounded(perSecond: number): number {
 }
 
 function shortened(text: string | null): string | null {
-  return text === null || text.length <= longestError
+  return text === null || text.length <= maxErrorLength
     ? text
-    : `${text.slice(0, longestError).toWellFormed()}…`;
+    : `${text.slice(0, maxErrorLength).toWellFormed()}…`;
 }

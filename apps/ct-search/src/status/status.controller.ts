@@ -5,9 +5,10 @@ import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { IndexReaders } from '../ct-index/index-readers';
 import { sendJson } from '../wire/answer';
-import { statusJson } from './status-json';
+import { Describes } from '../wire/openapi';
+import { statusJson, StatusSchema } from './status-json';
 
-/** How long an answer is given again, seconds: however many ask, the database is asked once. */
+/** How long a response is reused, seconds: however many requests there are, the database is queried once. */
 const reusedS = 1;
 
 const timeLimitMs = 5_000;
@@ -17,7 +18,7 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** How the service keeps up with the logs, for anybody. */
+/** How the service keeps up with the logs; needs no API key. */
 @Controller('v1/status')
 @Public()
 export class StatusController {
@@ -26,6 +27,12 @@ export class StatusController {
   constructor(private readonly readers: IndexReaders) {}
 
   @Get()
+  @Describes({
+    operationId: 'getStatus',
+    summary: 'How far each log is followed, and whether any lags',
+    access: 'public',
+    success: { type: StatusSchema },
+  })
   async status(@Res() reply: FastifyReply): Promise<void> {
     sendJson(reply, await this.present(), { 'cache-control': `public, max-age=${reusedS}` });
   }
@@ -33,9 +40,9 @@ export class StatusController {
   private async present(): Promise<string> {
     const nowMs = performance.now();
     if (this.kept === undefined || nowMs >= this.kept.untilMs) {
-      const kept = { json: this.ask(), untilMs: nowMs + reusedS * 1_000 };
+      const kept = { json: this.read(), untilMs: nowMs + reusedS * 1_000 };
       this.kept = kept;
-      // What went wrong is not kept: the next one asks again.
+      // Errors are not kept: the next request tries again.
       kept.json.catch(() => {
         if (this.kept === kept) this.kept = undefined;
       });
@@ -43,7 +50,7 @@ export class StatusController {
     return await this.kept.json;
   }
 
-  private async ask(): Promise<string> {
+  private async read(): Promise<string> {
     const reader = this.readers.within({ kind: 'status', timeLimitMs });
     const [logs, end] = await Promise.all([logReports(reader), streamEnd(reader)]);
     return JSON.stringify(statusJson(logs, end, new Date()));

@@ -107,3 +107,8 @@ it('is asked for by anybody at no cost: the database is asked once a second', as
   });
   expect(asked.length).toBeLessThanOrEqual(4);
 });
+
+it('has every member that the OpenAPI document describes', () => {
+  const absent = search.documented.absentMembers();
+  expect(absent.filter((member) => /^(Status|IssuanceCounts|Log)\./.test(member))).toEqual([]);
+});

@@ -1,5 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import path from 'node:path';
 import { CrlIds, crlsOf, ensurePartitions, IssuerIds, storeIssuances } from '@certwright/ct-index';
 import { ctDataSource, ctSchema } from '@certwright/ct-schema';
 import { applyGrants } from '@certwright/postgres';
@@ -11,7 +13,13 @@ import {
   Readiness,
   type RunningProcess,
 } from '@certwright/service';
-import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import {
+  DocumentedResponses,
+  testDatabase,
+  type TestDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import type { DataSource } from 'typeorm';
@@ -38,6 +46,10 @@ const generousLimits = {
   ANONYMOUS_SUBDOMAINS_PER_HOUR: '10000000',
 };
 
+const openApiDocument = JSON.parse(
+  readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
+) as object;
+
 /** Positions of a partition: small, so that pages cross their borders. */
 const positionsPerPartition = 500;
 const room = 6_000;
@@ -48,6 +60,8 @@ export class RunningSearch {
   private readonly ids = new IssuerIds();
   private readonly crls = new CrlIds();
   readonly logged: string[] = [];
+  /** What `openapi.json` says about the responses; every JSON response is compared with it. */
+  readonly documented = new DocumentedResponses(openApiDocument);
   app: NestFastifyApplication;
   url: string;
 
@@ -177,8 +191,21 @@ export class RunningSearch {
       headers,
     );
 
-  /** The path goes out as it is written. */
+  /**
+   * The path goes out as it is written.
+   *
+   * @throws Error when a JSON response differs from `openapi.json`
+   */
   async call(method: string, path: string, headers: Headers = {}): Promise<Answered> {
+    const answered = await this.exchange(method, path, headers);
+    const { status, json } = answered;
+    if (json === undefined) return answered;
+    const differences = this.documented.differences({ method, path, status, body: json });
+    if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
+    return answered;
+  }
+
+  private async exchange(method: string, path: string, headers: Headers): Promise<Answered> {
     const { hostname, port } = new URL(this.url);
     return await new Promise((resolve, reject) => {
       const sent = request({ hostname, port, method, path, headers }, (response) => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ChainHead, TornBytes } from './audit-entry';
 import { appendNewline, auditFiles } from './audit-files';
-import { readLine } from './audit-line';
+import { type AuditLine, readLine } from './audit-line';
 import { ChainCheck } from './chain-check';
 
 /** Where an instance's chain goes on. */
@@ -54,4 +54,21 @@ async function endedLines(file: string): Promise<Buffer> {
   if (bytes.length === 0 || bytes.at(-1) === newline) return bytes;
   await appendNewline(file);
   return Buffer.concat([bytes, Buffer.from('\n')]);
+}
+
+/** Newest files that `recentEntries` reads. Each has 64 MiB, some 130,000 entries. */
+const maxRecentFiles = 2;
+
+/** The entries of the instance's newest files, oldest first; a torn line is skipped. The chain is not verified here. */
+export async function recentEntries(folder: string, instance: string): Promise<readonly AuditLine[]> {
+  const entries: AuditLine[] = [];
+  for (const { file } of (await auditFiles(folder, instance)).slice(-maxRecentFiles)) {
+    const bytes = await readFile(file);
+    for (let start = 0, end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+      const read = readLine(bytes.subarray(start, end));
+      if (read.ok) entries.push(read.line);
+      start = end + 1;
+    }
+  }
+  return entries;
 }

@@ -13,6 +13,9 @@ export interface CredentialKey {
 /** The first one is what callers seal to; all of them open, so that keys rotate without a gap. */
 export type CredentialKeys = readonly [CredentialKey, ...CredentialKey[]];
 
+/** Under which they are injected. */
+export const CredentialKeys = Symbol('CredentialKeys');
+
 /** @throws Error when it is no private key on P-256; its text tells nothing of the key */
 function credentialKey(privateKey: KeyObject): CredentialKey {
   const { crv, kty, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });

@@ -6,10 +6,11 @@ import {
   type SealedCredentials,
   sealingAlgorithms,
 } from '@certwright/gateway-contract';
-import { Problem } from '@certwright/errors';
+import { type FieldFault, Problem } from '@certwright/errors';
+import { Unreadable } from '@certwright/service';
 import { compactDecrypt, type CompactJWEHeaderParameters } from 'jose';
-import { readCredentials } from '../wire/credentials-reader';
 import type { CredentialKeys } from './credential-keys';
+import { readCredentials } from './given-credentials';
 
 /** Four times what a handle holds, in base64 and with a header: nothing that is longer could be kept anyway. */
 export const longestJwe = 16_384;
@@ -19,7 +20,8 @@ const clockSkewS = 60;
 /**
  * Opens credentials that were sealed to this gateway, for this account and provider, a short time ago.
  *
- * @throws Problem `invalid_value` of `credentials.jwe`, the same for every reason
+ * @throws Problem `invalid_value` of `credentials.jwe`, the same for every reason; `bad_request` when the content is no
+ *   credentials
  */
 export async function openCredentials(
   { jwe }: SealedCredentials,
@@ -31,7 +33,12 @@ export async function openCredentials(
   if (content?.account !== account || content.provider !== provider) throw notOpened();
   const ageS = now.getTime() / 1000 - (typeof content.issued_at === 'number' ? content.issued_at : NaN);
   if (!(ageS >= -clockSkewS && ageS <= sealedContentAgeS + clockSkewS)) throw notOpened();
-  return readCredentials(content.credentials);
+  const credentials = readCredentials(content.credentials);
+  if (credentials instanceof Unreadable)
+    throw Problem.ofFields(
+      credentials.faults.map((fault): FieldFault => ({ field: 'credentials', ...fault })),
+    );
+  return credentials;
 }
 
 async function decrypted(jwe: string, keys: CredentialKeys): Promise<Partial<SealedContent> | undefined> {

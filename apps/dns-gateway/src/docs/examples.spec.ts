@@ -3,7 +3,7 @@ import path from 'node:path';
 import { problemCodes } from '@certwright/errors';
 import { type DocumentedExample, examplesIn } from '@certwright/testing';
 import { GatewayAtDesec } from '../testing/gateway-at-desec';
-import { errorExamples } from './errors';
+import { errorExamples } from '../wire/openapi';
 
 const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8')) as object;
 const documented = examplesIn(document);
@@ -104,5 +104,14 @@ describe('with the gateway running', () => {
     const { status, body } = await provoke();
     const example = errors.find((each) => each.name === name);
     expect([status, body]).toEqual([example?.status, example?.value]);
+  });
+
+  it('every documented member was in a response, but for handles that were sealed again', () => {
+    expect(world.gateway.documented.absentMembers()).toEqual([
+      'Added.integration',
+      'Error.integration',
+      'Removed.integration',
+      'Zones.integration',
+    ]);
   });
 });

@@ -1,17 +1,15 @@
+import { Public, requestReading } from '@certwright/service';
 import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
-import type { GatewayMessages } from '@certwright/gateway-contract';
-import { Public } from '@certwright/service';
 import type { FastifyRequest } from 'fastify';
-import { AddRecord } from './add-record';
-import { GetZones } from './get-zones';
-import { MakeIntegration } from './make-integration';
-import { RemoveRecord } from './remove-record';
+import { DescribesMessage, failsWithHandle } from '../wire/openapi';
+import { AddedSchema, AddRecord } from './add-record';
+import { GetZones, ZonesSchema } from './get-zones';
+import { IntegrationSchema, MakeIntegration } from './make-integration';
+import { AddRecordRequest, GetZonesRequest, MakeIntegrationRequest, RemoveRecordRequest } from './messages';
+import { RemovedSchema, RemoveRecord } from './remove-record';
 import { RequestBounds } from './request-bounds';
-import { readAddRecord, readGetZones, readMakeIntegration, readRemoveRecord } from './messages-reader';
 
-type AnswerOf<E extends keyof GatewayMessages> = Promise<GatewayMessages[E]['answer']>;
-
-/** The four messages. No API key is asked for (`Public`): clients were admitted by their certificates before. */
+/** The four messages. No API key is required (`Public`): clients were admitted by their certificates before. */
 @Public()
 @Controller()
 export class GatewayController {
@@ -25,31 +23,75 @@ export class GatewayController {
 
   @Post('make_integration')
   @HttpCode(200)
-  async makeIntegration(@Body() body: unknown, @Req() request: FastifyRequest): AnswerOf<'make_integration'> {
-    const message = readMakeIntegration(body);
-    return await this.bounds.run((signal) => this.makes.make(message, { ...askedBy(request), signal }));
+  @DescribesMessage({
+    operationId: 'make_integration',
+    summary: 'Makes an integration handle of credentials',
+    description: 'They are checked at the provider; an OAuth code is used up by it.',
+    success: IntegrationSchema,
+    fails: { invalid_value: 'The provider is not known, or the credentials cannot be opened' },
+  })
+  async makeIntegration(
+    @Body(requestReading) message: MakeIntegrationRequest,
+    @Req() request: FastifyRequest,
+  ): Promise<IntegrationSchema> {
+    return await this.bounds.run((signal) => this.makes.make(message, { ...senderOf(request), signal }));
   }
 
   @Post('get_zones')
   @HttpCode(200)
-  async getZones(@Body() body: unknown, @Req() request: FastifyRequest): AnswerOf<'get_zones'> {
-    const message = readGetZones(body);
-    return await this.bounds.run((signal) => this.zones.get(message, { ...askedBy(request), signal }));
+  @DescribesMessage({
+    operationId: 'get_zones',
+    summary: 'Lists the zones that the credentials may change',
+    description: 'As the provider tells them.',
+    success: ZonesSchema,
+    fails: failsWithHandle,
+  })
+  async getZones(
+    @Body(requestReading) message: GetZonesRequest,
+    @Req() request: FastifyRequest,
+  ): Promise<ZonesSchema> {
+    return await this.bounds.run((signal) => this.zones.get(message, { ...senderOf(request), signal }));
   }
 
   @Post('add_record')
   @HttpCode(200)
-  async addRecord(@Body() body: unknown, @Req() request: FastifyRequest): AnswerOf<'add_record'> {
-    const message = readAddRecord(body);
-    return await this.bounds.run((signal) => this.adds.add(message, { ...askedBy(request), signal }));
+  @DescribesMessage({
+    operationId: 'add_record',
+    summary: 'Adds a record',
+    description:
+      'Only what the policy allows; docs/dns-gateway.md says what that is. Also where the record stands already, the answer is a handle that removes it.',
+    success: AddedSchema,
+    fails: {
+      invalid_record: 'The record is not valid',
+      out_of_range: 'The TTL is out of range',
+      ...failsWithHandle,
+      policy_violation: 'The record does not relate to the issuance of certificates',
+      zone_not_found: 'No zone of the integration holds the name',
+      record_conflict: 'Something else is at the name',
+    },
+  })
+  async addRecord(
+    @Body(requestReading) message: AddRecordRequest,
+    @Req() request: FastifyRequest,
+  ): Promise<AddedSchema> {
+    return await this.bounds.run((signal) => this.adds.add(message, { ...senderOf(request), signal }));
   }
 
   @Post('remove_record')
   @HttpCode(200)
-  async removeRecord(@Body() body: unknown, @Req() request: FastifyRequest): AnswerOf<'remove_record'> {
-    const message = readRemoveRecord(body);
-    return await this.bounds.run((signal) => this.removes.remove(message, { ...askedBy(request), signal }));
+  @DescribesMessage({
+    operationId: 'remove_record',
+    summary: 'Removes a record that the gateway added',
+    description: 'One that is gone already is a success.',
+    success: RemovedSchema,
+    fails: { ...failsWithHandle, zone_not_found: 'The zone is gone' },
+  })
+  async removeRecord(
+    @Body(requestReading) message: RemoveRecordRequest,
+    @Req() request: FastifyRequest,
+  ): Promise<RemovedSchema> {
+    return await this.bounds.run((signal) => this.removes.remove(message, { ...senderOf(request), signal }));
   }
 }
 
-const askedBy = ({ id, client }: FastifyRequest) => ({ requestId: id, client });
+const senderOf = ({ id, client }: FastifyRequest) => ({ requestId: id, client });

@@ -1,24 +1,44 @@
-import type { GatewayMessages } from '@certwright/gateway-contract';
+import type { GatewayMessages, Zone } from '@certwright/gateway-contract';
+import { Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { usableZones } from '../policy/zone-choice';
-import type { Asking } from './asking';
-import type { IntegrationAccess } from './integration-access';
-import { within } from './request-bounds';
-import type { ZoneMemory } from './zone-memory';
+import { Resealed } from '../wire/problem';
+import { IntegrationAccess } from './integration-access';
+import { type RequestContext, within } from './request-bounds';
+import { ZoneMemory } from './zone-memory';
 
-type Message = GatewayMessages['get_zones'];
+type Request = GatewayMessages['get_zones']['request'];
+type Answer = GatewayMessages['get_zones']['answer'];
+
+@ApiSchema({ name: 'Zone' })
+class ZoneSchema implements Zone {
+  @ApiProperty({ description: 'Of the provider, opaque.' }) readonly id: string;
+  @ApiProperty({ description: 'Lower case, A-labels, no dot at the end.' }) readonly name: string;
+}
+
+@ApiSchema({ name: 'Zones' })
+export class ZonesSchema extends Resealed implements Answer {
+  @ApiProperty({ type: [ZoneSchema], description: 'That the credentials may change.' })
+  readonly zones: readonly ZoneSchema[];
+}
 
 /** The zones in which an integration may change records, as the provider says now. */
+@Injectable()
 export class GetZones {
   constructor(
     private readonly access: IntegrationAccess,
     private readonly memory: ZoneMemory,
   ) {}
 
-  async get(integrated: Message['request'], asking: Asking): Promise<Message['answer']> {
-    return await this.access.use(integrated, asking, async (session) => {
-      const list = () => within(asking.signal, session.zones());
-      const zones = await this.memory.fresh(integrated.integration, list);
-      return { zones: usableZones(zones) };
-    });
+  async get(integrated: Request, context: RequestContext): Promise<ZonesSchema> {
+    return await this.access.use(
+      integrated,
+      context,
+      async (session): Promise<Pick<ZonesSchema, 'zones'>> => {
+        const list = () => within(context.signal, session.zones());
+        const zones = await this.memory.fresh(integrated.integration, list);
+        return { zones: usableZones(zones) };
+      },
+    );
   }
 }

@@ -1,34 +1,34 @@
 import type { Integrated, MaybeResealed, ProviderName } from '@certwright/gateway-contract';
 import { Problem } from '@certwright/errors';
-import type { Logger } from '@certwright/service';
-import type { HandleKeys, OpenedIntegration } from '../handles/handle-keys';
-import type { DnsProvider, ProviderPorts, ProviderSession } from '../providers/dns-provider';
+import { RunningProcess } from '@certwright/service';
+import { Inject, Injectable } from '@nestjs/common';
+import { HandleKeys, type OpenedIntegration } from '../handles/handle-keys';
+import { type DnsProvider, ProviderPorts, type ProviderSession } from '../providers/dns-provider';
 import { ProviderFault } from '../providers/provider-fault';
-import { ProblemWithHandle } from '../wire/problem';
-import { problemOfProvider } from '../wire/provider-problem';
-import type { Asking } from './asking';
-import type { RefusedHandles } from './refused-handles';
+import { Providers } from '../providers/registry';
+import { problemOfProvider, ProblemWithHandle } from '../wire/problem';
+import { RefusedHandles } from './refused-handles';
+import type { RequestContext } from './request-bounds';
 
-export type Providers = ReadonlyMap<ProviderName, DnsProvider>;
-
-/** Opens integration handles, and gives them out anew when what they hold has changed, whether the work succeeds or not. */
+/** Opens integration handles, and seals them again when what they hold has changed, whether the work succeeds or not. */
+@Injectable()
 export class IntegrationAccess {
   constructor(
     private readonly handles: HandleKeys,
-    private readonly providers: Providers,
-    private readonly ports: ProviderPorts,
-    private readonly refusedHandles: Pick<RefusedHandles, 'record'>,
-    private readonly log: Logger,
+    @Inject(Providers) private readonly providers: Providers,
+    @Inject(ProviderPorts) private readonly ports: ProviderPorts,
+    private readonly refusedHandles: RefusedHandles,
+    @Inject(RunningProcess) private readonly running: Pick<RunningProcess, 'log'>,
   ) {}
 
   /** @throws Problem; anything else is a fault of ours */
   async use<T extends object>(
     integrated: Integrated,
-    asking: Asking,
+    context: RequestContext,
     work: (session: ProviderSession) => Promise<T>,
   ): Promise<T & MaybeResealed> {
-    const { requestId, signal } = asking;
-    const opened = await this.#opened(integrated, asking);
+    const { requestId, signal } = context;
+    const opened = await this.#opened(integrated, context);
     let session: ProviderSession | undefined;
     const resealed = (): MaybeResealed => this.#resealed(integrated, opened, session, requestId);
     try {
@@ -39,19 +39,20 @@ export class IntegrationAccess {
     } catch (error) {
       const { integration } = resealed();
       const problem = problemOf(error, signal);
-      if (isBadHandle(error)) await this.refusedHandles.record(integrated, 'record', asking);
+      if (isBadHandle(error)) await this.refusedHandles.record(integrated, 'record', context);
       if (integration === undefined) throw problem ?? error;
-      if (problem === undefined) this.log.error({ err: error, request_id: requestId }, 'a request failed');
+      if (problem === undefined)
+        this.running.log.error({ err: error, request_id: requestId }, 'a request failed');
       throw new ProblemWithHandle(problem ?? unexpected(), integration);
     }
   }
 
   /** @throws Problem `bad_handle` */
-  async #opened(integrated: Integrated, asking: Asking): Promise<OpenedIntegration> {
+  async #opened(integrated: Integrated, context: RequestContext): Promise<OpenedIntegration> {
     try {
       return this.handles.openIntegration(integrated, integrated.integration);
     } catch (error) {
-      if (isBadHandle(error)) await this.refusedHandles.record(integrated, 'integration', asking);
+      if (isBadHandle(error)) await this.refusedHandles.record(integrated, 'integration', context);
       throw error;
     }
   }
@@ -67,7 +68,7 @@ export class IntegrationAccess {
       const renewed = session?.renewed() ?? (isRetiring ? kept : null);
       return renewed === null ? {} : { integration: this.handles.sealIntegration(owner, renewed) };
     } catch (err) {
-      this.log.error(
+      this.running.log.error(
         { err, request_id: requestId, integration_id: owner.integration_id },
         'renewed credentials are lost',
       );

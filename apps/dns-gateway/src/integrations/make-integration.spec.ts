@@ -3,7 +3,7 @@ import { type CredentialKeys, readCredentialKeys } from '../credentials/credenti
 import { HandleKeys } from '../handles/handle-keys';
 import { ProviderFault } from '../providers/provider-fault';
 import { FakeProvider } from '../testing/fake-provider';
-import { asking, kept, outcomeOf, owner, ports } from '../testing/integration-parts';
+import { context, kept, outcomeOf, owner, ports } from '../testing/integration-parts';
 import { MakeIntegration } from './make-integration';
 
 const pem = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
@@ -21,7 +21,7 @@ beforeEach(() => {
   makes = new MakeIntegration(keys, new Map([[provider.name, provider]]), ports, credentialKeys);
 });
 const made = (change: object = {}, timeMs?: number) =>
-  outcomeOf(makes.make({ ...owner, credentials, ...change }, asking(timeMs)));
+  outcomeOf(makes.make({ ...owner, credentials, ...change }, context(timeMs)));
 const keptIn = (answer: unknown): unknown =>
   keys.openIntegration(owner, (answer as { readonly integration: string }).integration).kept;
 

@@ -1,27 +1,36 @@
 import type { Credentials, GatewayMessages, SealedCredentials } from '@certwright/gateway-contract';
-import type { CredentialKeys } from '../credentials/credential-keys';
+import { Inject, Injectable } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { CredentialKeys } from '../credentials/credential-keys';
 import { openCredentials } from '../credentials/sealed-credentials';
-import type { HandleKeys } from '../handles/handle-keys';
-import type { ProviderPorts } from '../providers/dns-provider';
-import type { Asking } from './asking';
-import { problemOf, providerOf, type Providers } from './integration-access';
-import { within } from './request-bounds';
+import { HandleKeys } from '../handles/handle-keys';
+import { ProviderPorts } from '../providers/dns-provider';
+import { Providers } from '../providers/registry';
+import { problemOf, providerOf } from './integration-access';
+import { type RequestContext, within } from './request-bounds';
 
-type Message = GatewayMessages['make_integration'];
+type Request = GatewayMessages['make_integration']['request'];
+type Answer = GatewayMessages['make_integration']['answer'];
 
-/** Takes credentials, tries them, and gives them back as a handle that nobody but this gateway opens. */
+@ApiSchema({ name: 'Integration' })
+export class IntegrationSchema implements Answer {
+  @ApiProperty({ description: 'The integration handle.' }) readonly integration: string;
+}
+
+/** Takes credentials, tries them, and returns them as a handle that only this gateway opens. */
+@Injectable()
 export class MakeIntegration {
   constructor(
     private readonly handles: HandleKeys,
-    private readonly providers: Providers,
-    private readonly ports: ProviderPorts,
-    private readonly credentialKeys: CredentialKeys,
+    @Inject(Providers) private readonly providers: Providers,
+    @Inject(ProviderPorts) private readonly ports: ProviderPorts,
+    @Inject(CredentialKeys) private readonly credentialKeys: CredentialKeys,
   ) {}
 
   async make(
-    { credentials: given, ...owner }: Message['request'],
-    { signal }: Asking,
-  ): Promise<Message['answer']> {
+    { credentials: given, ...owner }: Request,
+    { signal }: RequestContext,
+  ): Promise<IntegrationSchema> {
     const provider = providerOf(this.providers, owner.provider);
     const credentials = await this.#plain(given, owner);
     try {
@@ -39,7 +48,7 @@ export class MakeIntegration {
 
   async #plain(
     given: Credentials | SealedCredentials,
-    owner: Omit<Message['request'], 'credentials'>,
+    owner: Omit<Request, 'credentials'>,
   ): Promise<Credentials> {
     if (given.type !== 'sealed') return given;
     return await openCredentials(given as SealedCredentials, owner, this.credentialKeys, this.ports.now());

@@ -1,11 +1,13 @@
+import type { IntegrationOwner } from '@certwright/gateway-contract';
 import { Problem } from '@certwright/errors';
-import type { Logger } from '@certwright/service';
+import { RunningProcess } from '@certwright/service';
+import { Inject, Injectable } from '@nestjs/common';
 import type { AuditIntent, AuditOutcome } from '../audit/audit-entry';
-import type { AuditLog } from '../audit/audit-log';
+import { AuditLog } from '../audit/audit-log';
 import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 import { problemOf } from './integration-access';
-import type { OwnAdditions } from './own-additions';
-import { within } from './request-bounds';
+import { OwnAdditions } from '../audit/own-additions';
+import { type RequestContext, within } from './request-bounds';
 
 /** Whether a fault of the provider leaves it open what became of the change. */
 const resultOf = {
@@ -20,16 +22,17 @@ const resultOf = {
 export type ChangeAudit = Pick<AuditLog, 'intent' | 'outcome'>;
 
 /** Every change of a customer's zone: on the disk before it is made, and its outcome after. Nothing here knows a credential. */
+@Injectable()
 export class RecordedChanges {
   constructor(
-    private readonly audit: ChangeAudit,
+    @Inject(AuditLog) private readonly audit: ChangeAudit,
     private readonly own: OwnAdditions,
-    private readonly log: Logger,
+    @Inject(RunningProcess) private readonly running: Pick<RunningProcess, 'log'>,
   ) {}
 
   async refused(intent: AuditIntent): Promise<void> {
     await this.#written(intent);
-    this.log.warn({ ...lineOf(intent), reason: intent.reason }, 'a change was refused');
+    this.running.log.warn({ ...lineOf(intent), reason: intent.reason }, 'a change was refused');
   }
 
   /**
@@ -52,9 +55,9 @@ export class RecordedChanges {
       this.own.outcome(id, outcome);
       await this.audit.outcome(id, outcome).catch((err: unknown) => {
         // The intent stands without an outcome, which says as much: not known.
-        this.log.error({ ...lineOf(intent), err }, 'the outcome of a change could not be written');
+        this.running.log.error({ ...lineOf(intent), err }, 'the outcome of a change could not be written');
       });
-      this.log.info({ ...lineOf(intent), ...outcome }, 'a change');
+      this.running.log.info({ ...lineOf(intent), ...outcome }, 'a change');
     }
   }
 
@@ -62,7 +65,10 @@ export class RecordedChanges {
     try {
       return await this.audit.intent(intent);
     } catch (err) {
-      this.log.error({ ...lineOf(intent), err }, 'the audit log cannot be written, so nothing is changed');
+      this.running.log.error(
+        { ...lineOf(intent), err },
+        'the audit log cannot be written, so nothing is changed',
+      );
       throw new Problem(
         'service_outage',
         'Changes cannot be recorded at present, and none is made unrecorded.',
@@ -73,6 +79,18 @@ export class RecordedChanges {
     }
   }
 }
+
+/** Who changes, and through which integration: the part of an entry that every change has. */
+export const changeOf = (
+  { account, integration_id: integrationId, provider }: IntegrationOwner,
+  { requestId, client }: RequestContext,
+): Pick<AuditIntent, 'requestId' | 'client' | 'account' | 'integrationId' | 'provider'> => ({
+  requestId,
+  client,
+  account,
+  integrationId,
+  provider,
+});
 
 function outcomeOf(error: unknown, signal: AbortSignal): AuditOutcome {
   const problem = problemOf(error, signal)?.code ?? 'internal_error';

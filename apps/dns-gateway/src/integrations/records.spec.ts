@@ -3,7 +3,7 @@ import type { AskedRecord } from '../policy/record-policy';
 import { HandleKeys } from '../handles/handle-keys';
 import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 import {
-  asking,
+  context,
   challenge,
   type IntegrationParts,
   integrationParts,
@@ -21,9 +21,9 @@ beforeEach(() => {
 
 const integrated = () => ({ ...owner, integration });
 const add = (record: AskedRecord = challenge, timeMs?: number) =>
-  outcomeOf(parts.adds.add({ ...integrated(), record }, asking(timeMs)));
+  outcomeOf(parts.adds.add({ ...integrated(), record }, context(timeMs)));
 const remove = (handle: string, whose = {}) =>
-  outcomeOf(parts.removes.remove({ ...integrated(), ...whose, record_handle: handle }, asking()));
+  outcomeOf(parts.removes.remove({ ...integrated(), ...whose, record_handle: handle }, context()));
 const added = async (record = challenge): Promise<string> =>
   ((await add(record)) as { readonly record_handle: string }).record_handle;
 
@@ -283,7 +283,7 @@ describe('the apex of a zone', () => {
     const open = integrationParts(undefined, { apexIntegrations: [owner.integration_id] });
     const handle = open.keys.sealIntegration(owner, kept);
     const ask = (record: AskedRecord) =>
-      outcomeOf(open.adds.add({ ...owner, integration: handle, record }, asking()));
+      outcomeOf(open.adds.add({ ...owner, integration: handle, record }, context()));
     expect(await ask(apex)).toHaveProperty('record_handle');
     expect(await ask({ ...apex, type: 'CAA', value: '0 issue "ca.example"' })).toHaveProperty(
       'record_handle',
@@ -300,7 +300,7 @@ describe('the apex of a zone', () => {
   it('is closed for every other integration', async () => {
     const open = integrationParts(undefined, { apexIntegrations: ['int_8'] });
     const handle = open.keys.sealIntegration(owner, kept);
-    const answer = open.adds.add({ ...owner, integration: handle, record: apex }, asking());
+    const answer = open.adds.add({ ...owner, integration: handle, record: apex }, context());
     expect(await outcomeOf(answer)).toEqual({ code: 'policy_violation', field: 'record.fqdn' });
   });
 });
@@ -315,7 +315,7 @@ it('get_zones lists the zones that records may be written into, and no other, in
     'a_b.example.net',
   ];
   parts.provider.zones = names.map((name, n) => ({ id: `z${n}`, name }));
-  expect(await outcomeOf(parts.zones.get(integrated(), asking()))).toEqual({
+  expect(await outcomeOf(parts.zones.get(integrated(), context()))).toEqual({
     zones: [{ id: 'z0', name: 'example.com' }],
   });
 });
@@ -326,7 +326,7 @@ describe('a new integration handle', () => {
 
   it('comes with the answer when the provider renewed the credentials', async () => {
     parts.provider.renewed = rotated;
-    const answer = await outcomeOf(parts.zones.get(integrated(), asking()));
+    const answer = await outcomeOf(parts.zones.get(integrated(), context()));
     expect(answer).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
     expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
   });
@@ -366,7 +366,7 @@ describe('a new integration handle', () => {
   });
 
   it('does not come otherwise', async () => {
-    expect(await outcomeOf(parts.zones.get(integrated(), asking()))).not.toHaveProperty('integration');
+    expect(await outcomeOf(parts.zones.get(integrated(), context()))).not.toHaveProperty('integration');
   });
 
   it('that cannot be sealed does not take the answer to a change away', async () => {

@@ -1,27 +1,29 @@
 import type { IntegrationOwner } from '@certwright/gateway-contract';
-import { type Logger, type Rate, type TokenBuckets } from '@certwright/service';
-import type { AuditLog } from '../audit/audit-log';
-import type { Asking } from './asking';
+import { MemoryTokenBuckets, type Rate, RunningProcess, type TokenBuckets } from '@certwright/service';
+import { Inject, Injectable } from '@nestjs/common';
+import { AuditLog } from '../audit/audit-log';
+import type { RequestContext } from './request-bounds';
 
 /** Per client: a captured backend that tries handles is seen, and cannot fill the audit disk. */
 const recorded: Rate = { ratePerS: 1 / 6, burst: 10 };
 
 /** Records handles that do not open: a mix-up of rows, a lost key, or somebody who tries handles of others. */
+@Injectable()
 export class RefusedHandles {
   /** Per client, since the last one that was recorded. */
   readonly #unrecorded = new Map<string, number>();
 
   constructor(
-    private readonly audit: Pick<AuditLog, 'handleRefused'>,
-    private readonly buckets: TokenBuckets,
-    private readonly log: Logger,
+    @Inject(AuditLog) private readonly audit: Pick<AuditLog, 'handleRefused'>,
+    @Inject(MemoryTokenBuckets) private readonly buckets: TokenBuckets,
+    @Inject(RunningProcess) private readonly running: Pick<RunningProcess, 'log'>,
   ) {}
 
   /** Never throws: the caller's error is that of the handle. */
   async record(
     { account, integration_id: integrationId, provider }: IntegrationOwner,
     handle: 'integration' | 'record',
-    { requestId, client }: Asking,
+    { requestId, client }: RequestContext,
   ): Promise<void> {
     const { ok } = await this.buckets.take(client, { ...recorded, cost: 1 });
     const unrecorded = this.#unrecorded.get(client) ?? 0;
@@ -38,7 +40,7 @@ export class RefusedHandles {
       code: 'bad_handle',
       unrecorded,
     };
-    this.log.warn(
+    this.running.log.warn(
       {
         request_id: requestId,
         client,
@@ -52,7 +54,7 @@ export class RefusedHandles {
       'handle refused',
     );
     await this.audit.handleRefused(entry).catch((err: unknown) => {
-      this.log.error({ request_id: requestId, err }, 'refused handle not written to the audit log');
+      this.running.log.error({ request_id: requestId, err }, 'refused handle not written to the audit log');
     });
   }
 }

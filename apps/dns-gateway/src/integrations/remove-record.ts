@@ -1,35 +1,41 @@
 import type { GatewayMessages } from '@certwright/gateway-contract';
-import type { Logger } from '@certwright/service';
-import type { HandleKeys } from '../handles/handle-keys';
-import type { Asking } from './asking';
-import { changeOf } from './change';
-import type { IntegrationAccess } from './integration-access';
-import type { RecordedChanges } from './recorded-changes';
+import { RunningProcess } from '@certwright/service';
+import { Inject, Injectable } from '@nestjs/common';
+import { ApiSchema } from '@nestjs/swagger';
+import { HandleKeys } from '../handles/handle-keys';
+import { Resealed } from '../wire/problem';
+import { IntegrationAccess } from './integration-access';
+import { changeOf, RecordedChanges } from './recorded-changes';
+import type { RequestContext } from './request-bounds';
 
-type Message = GatewayMessages['remove_record'];
+type Request = GatewayMessages['remove_record']['request'];
+
+@ApiSchema({ name: 'Removed' })
+export class RemovedSchema extends Resealed {}
 
 /**
  * Removes what a record handle describes, and nothing else: no part of the request says which record. A record that the
  * gateway found rather than created stays.
  */
+@Injectable()
 export class RemoveRecord {
   constructor(
     private readonly access: IntegrationAccess,
     private readonly changes: RecordedChanges,
     private readonly handles: HandleKeys,
-    private readonly log: Logger,
+    @Inject(RunningProcess) private readonly running: Pick<RunningProcess, 'log'>,
   ) {}
 
   async remove(
-    { record_handle: handle, ...integrated }: Message['request'],
-    asking: Asking,
-  ): Promise<Message['answer']> {
-    return await this.access.use(integrated, asking, async (session) => {
+    { record_handle: handle, ...integrated }: Request,
+    context: RequestContext,
+  ): Promise<RemovedSchema> {
+    return await this.access.use(integrated, context, async (session): Promise<object> => {
       const { zone, record, existed } = this.handles.openRecord(integrated, handle);
       if (existed) {
-        this.log.info(
+        this.running.log.info(
           {
-            request_id: asking.requestId,
+            request_id: context.requestId,
             account_id: integrated.account,
             fqdn: record.fqdn,
             type: record.type,
@@ -40,14 +46,14 @@ export class RemoveRecord {
       }
       await this.changes.carryOut(
         {
-          ...changeOf(integrated, asking),
+          ...changeOf(integrated, context),
           action: 'remove',
           zone: zone.name,
           ...record,
           decision: 'allowed',
           reason: null,
         },
-        asking.signal,
+        context.signal,
         () => session.remove(zone, record),
       );
       return {};

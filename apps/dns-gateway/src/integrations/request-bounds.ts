@@ -1,5 +1,14 @@
 import { Problem } from '@certwright/errors';
 
+/** Of a request. */
+export interface RequestContext {
+  readonly requestId: string;
+  /** Identity of the client certificate. */
+  readonly client: string;
+  /** Aborts when the response is no longer of use. */
+  readonly signal: AbortSignal;
+}
+
 export interface Bounds {
   /** Of one request, from its whole body to its answer, milliseconds. */
   readonly timeMs: number;

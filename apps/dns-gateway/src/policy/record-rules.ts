@@ -40,6 +40,9 @@ export interface RecordRules {
   readonly valuePolicy: boolean;
 }
 
+/** Under which they are injected. */
+export const RecordRules = Symbol('RecordRules');
+
 /** A SHA-256 digest in base64url, as a dns-01 response is (RFC 8555, section 8.4) and as acme-dns takes it. */
 export const digestLength = 43;
 

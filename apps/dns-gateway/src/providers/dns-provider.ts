@@ -57,6 +57,9 @@ export interface ProviderPorts {
   readonly rest: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** Under which they are injected. */
+export const ProviderPorts = Symbol('ProviderPorts');
+
 export interface DnsProvider {
   readonly name: ProviderName;
   readonly title: string;

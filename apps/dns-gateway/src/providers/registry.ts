@@ -17,11 +17,16 @@ import { withZoneLocks, ZoneLocks } from './records/zone-locks';
 import { rfc2136Provider } from './rfc2136/rfc2136';
 import { route53Provider } from './route53/route53';
 
+export type Providers = ReadonlyMap<ProviderName, DnsProvider>;
+
+/** Under which they are injected. */
+export const Providers = Symbol('Providers');
+
 /**
  * Every provider, as this operator has set it up. Changes of one zone stand in line within this process, at every provider:
  * most have no compare-and-swap, and those that have one are spared the tries that would be lost.
  */
-export function providers(operator: OperatorSettings): ReadonlyMap<ProviderName, DnsProvider> {
+export function providers(operator: OperatorSettings): Providers {
   const { oauth, aws, baseUrls, loginUrls = {}, rfc2136Port } = operator;
   const all = {
     'acme-dns': acmeDnsProvider(),

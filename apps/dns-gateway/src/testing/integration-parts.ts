@@ -10,7 +10,7 @@ import { HandleKeys } from '../handles/handle-keys';
 import { AddRecord } from '../integrations/add-record';
 import { GetZones } from '../integrations/get-zones';
 import { IntegrationAccess } from '../integrations/integration-access';
-import { OwnAdditions } from '../integrations/own-additions';
+import { OwnAdditions } from '../audit/own-additions';
 import { RecordedChanges } from '../integrations/recorded-changes';
 import { RefusedHandles } from '../integrations/refused-handles';
 import { RemoveRecord } from '../integrations/remove-record';
@@ -89,7 +89,7 @@ export function integrationParts(
       },
     },
     own,
-    log,
+    { log },
   );
   const memory = new ZoneMemory({ keptMs: 45_000, most: 2, nowMs: () => clock.nowMs });
   const handleRefused = (refusal: HandleRefusal): Promise<void> => {
@@ -97,14 +97,10 @@ export function integrationParts(
     return Promise.resolve();
   };
   const buckets = new MemoryTokenBuckets({ nowMs: () => clock.nowMs });
-  const refusedHandles = new RefusedHandles({ handleRefused }, buckets, log);
-  const access = new IntegrationAccess(
-    keys,
-    new Map([[provider.name, provider]]),
-    ports,
-    refusedHandles,
+  const refusedHandles = new RefusedHandles({ handleRefused }, buckets, { log });
+  const access = new IntegrationAccess(keys, new Map([[provider.name, provider]]), ports, refusedHandles, {
     log,
-  );
+  });
   const rules = recordRules({
     underscoredNames: loadUnderscoredNames(readFileSync(registry, 'utf8')),
     approvalZones: ['approval.certwright.example'],
@@ -123,12 +119,12 @@ export function integrationParts(
     access,
     adds: new AddRecord(access, memory, rules, changes, keys, own),
     zones: new GetZones(access, memory),
-    removes: new RemoveRecord(access, changes, keys, log),
+    removes: new RemoveRecord(access, changes, keys, { log }),
   };
 }
 
 /** As the wire brings it. @param timeMs of the request */
-export const asking = (timeMs = 5_000) => ({
+export const context = (timeMs = 5_000) => ({
   requestId: 'req_1',
   client: 'spiffe://certwright.internal/issuance-worker',
   signal: AbortSignal.timeout(timeMs),

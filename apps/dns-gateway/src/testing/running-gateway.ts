@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import path from 'node:path';
-import { type Child, startChild } from '@certwright/testing';
+import { type Child, DocumentedResponses, startChild } from '@certwright/testing';
 import { type KeyAndCertificate, spiffe, TestAuthority } from './certificates';
 
 export const workspaceRoot = path.join(__dirname, '../../../..');
@@ -11,6 +11,10 @@ export const workspaceRoot = path.join(__dirname, '../../../..');
 const bundleFolder = `dist/specs/dns-gateway-${process.pid}`;
 let bundled: Promise<void> | undefined;
 afterAll(() => rmSync(path.join(workspaceRoot, bundleFolder), { recursive: true, force: true }));
+
+const openApiDocument = JSON.parse(
+  readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'),
+) as object;
 
 interface Bundling {
   bundle(entryPoints: Readonly<Record<string, string>>, outdir: string): Promise<void>;
@@ -31,6 +35,8 @@ export interface WireAnswer {
 export class RunningGateway {
   readonly worker: KeyAndCertificate;
   readonly auditFolder: string;
+  /** What `openapi.json` says about the responses; every response is compared with it. */
+  readonly documented = new DocumentedResponses(openApiDocument);
   child!: Child;
   #ended = '';
   port!: number;
@@ -107,7 +113,21 @@ export class RunningGateway {
     );
   }
 
-  ask(options: RequestOptions, body = '', as: KeyAndCertificate | null = this.worker): Promise<WireAnswer> {
+  /** @throws Error of the connection when there is none, or when a response differs from `openapi.json` */
+  async ask(
+    options: RequestOptions,
+    body = '',
+    as: KeyAndCertificate | null = this.worker,
+  ): Promise<WireAnswer> {
+    const answer = await this.#exchange(options, body, as);
+    const { method, path: at } = { method: 'GET', ...options };
+    const response = { method: String(method), path: String(at), status: answer.status, body: answer.body };
+    const differences = this.documented.differences(response);
+    if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
+    return answer;
+  }
+
+  #exchange(options: RequestOptions, body: string, as: KeyAndCertificate | null): Promise<WireAnswer> {
     const own = as === null ? {} : { key: as.key, cert: as.certificate };
     const to = {
       host: '127.0.0.1',

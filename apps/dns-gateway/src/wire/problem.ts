@@ -1,6 +1,8 @@
-import type { GatewayError } from '@certwright/gateway-contract';
+import type { GatewayError, MaybeResealed } from '@certwright/gateway-contract';
 import { Problem, type ProblemCode } from '@certwright/errors';
 import { errorObject, type RenderedProblem } from '@certwright/service';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 
 /** Codes that this process answers, and their status; a code that it never throws is a fault of ours. */
 const statusOf: Partial<Record<ProblemCode, number>> = {
@@ -37,10 +39,64 @@ export class ProblemWithHandle extends Problem {
   }
 }
 
+@ApiSchema({ name: 'SubError' })
+class SubErrorSchema {
+  @ApiProperty({ description: 'Member of the request.' }) readonly field: string;
+  @ApiProperty({ description: 'As above.' }) readonly code: string;
+  @ApiProperty({ description: 'For people.' }) readonly message: string;
+}
+
+/** A response that may bring a new handle. */
+export class Resealed implements MaybeResealed {
+  @ApiPropertyOptional({
+    description:
+      'A new integration handle, which the caller stores in place of the old one: the credentials changed, or the key that sealed it is retiring.',
+  })
+  readonly integration?: string;
+}
+
+@ApiSchema({ name: 'Error' })
+export class ErrorSchema extends Resealed implements GatewayError {
+  @ApiProperty({ description: 'docs/errors.md lists every code.' }) readonly code: string;
+  @ApiProperty({ description: 'For people.' }) readonly message: string;
+  @ApiPropertyOptional({ description: 'Member of the request that is at fault.' }) readonly field?: string;
+  @ApiPropertyOptional({
+    type: [SubErrorSchema],
+    description: 'Where several members are at fault: each of them.',
+  })
+  readonly sub_errors?: readonly SubErrorSchema[];
+}
+
 export function renderProblem(problem: Problem): RenderedProblem {
-  const body: GatewayError = {
+  const body: ErrorSchema = {
     ...errorObject(problem),
     ...(problem instanceof ProblemWithHandle ? { integration: problem.integration } : {}),
   };
   return { status: statusOf[problem.code] ?? 500, body };
+}
+
+interface Meaning {
+  readonly code: ProblemCode;
+  /** Seconds to wait when the provider does not say; null: waiting does not help. */
+  readonly retryAfterS: number | null;
+}
+
+/** What each fault of a provider is called at our edge. */
+const meaningOf = {
+  auth_failed: { code: 'provider_auth_failed', retryAfterS: null },
+  rejected: { code: 'provider_rejected', retryAfterS: null },
+  rate_limited: { code: 'provider_rate_limited', retryAfterS: 60 },
+  unavailable: { code: 'provider_unavailable', retryAfterS: 30 },
+  conflict: { code: 'record_conflict', retryAfterS: null },
+  zone_not_found: { code: 'zone_not_found', retryAfterS: null },
+} as const satisfies Record<ProviderFaultKind, Meaning>;
+
+/** A day: a provider that says more is not believed. */
+const maxRetryAfterS = 86_400;
+
+export function problemOfProvider({ kind, message, retryAfterS }: ProviderFault): Problem {
+  const meaning: Meaning = meaningOf[kind];
+  if (meaning.retryAfterS === null) return new Problem(meaning.code, message);
+  const waitS = Math.min(Math.max(1, retryAfterS ?? meaning.retryAfterS), maxRetryAfterS);
+  return new Problem(meaning.code, message, { retryAfterS: waitS });
 }

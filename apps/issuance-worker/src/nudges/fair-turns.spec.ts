@@ -96,6 +96,7 @@ describe(`${backlog} due issuances of one account`, () => {
   }, 60_000);
 
   it('are not all put on Redis: those that wait there are bounded', async () => {
-    expect(await jobs.waiting('issuance')).toBeLessThanOrEqual(2 * mostWaitingIssuances);
+    // One batch of the relay and one of the sweep, and on a slow machine jobs whose issuances have ended since.
+    expect(await jobs.waiting('issuance')).toBeLessThanOrEqual(4 * mostWaitingIssuances);
   });
 });

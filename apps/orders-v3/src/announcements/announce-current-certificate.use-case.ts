@@ -50,7 +50,7 @@ export class AnnounceCurrentCertificate {
     const order = await this.orders.ofPlan(tx, unannounced.planId);
     if (order === null) return;
     await this.webhooks.tell(tx, { ...unannounced, event: currentCertChanged }, async () =>
-      JSON.stringify(await this.views.showWithin(tx, order, announcedExpansion)),
+      JSON.stringify(await this.views.showOne(order, announcedExpansion, tx)),
     );
   }
 }

@@ -1,11 +1,18 @@
+import { AnnouncementRound, Announcements, DeliveryModule } from '@certwright/delivery';
 import { Module } from '@nestjs/common';
-import { DeliveryModule } from '@certwright/delivery';
 import { OrdersModule } from '../orders/orders.module';
-import { AnnounceCurrentCertificate } from './announce-current-certificate.use-case';
-import { announcementSweep } from './announcement-sweep';
+import { AnnounceCurrentCertificate, owner } from './announce-current-certificate.use-case';
 
 @Module({
   imports: [DeliveryModule, OrdersModule],
-  providers: [AnnounceCurrentCertificate, announcementSweep],
+  providers: [
+    AnnounceCurrentCertificate,
+    {
+      provide: AnnouncementRound,
+      inject: [Announcements, AnnounceCurrentCertificate],
+      useFactory: (announcements: Announcements, announce: AnnounceCurrentCertificate) =>
+        new AnnouncementRound(announcements, owner, async (planId) => await announce.run(planId)),
+    },
+  ],
 })
 export class AnnouncementsModule {}

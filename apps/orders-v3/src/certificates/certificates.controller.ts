@@ -1,18 +1,32 @@
 import type { WriteRequest } from '@certwright/idempotency';
-import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import {
+  BodyOf,
+  Caller,
+  type CallerIdentity,
+  type ReadMembers,
+  RequirePermission,
+  ValidQuery,
+} from '@certwright/service';
+import { Controller, Get, Post, Res } from '@nestjs/common';
+import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { ListQuery } from '../orders/retrieve-orders.use-case';
 import { sendAnswer } from '../wire/answer';
+import { CertificateSchema } from '../wire/certificate-json';
+import { FailsWith, posted } from '../wire/documented-errors';
 import { certificateExpansion } from '../wire/expansion';
-import { DescribesCertificates } from '../wire/openapi/certificate-operations';
-import { Write } from '../wire/request-parameters';
-import { RetrieveCertificates } from './retrieve-certificates.use-case';
+import { ObjectId, OrderName, Write } from '../wire/request-parameters';
+import { CertificateQuery, CertificatesQuery, RetrieveCertificates } from './retrieve-certificates.use-case';
+import { RevocationRequest } from './revocation-request';
 import { RevokeCertificate } from './revoke-certificate.use-case';
+
+const noSuchOrder = { order_not_found: 'No such order' };
+const noSuchCertificate = { ...noSuchOrder, certificate_not_found: 'No such certificate' };
 
 @Controller('api/v3/orders/:name/certs')
 @RequirePermission('Order and Manage Certificates')
-@DescribesCertificates.all
+@ApiTags('Certificates')
+@ApiBasicAuth()
+@ApiBearerAuth()
 export class CertificatesController {
   constructor(
     private readonly retrieval: RetrieveCertificates,
@@ -20,39 +34,61 @@ export class CertificatesController {
   ) {}
 
   @Get()
-  @DescribesCertificates.list
+  @ApiOperation({
+    operationId: 'listCertificates',
+    summary: 'Lists the certificates of an order, newest first',
+  })
+  @ApiResponse({ status: 200, description: 'Success', type: [CertificateSchema] })
+  @FailsWith({ bad_query: 'A parameter is not valid', ...noSuchOrder })
   async list(
     @Caller() { accountId }: CallerIdentity,
-    @Param('name') name: string,
-    @Query() query: ListQuery,
+    @OrderName() name: string,
+    @ValidQuery() query: CertificatesQuery,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.retrieval.page(accountId, name, query));
   }
 
   @Get(':id')
-  @DescribesCertificates.retrieve
+  @ApiOperation({ operationId: 'getCertificate', summary: 'Retrieves a certificate of an order' })
+  @ApiResponse({ status: 200, description: 'Success', type: CertificateSchema })
+  @FailsWith(noSuchCertificate)
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
-    @Param('name') name: string,
-    @Param('id') id: string,
-    @Query('expand') expand: unknown,
+    @OrderName() name: string,
+    @ObjectId() id: string,
+    @ValidQuery() query: CertificateQuery,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.retrieval.one(accountId, name, id, expand));
+    sendAnswer(reply, await this.retrieval.one(accountId, name, id, query));
   }
 
   @Post(':id/revoke')
-  @DescribesCertificates.revoke
+  @ApiOperation({
+    operationId: 'revokeCertificate',
+    summary: 'Revokes a certificate of an order',
+    description:
+      'May be repeated: the first reason stays, except that keyCompromise can be said later. With keyCompromise every ' +
+      'certificate of the order with this key is revoked, and the key cannot be used again in the account. When the ' +
+      'current certificate is revoked and auto_renew is true, a new one is issued, unless the reason is ' +
+      'cessationOfOperation.',
+  })
+  @ApiResponse({ status: 200, description: 'Success', type: CertificateSchema })
+  @FailsWith({
+    bad_reason: 'The body is not valid; see sub_errors',
+    ...noSuchCertificate,
+    conflict: 'The certificate has expired',
+    ...posted,
+  })
   async revoke(
     @Write() write: WriteRequest,
-    @Param('name') orderName: string,
-    @Param('id') certificateId: string,
-    @Body() body: unknown,
-    @Query('expand') expand: unknown,
+    @OrderName() orderName: string,
+    @ObjectId() certificateId: string,
+    @BodyOf(RevocationRequest, { isOptional: true }) request: ReadMembers<RevocationRequest>,
+    @ValidQuery() { expand }: CertificateQuery,
     @Res() reply: FastifyReply,
   ) {
     const expansion = certificateExpansion(expand);
-    sendAnswer(reply, await this.revocation.run(write, { orderName, certificateId, body, expansion }));
+    sendAnswer(reply, await this.revocation.run(write, { orderName, certificateId, request, expansion }));
   }
 }

@@ -1,20 +1,20 @@
 import { Problem } from '@certwright/errors';
 import { Certificates, Revocations } from '@certwright/ordering';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
+import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
-import { noSuchOrder } from '../wire/problems';
 import { OrdersRepository } from '../orders/orders.repository';
 import { type Answer, jsonAnswer } from '../wire/answer';
 import { certificateJson } from '../wire/certificate-json';
 import type { CertificateExpansion } from '../wire/expansion';
 import { isObjectId } from '../wire/request-parameters';
-import { noSuchCertificate } from '../wire/problems';
-import { readRevocationRequest } from './revocation-request';
+import { noSuchCertificate, noSuchOrder } from '../wire/problems';
+import type { RevocationRequest } from './revocation-request';
 
 export interface RevocationCall {
   readonly orderName: string;
   readonly certificateId: string;
-  readonly body: unknown;
+  readonly request: ReadMembers<RevocationRequest>;
   readonly expansion: CertificateExpansion;
 }
 
@@ -30,9 +30,9 @@ export class RevokeCertificate {
   /** @throws Problem `not_found`, `conflict` for an expired certificate, `bad_request` */
   async run(
     write: WriteRequest,
-    { orderName, certificateId, body, expansion }: RevocationCall,
+    { orderName, certificateId, request, expansion }: RevocationCall,
   ): Promise<Answer> {
-    const reason = readRevocationRequest(body);
+    const { reason } = validMembers(request);
     return await this.requests.run(write, async (tx) => {
       const order = await this.orders.lock(tx, write.accountId, orderName);
       if (order === null) throw noSuchOrder();

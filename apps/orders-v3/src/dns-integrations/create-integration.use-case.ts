@@ -5,19 +5,19 @@ import type { IntegrationOwner, Zone } from '@certwright/gateway-contract';
 import { DnsIntegrations, nextZonesAt } from '@certwright/dns-integrations';
 import { type Tx } from '@certwright/core-schema';
 import { type WriteRequest } from '@certwright/idempotency';
+import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
-import { integrationJson } from '../wire/dns-integration-json';
 import { DnsGateway } from './dns-gateway';
-import { noGateway } from './faults';
 import { tooManyIntegrations } from '../wire/problems';
 import { creationProblem } from './gateway-answers';
-import { type IntegrationWishes, readIntegrationRequest } from './integration-request';
+import { integrationJson } from './integration-json';
+import type { IntegrationRequest } from './integration-request';
 import { ReservedWork } from './reserved-work';
 
 /** Positive, random, and exact as a JSON number. */
-const ids = { least: 1, below: 2 ** 48 - 1 };
+const ids = { min: 1, below: 2 ** 48 - 1 };
 
 interface Made {
   readonly owner: IntegrationOwner;
@@ -42,24 +42,22 @@ export class CreateIntegration {
    * @throws Problem `bad_request` with everything that is wrong, also when the provider refuses the credentials;
    *   `conflict` when the account has as many as it may; `service_outage`, `provider_…`
    */
-  async run(write: WriteRequest, body: unknown, withZones: boolean): Promise<Answer> {
+  async run(write: WriteRequest, body: ReadMembers<IntegrationRequest>, withZones: boolean): Promise<Answer> {
     const { client } = this.gateway;
-    const reading = readIntegrationRequest(body);
-    if ('faults' in reading) throw Problem.ofFields(reading.faults);
+    const request = validMembers(body);
     if (client === null) throw noGateway();
-    const { wishes } = reading;
     return await this.requests.run(
       write,
-      async () => await this.make(client, write.accountId, wishes),
-      async (tx, made) => await this.store(tx, made, wishes.description, withZones),
+      async () => await this.make(client, write.accountId, request),
+      async (tx, made) => await this.store(tx, made, request.description, withZones),
     );
   }
 
-  private async make(client: Gateway, account: string, wishes: IntegrationWishes): Promise<Made> {
-    const { provider, credentials } = wishes;
+  private async make(client: Gateway, account: string, request: IntegrationRequest): Promise<Made> {
+    const { provider, credentials } = request;
     // An OAuth code is used up by asking: not for nothing.
     if (!(await this.integrations.hasRoom(account))) throw tooManyIntegrations();
-    const owner = { account, provider, integration_id: String(randomInt(ids.least, ids.below)) };
+    const owner = { account, provider, integration_id: String(randomInt(ids.min, ids.below)) };
     try {
       const { integration } = await client.makeIntegration({ ...owner, credentials });
       return { owner, ...(await zonesOf(client, owner, integration)) };
@@ -102,4 +100,15 @@ async function zonesOf(
     if (!(error instanceof GatewayFault)) throw error;
     return { handle: error.integration ?? integration, zones: null };
   }
+}
+
+/** Where the operator runs no gateway, the list of providers is empty, so no provider is valid. */
+function noGateway(): Problem {
+  return Problem.ofFields([
+    {
+      field: 'provider',
+      code: 'invalid_value',
+      message: 'No DNS provider can be integrated here: this deployment has no DNS gateway.',
+    },
+  ]);
 }

@@ -3,8 +3,8 @@ import { OrdersConfig } from '../config';
 import { BodyFingerprints } from './body-fingerprints';
 import { DnsIntegrationsModule } from '@certwright/dns-integrations';
 import { IdempotencyModule } from '@certwright/idempotency';
-import { DnsProvidersController } from './dns-providers.controller';
-import { DnsIntegrationsController } from './dns-integrations.controller';
+
+import { DnsIntegrationsController, DnsProvidersController } from './dns-integrations.controller';
 import { ReservedWork } from './reserved-work';
 import { CreateIntegration } from './create-integration.use-case';
 import { RetrieveIntegrations } from './retrieve-integrations.use-case';

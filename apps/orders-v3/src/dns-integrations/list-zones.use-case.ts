@@ -9,11 +9,11 @@ import {
 } from '@certwright/dns-integrations';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { zoneJson } from '../wire/dns-integration-json';
 import { DnsGateway } from './dns-gateway';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchIntegration } from '../wire/problems';
 import { afterFault, afterListing, gatewayProblem } from './gateway-answers';
+import { zoneJson } from './integration-json';
 
 /** Longer than one message to the gateway. */
 const leaseMs = 45_000;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { sealCredentials } from '@certwright/gateway-client';
 import { type Child, startChild } from '@certwright/testing';
 import { RunningApi, type Tenant } from '../testing/running-api';
-import { gatewaySettings, selfSigned } from '../testing/self-signed';
+import { gatewaySettings, selfSigned } from '../testing/gateway';
 
 const workspaceRoot = path.join(__dirname, '../../../..');
 const identity = 'spiffe://certwright.internal/orders-v3';

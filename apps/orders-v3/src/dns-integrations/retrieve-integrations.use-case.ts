@@ -1,9 +1,15 @@
 import { DnsIntegrations } from '@certwright/dns-integrations';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { integrationJson } from '../wire/dns-integration-json';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchIntegration } from '../wire/problems';
+import { Expand } from '../wire/query-members';
+import { integrationJson } from './integration-json';
+
+export class IntegrationQuery {
+  @Expand('zones')
+  expand: readonly string[] = [];
+}
 
 @Injectable()
 export class RetrieveIntegrations {

@@ -6,7 +6,7 @@ import { renderErrorObject } from '@certwright/service';
 import { type DocumentedExample, examplesIn, shapeOf } from '@certwright/testing';
 import { FakeGateway } from '../testing/gateway';
 import { type Answered, attachCertificate, RunningApi, type Tenant } from '../testing/running-api';
-import { errorExamples } from '../wire/openapi/errors';
+import { errorExamples } from '../wire/documented-errors';
 
 const document = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
 const documented = examplesIn(document);
@@ -146,6 +146,41 @@ describe('with the API running', () => {
       expect(Object.keys(answer?.json).sort()).toEqual(membersOf(operationId, answer?.status ?? 0));
     },
   );
+
+  it('every documented member of a response appears in one', async () => {
+    await created(integrations, 'createDnsIntegration', 'token');
+    const webhook = `${webhooks}/${(await created(webhooks, 'createWebhook', 'plain')).id}`;
+    await tenant.post(`${webhook}/test`, undefined);
+    const { name } = await created(orders, 'createOrder', 'approved_by_email');
+    const dnsNames = ['www.example.com'];
+    await attachCertificate(api, tenant, name, { dnsNames, pubkeySha256: 'ab'.repeat(32) });
+    // As the worker and the notifier write them.
+    for (const statement of [
+      `UPDATE issuance SET last_error = '{"code": "ca_rejected", "message": "no"}' WHERE account_id = $1`,
+      `WITH record AS (
+         INSERT INTO approval_record (account_id, integration_id, dns_name, zone_name, target, state)
+         SELECT $1, id, 'www.example.com', 'example.com', 'a.test', 'wanted' FROM dns_integration WHERE account_id = $1
+         RETURNING id, account_id)
+       INSERT INTO approval_record_use (record_id, plan_id)
+       SELECT record.id, plan_id FROM record JOIN order_v3 USING (account_id)`,
+      `INSERT INTO webhook_attempt (delivery_id, started_at, duration_ms, status)
+       SELECT id, now(), 1, 204 FROM webhook_delivery WHERE account_id = $1`,
+    ])
+      await api.database.query(statement, [tenant.accountId]);
+    const expanded = ['csr', 'issuance', 'leaf', 'chain', 'root'].map(
+      (member) => `expand=${/csr|issuance/.test(member) ? member : `current_cert.${member}`}`,
+    );
+    await tenant.get(`${orders}/${name}?${expanded.join('&')}`);
+    await tenant.get(`${integrations}?expand=zones`);
+    await tenant.get('/api/v3/account/dns_providers');
+    const [{ id }] = (await tenant.get(`${webhook}/deliveries`)).json;
+    await tenant.get(`${webhook}/deliveries/${id}`);
+    await tenant.get(webhooks);
+    await tenant.get(`${orders}?limit=0`);
+    await tenant.post(`${orders}/${name}`, {}, { 'if-match': 'x' });
+
+    expect(api.documented.absentMembers()).toEqual([]);
+  });
 
   const unmanaged = () => requestOf('createOrder', 'unmanaged') as object;
   const provoked: Readonly<Record<string, () => Promise<Answered>>> = {

@@ -4,14 +4,16 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { CertificatesController } from '../certificates/certificates.controller';
-import { DnsIntegrationsController } from '../dns-integrations/dns-integrations.controller';
-import { DnsProvidersController } from '../dns-integrations/dns-providers.controller';
+import {
+  DnsIntegrationsController,
+  DnsProvidersController,
+} from '../dns-integrations/dns-integrations.controller';
 import { DownloadController } from '../download/download.controller';
 import { OrdersController } from '../orders/orders.controller';
 import { PublicationsController } from '../publications/publications.controller';
 import { DeliveriesController } from '../webhooks/deliveries.controller';
 import { WebhooksController } from '../webhooks/webhooks.controller';
-import { errorExamples } from '../wire/openapi/errors';
+import { errorExamples } from '../wire/documented-errors';
 import { examples } from './examples';
 
 const controllers = [

@@ -17,7 +17,7 @@ export class DeleteOrder {
   ) {}
 
   /**
-   * What is under way for the order ends with it: its issuance, and what its webhooks have not been told yet.
+   * Also ends its open issuance and its webhook deliveries that are not sent yet.
    *
    * @throws Problem `not_found`, `revision_mismatch`
    */

@@ -1,6 +1,6 @@
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
 import type { StoredOrder } from './order';
-import { type IssuanceFacts, issuanceJson } from './issuance-json';
+import { type IssuanceContext, issuanceJson } from './issuance-json';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const places = { approvalZone: 'approval.test', approvalUrl: 'http://approval.test' };
@@ -27,8 +27,8 @@ function integrationOf(dnsName: string, records: readonly RecordOfPlan[]): unkno
     dueAt: now,
     renewAt: null,
   } as unknown as LatestIssuance;
-  const facts: IssuanceFacts = { latest, labels: new Map(), ruleSecret: 's', mailboxes: [], now };
-  const { names } = issuanceJson(order, facts, places) as { names: { integration: unknown }[] };
+  const context: IssuanceContext = { latest, labels: new Map(), ruleSecret: 's', mailboxes: [], now };
+  const { names } = issuanceJson(order, context, places);
   return names[0]?.integration;
 }
 

@@ -1,23 +1,183 @@
-import { baseName, standingRecords } from '@certwright/dns-names';
-import { type NameApproval, nextAttemptAt, phaseOf, recordStanding } from '@certwright/issuance';
 import type { DelegationLabels } from '@certwright/approvals';
+import { baseName, type StandingRecord, standingRecords } from '@certwright/dns-names';
+import {
+  type ApprovalMethod,
+  type NameApproval,
+  nextAttemptAt,
+  type Phase,
+  phaseOf,
+  phases,
+  recordStanding,
+  type RecordStanding,
+} from '@certwright/issuance';
 import type { LatestIssuance, RecordOfPlan } from '@certwright/ordering';
-import type { StoredOrder } from './order';
+import { ApiProperty } from '@nestjs/swagger';
 import { timestamp } from '../wire/timestamp';
+import type { StoredOrder } from './order';
 
-export interface IssuanceFacts {
+/**
+ * The paths of its host that a CA requests: the ACME challenge of RFC 8555, section 8.3, and the agreed-upon change to a
+ * website of the Baseline Requirements, section 3.2.2.4.18.
+ */
+const rulePathPrefixes = ['/.well-known/acme-challenge/', '/.well-known/pki-validation/'];
+
+export class IssuanceErrorSchema {
+  @ApiProperty({ example: 'approval_timeout' })
+  code: string;
+
+  @ApiProperty({
+    description:
+      'What went wrong, and what to do. With ca_unavailable: which CA, and, when it is down, since when and when it is probed next.',
+  })
+  message: string;
+}
+
+export class RecordOptionSchema {
+  @ApiProperty({ example: '_acme-challenge.example.com.' })
+  name: string;
+
+  @ApiProperty({ enum: ['CNAME', 'NS'] })
+  type: StandingRecord['type'];
+
+  @ApiProperty({ example: 'mfrggzdfmztwq2lknnwg23tpobyxe43u.approve.certwright.test.' })
+  value: string;
+}
+
+export class ApprovalRecordSchema {
+  @ApiProperty({
+    type: [RecordOptionSchema],
+    description: 'Any one of these standing records approves the name.',
+  })
+  options: readonly RecordOptionSchema[];
+}
+
+export class ApprovalRuleSchema {
+  @ApiProperty({ type: [String], example: rulePathPrefixes })
+  path_prefixes: readonly string[];
+
+  @ApiProperty({
+    format: 'uri',
+    example: 'http://approve.example.net/mfrggzdfmztwq2lknnwg23tpobyxe43u',
+    description:
+      'Requests below the prefixes are redirected or proxied to this address followed by their own path. The same for every name of the account.',
+  })
+  redirect_to: string;
+}
+
+export class ApprovalEmailSchema {
+  @ApiProperty({ format: 'email', example: 'hostmaster@example.com' })
+  address: string;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'null: not asked yet.' })
+  asked_at: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  approved_at: string | null;
+}
+
+export class NameIntegrationSchema {
+  @ApiProperty({ format: 'int64', example: 172594820411904 })
+  integration_id: number;
+
+  @ApiProperty({
+    enum: ['waiting', 'standing', 'failing'],
+    description:
+      '`standing`: every authoritative server of the zone answers with the record. `failing`: it is tried again by itself, or once the order is posted again; see `problem`.',
+  })
+  state: RecordStanding;
+
+  @ApiProperty({ type: String, nullable: true, description: 'What is waited for, or what went wrong.' })
+  problem: string | null;
+}
+
+export class NameApprovalSchema {
+  @ApiProperty({ example: 'example.com' })
+  dns_name: string;
+
+  @ApiProperty({
+    enum: ['dns', 'http', 'email'],
+    type: String,
+    nullable: true,
+    description: 'What approved the name.',
+  })
+  approval_method: ApprovalMethod | null;
+
+  @ApiProperty({ enum: ['pending', 'approved'] })
+  status: NameApproval['status'];
+
+  @ApiProperty({ type: String, nullable: true, description: 'What the last check found.' })
+  problem: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  checked_at: string | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'When a pending name is looked at next; null: only a change of the order moves it.',
+  })
+  next_check_at: string | null;
+
+  @ApiProperty({
+    type: NameIntegrationSchema,
+    nullable: true,
+    description:
+      'The DNS integration of the account that publishes the standing record; null when none covers the name.',
+  })
+  integration: NameIntegrationSchema | null;
+
+  @ApiProperty()
+  record: ApprovalRecordSchema;
+
+  @ApiProperty({
+    type: ApprovalRuleSchema,
+    nullable: true,
+    description: 'A rule of the web server approves the name; null for wildcards, which it cannot approve.',
+  })
+  rule: ApprovalRuleSchema | null;
+
+  @ApiProperty({
+    type: ApprovalEmailSchema,
+    nullable: true,
+    description: 'Null unless approver_emails names an address.',
+  })
+  email: ApprovalEmailSchema | null;
+}
+
+export class IssuanceSchema {
+  @ApiProperty({ enum: phases })
+  phase: Phase;
+
+  @ApiProperty({ type: IssuanceErrorSchema, nullable: true })
+  last_error: IssuanceErrorSchema | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description:
+      'When the next attempt begins at the latest; an unchanged POST of the order begins one at once. null: only a change of the order moves it.',
+  })
+  next_attempt_at: string | null;
+
+  @ApiProperty({ type: [NameApprovalSchema] })
+  names: readonly NameApprovalSchema[];
+}
+
+/** What `issuance` is made of. */
+export interface IssuanceContext {
   /** The newest issuance of the order, open or not. */
   readonly latest: LatestIssuance | null;
   /** Of the order's names, without `*.`. */
   readonly labels: DelegationLabels;
   /** The secret in the path that the account's web servers redirect to. */
   readonly ruleSecret: string;
-  /** How far the mailboxes of the order's names have been asked. */
   readonly mailboxes: readonly AskedMailbox[];
   readonly now: Date;
 }
 
-/** A mailbox that is asked to approve a name. */
+/** A mailbox that receives a request to approve a name. */
 export interface AskedMailbox {
   readonly dnsName: string;
   readonly address: string;
@@ -34,39 +194,60 @@ export interface ApprovalPlaces {
 }
 
 /** What happens now, and what the caller can do about it. */
-export function issuanceJson(order: StoredOrder, facts: IssuanceFacts, places: ApprovalPlaces): object {
-  const { latest, now } = facts;
+export function issuanceJson(
+  order: StoredOrder,
+  context: IssuanceContext,
+  places: ApprovalPlaces,
+): IssuanceSchema {
+  const { latest, now } = context;
   const phase = phaseOf(order, latest, now);
   const nextAttempt = nextAttemptAt(phase, latest, latest?.renewAt ?? null);
   const approvals = new Map(latest?.approvals.map((approval) => [approval.dnsName, approval]));
+  const shared = { context, places, nextAttempt, approvals };
   return {
     phase,
     last_error: latest?.lastError ? { code: latest.lastError.code, message: latest.lastError.message } : null,
-    next_attempt_at: instant(nextAttempt),
-    names: order.dnsNames.map((dnsName) => ({
-      ...approvalJson(dnsName, approvals.get(dnsName), nextAttempt),
-      integration: integrationJson(dnsName, latest?.records ?? []),
-      record: { options: recordOptions(dnsName, facts.labels.get(baseName(dnsName)), places) },
-      rule: dnsName.startsWith('*.') ? null : ruleJson(facts.ruleSecret, places),
-      email: emailJson(dnsName, order, facts.mailboxes),
-    })),
+    next_attempt_at: timestamp(nextAttempt),
+    names: order.dnsNames.map((dnsName) => nameJson(dnsName, order, shared)),
   };
 }
 
-function approvalJson(dnsName: string, approval: NameApproval | undefined, nextAttempt: Date | null): object {
+interface SharedContext {
+  readonly context: IssuanceContext;
+  readonly places: ApprovalPlaces;
+  readonly nextAttempt: Date | null;
+  /** By DNS name. */
+  readonly approvals: ReadonlyMap<string, NameApproval>;
+}
+
+function nameJson(
+  dnsName: string,
+  order: StoredOrder,
+  { context, places, nextAttempt, approvals }: SharedContext,
+): NameApprovalSchema {
+  const { latest, labels, ruleSecret, mailboxes } = context;
+  const approval = approvals.get(dnsName);
   const status = approval?.status ?? 'pending';
+  const label = labels.get(baseName(dnsName));
   return {
     dns_name: dnsName,
     approval_method: approval?.method ?? null,
     status,
     problem: approval?.problem ?? null,
     checked_at: approval?.checkedAt ? timestamp(new Date(approval.checkedAt)) : null,
-    next_check_at: status === 'pending' ? instant(nextAttempt) : null,
+    next_check_at: status === 'pending' ? timestamp(nextAttempt) : null,
+    integration: integrationJson(dnsName, latest?.records ?? []),
+    record: { options: label === undefined ? [] : standingRecords(dnsName, label, places.approvalZone) },
+    // The Baseline Requirements, sections 3.2.2.4.18 and 3.2.2.4.19, exclude wildcards.
+    rule: dnsName.startsWith('*.')
+      ? null
+      : { path_prefixes: rulePathPrefixes, redirect_to: `${places.approvalUrl}/${ruleSecret}` },
+    email: emailJson(dnsName, order, mailboxes),
   };
 }
 
-/** The integration that publishes the name's standing record, and how far it is; null: none does. */
-function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): object | null {
+/** The integration that publishes the name's standing record. */
+function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): NameIntegrationSchema | null {
   const record = records.find((each) => each.dnsName === baseName(dnsName));
   if (record === undefined) return null;
   // Ids fit the integers of JSON's numbers: a constraint of the table.
@@ -74,42 +255,18 @@ function integrationJson(dnsName: string, records: readonly RecordOfPlan[]): obj
   return { integration_id: integrationId, state: recordStanding(record), problem: record.problem };
 }
 
-/** Any one of these standing records approves the name, now and at every renewal. */
-function recordOptions(
-  dnsName: string,
-  label: string | undefined,
-  { approvalZone }: ApprovalPlaces,
-): readonly object[] {
-  return label === undefined ? [] : standingRecords(dnsName, label, approvalZone);
-}
-
-/**
- * Below which paths of its host a CA looks: the ACME challenge of RFC 8555, section 8.3, and the agreed-upon change to
- * a web site of the Baseline Requirements, section 3.2.2.4.18.
- */
-const rulePathPrefixes = ['/.well-known/acme-challenge/', '/.well-known/pki-validation/'];
-
-/** One rule of a web server approves every name it serves, now and at every renewal; never a wildcard (3.2.2.4.18 and .19). */
-function ruleJson(secret: string, { approvalUrl }: ApprovalPlaces): object {
-  return { path_prefixes: rulePathPrefixes, redirect_to: `${approvalUrl}/${secret}` };
-}
-
-/** Null where nobody is to be asked by email. */
+/** Null unless an address may approve the name. */
 function emailJson(
   dnsName: string,
   { approverEmails }: StoredOrder,
   mailboxes: readonly AskedMailbox[],
-): object | null {
+): ApprovalEmailSchema | null {
   const address = Object.hasOwn(approverEmails, dnsName) ? approverEmails[dnsName] : undefined;
   if (address === undefined) return null;
   const asked = mailboxes.find((mailbox) => mailbox.dnsName === dnsName && mailbox.address === address);
   return {
     address,
-    asked_at: instant(asked?.askedAt ?? null),
-    approved_at: instant(asked?.approvedAt ?? null),
+    asked_at: timestamp(asked?.askedAt ?? null),
+    approved_at: timestamp(asked?.approvedAt ?? null),
   };
-}
-
-function instant(date: Date | null): string | null {
-  return date === null ? null : timestamp(date);
 }

@@ -44,7 +44,7 @@ export class OrderChanges {
   async modify(tx: Tx, before: StoredOrder, after: Order, product: Product): Promise<StoredOrder> {
     const consequences = consequencesOf(before, after);
     if (consequences === null) {
-      // Whoever posts an order unchanged asks for a look: an approval that waits for its next check is checked now.
+      // An unchanged POST requests a check: approvals that wait for their next check are checked now.
       await this.wakeUps.wakePlan(tx, before.planId);
       return before;
     }

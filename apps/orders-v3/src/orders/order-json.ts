@@ -1,33 +1,99 @@
+import type { KeyType } from '@certwright/issuance';
 import type { StoredCertificate } from '@certwright/ordering';
-import type { StoredOrder } from './order';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Addresses } from '../wire/addresses';
-import { certificateJson } from '../wire/certificate-json';
+import { certificateJson, CertificateSchema } from '../wire/certificate-json';
 import type { OrderExpansion } from '../wire/expansion';
-import { type ApprovalPlaces, issuanceJson, type IssuanceFacts } from './issuance-json';
+import { type ApprovalPlaces, type IssuanceContext, issuanceJson, IssuanceSchema } from './issuance-json';
+import type { StoredOrder } from './order';
+import { documentedDnsNames } from './order-members';
+
+/** An order in a response. A member that is not expanded is absent, not null. */
+export class OrderSchema {
+  @ApiProperty({ example: 'example.com' })
+  name: string;
+
+  @ApiProperty(documentedDnsNames)
+  dns_names: readonly string[];
+
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string', format: 'email' } })
+  approver_emails: Readonly<Record<string, string>>;
+
+  @ApiProperty({ type: String, nullable: true })
+  cluster: string | null;
+
+  @ApiProperty()
+  auto_renew: boolean;
+
+  @ApiProperty()
+  muted: boolean;
+
+  @ApiProperty()
+  paused: boolean;
+
+  @ApiProperty({ enum: ['free_ca', 'paid_ca'] })
+  product: string;
+
+  @ApiProperty({ enum: ['rsa', 'ecdsa'] })
+  key_type: KeyType;
+
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    description: 'Grows with every effective modification; the entity tag of the order.',
+  })
+  revision: number;
+
+  @ApiProperty({
+    format: 'uri',
+    description: 'Public address of the current certificate and its chain in PEM; stable.',
+  })
+  current_cert_download: string;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'SHA-256 over the DER SubjectPublicKeyInfo of the CSR, lower-case hex; null without one.',
+  })
+  pubkey_sha256: string | null;
+
+  @ApiPropertyOptional({ type: String, format: 'byte', nullable: true, description: 'Expandable.' })
+  csr?: string | null;
+
+  @ApiPropertyOptional({
+    type: CertificateSchema,
+    nullable: true,
+    description: 'Expandable, with current_cert.leaf, .chain and .root in it.',
+  })
+  current_cert?: CertificateSchema | null;
+
+  @ApiPropertyOptional({ type: IssuanceSchema, description: 'Expandable: what happens now.' })
+  issuance?: IssuanceSchema;
+}
 
 /** What the expanded members are made of. */
-export interface OrderFactsToShow {
+export interface ExpandedContext {
   readonly currentCert: StoredCertificate | null;
-  /** Read when `issuance` is expanded. */
-  readonly issuance: IssuanceFacts | null;
+  /** Null unless `issuance` is expanded. */
+  readonly issuance: IssuanceContext | null;
   readonly now: Date;
 }
 
-/** What an order's members point to. */
-export class OrderSurroundings {
+/** The addresses that an order refers to. */
+export class OrderLinks {
   constructor(
     readonly addresses: Addresses,
     readonly approvals: ApprovalPlaces,
   ) {}
 }
 
-/** An order in the words of the API. A member that is not expanded is absent, not null. */
 export function orderJson(
   order: StoredOrder,
   expansion: OrderExpansion,
-  facts: OrderFactsToShow,
-  { addresses, approvals }: OrderSurroundings,
-): object {
+  { currentCert, issuance, now }: ExpandedContext,
+  { addresses, approvals }: OrderLinks,
+): OrderSchema {
+  const { csr } = order;
   return {
     name: order.name,
     dns_names: order.dnsNames,
@@ -40,20 +106,11 @@ export function orderJson(
     key_type: order.keyType,
     revision: order.revision,
     current_cert_download: addresses.download(order.downloadToken),
-    pubkey_sha256: order.csr === null ? null : Buffer.from(order.csr.spkiSha256).toString('hex'),
-    ...(expansion.csr
-      ? { csr: order.csr === null ? null : Buffer.from(order.csr.der).toString('base64') }
-      : {}),
-    ...(expansion.currentCert === null
-      ? {}
-      : { current_cert: currentCertJson(expansion.currentCert, facts) }),
-    ...(facts.issuance === null ? {} : { issuance: issuanceJson(order, facts.issuance, approvals) }),
+    pubkey_sha256: csr && Buffer.from(csr.spkiSha256).toString('hex'),
+    csr: expansion.csr ? csr && Buffer.from(csr.der).toString('base64') : undefined,
+    current_cert: expansion.currentCert
+      ? currentCert && certificateJson(currentCert, expansion.currentCert, now)
+      : undefined,
+    issuance: issuance ? issuanceJson(order, issuance, approvals) : undefined,
   };
-}
-
-function currentCertJson(
-  expansion: NonNullable<OrderExpansion['currentCert']>,
-  { currentCert, now }: OrderFactsToShow,
-): object | null {
-  return currentCert === null ? null : certificateJson(currentCert, expansion, now);
 }

@@ -1,8 +1,10 @@
+import 'reflect-metadata';
 import type { Product } from '@certwright/issuance';
+import { readMembers } from '@certwright/service';
 import { certificateRequest, keyPair } from '../testing/certificate-request';
 import { draftModification, draftOrder } from './order-draft';
-import type { OrderFacts } from './order-rules';
-import { readOrderRequest } from './order-request';
+import type { OrderContext } from './order-rules';
+import { OrderRequest } from './order-request';
 
 const ec = keyPair('p256');
 const rsa = keyPair('rsa2048');
@@ -28,17 +30,18 @@ const product = (name: string, change: Partial<Product> = {}): Product => ({
   ...change,
 });
 const products = [product('free_ca'), product('paid_ca'), product('gone_ca', { available: false })];
-const facts: OrderFacts = {
+const context: OrderContext = {
   products: new Map(products.map((each) => [each.name, each])),
   clusterExists: true,
   keyBlocked: false,
 };
 
-const draft = (body: object, known: Partial<OrderFacts> = {}) =>
-  draftOrder(readOrderRequest(body), { ...facts, ...known });
-const faultsOf = (body: object, known: Partial<OrderFacts> = {}) => codes(draft(body, known));
+const read = (body: object) => readMembers(OrderRequest, body as Readonly<Record<string, unknown>>);
+const draft = (body: object, known: Partial<OrderContext> = {}) =>
+  draftOrder(read(body), { ...context, ...known });
+const faultsOf = (body: object, known: Partial<OrderContext> = {}) => codes(draft(body, known));
 const codes = ({ faults }: ReturnType<typeof draftOrder>) =>
-  faults.map(({ member, code }) => `${member} ${code}`);
+  faults.map(({ field, code }) => `${field} ${code}`);
 
 const names = { dns_names: ['example.com'] };
 const free = { ...names, csr: csrFor('example.com') };
@@ -61,17 +64,17 @@ describe('on creation', () => {
   });
 
   it('needs DNS names', () => {
-    expect(faultsOf({ csr: free.csr })).toEqual(['dnsNames missing_field']);
-    expect(faultsOf({ ...free, dns_names: [] })).toEqual(['dnsNames invalid_value']);
-    expect(faultsOf({ ...free, dns_names: null })).toEqual(['dnsNames invalid_value']);
-    expect(faultsOf({ ...free, dns_names: { '0': 'example.com' } })).toEqual(['dnsNames invalid_value']);
+    expect(faultsOf({ csr: free.csr })).toEqual(['dns_names missing_field']);
+    expect(faultsOf({ ...free, dns_names: [] })).toEqual(['dns_names invalid_value']);
+    expect(faultsOf({ ...free, dns_names: null })).toEqual(['dns_names invalid_value']);
+    expect(faultsOf({ ...free, dns_names: { '0': 'example.com' } })).toEqual(['dns_names invalid_value']);
   });
 
   it('refuses more names than the product allows, duplicates not counted', () => {
     const four = ['a.example.com', 'b.example.com', 'c.example.com', 'd.example.com'];
-    expect(faultsOf({ ...paid, dns_names: four })).toEqual(['dnsNames too_many_names']);
+    expect(faultsOf({ ...paid, dns_names: four })).toEqual(['dns_names too_many_names']);
     expect(faultsOf({ ...paid, dns_names: [...four.slice(1), ...four.slice(1)] })).toEqual([]);
-    expect(faultsOf({ ...paid, dns_names: Array(50_000).fill('x') })).toEqual(['dnsNames too_many_names']);
+    expect(faultsOf({ ...paid, dns_names: Array(50_000).fill('x') })).toEqual(['dns_names too_many_names']);
   });
 
   it('needs a CSR for an unmanaged order and refuses one for a managed order', () => {
@@ -103,7 +106,7 @@ describe('on creation', () => {
   });
 
   it('looks at nothing but the key of the CSR while the names are in doubt', () => {
-    expect(faultsOf({ ...free, dns_names: ['localhost'] })).toEqual(['dnsNames not_public_domain']);
+    expect(faultsOf({ ...free, dns_names: ['localhost'] })).toEqual(['dns_names not_public_domain']);
   });
 
   describe('obeys the key rules of the product', () => {
@@ -116,7 +119,7 @@ describe('on creation', () => {
     it('a size that it does not take, naming those that it takes', () => {
       expect(told(withRsa, { rsaSizes: [3072, 4096] })).toEqual([
         {
-          member: 'csr',
+          field: 'csr',
           code: 'unsupported_key_size',
           message: 'The RSA key has 2048 bits; it must have 3072 or 4096.',
         },
@@ -127,7 +130,7 @@ describe('on creation', () => {
     it('a curve that it does not take, naming those that it takes', () => {
       expect(told(paid, { curves: ['P-384'] })).toEqual([
         {
-          member: 'csr',
+          field: 'csr',
           code: 'unsupported_curve',
           message: 'The ECDSA key is on P-256; it must be on P-384, by name.',
         },
@@ -137,11 +140,11 @@ describe('on creation', () => {
 
     it('a key type that it does not take, with a CSR and without one', () => {
       expect(told(withRsa, { rsaSizes: [] })).toMatchObject([
-        { member: 'csr', code: 'unsupported_key_type', message: 'The CSR has an RSA key; it must be ECDSA.' },
+        { field: 'csr', code: 'unsupported_key_type', message: 'The CSR has an RSA key; it must be ECDSA.' },
       ]);
       const managed = { ...names, product: 'paid_ca', cluster: 'web', key_type: 'rsa' };
       expect(told(managed, { rsaSizes: [] })).toMatchObject([
-        { member: 'keyType', code: 'unsupported_key_type' },
+        { field: 'key_type', code: 'unsupported_key_type' },
       ]);
       expect(told({ ...managed, key_type: 'ecdsa' }, { rsaSizes: [] })).toEqual([]);
     });
@@ -150,16 +153,16 @@ describe('on creation', () => {
   it('takes approvers for names of the order, at constructed addresses, with paid_ca alone', () => {
     const by = (approver_emails: unknown) => faultsOf({ ...paid, approver_emails });
     expect(by({ 'Example.COM.': 'Hostmaster@example.com' })).toEqual([]);
-    expect(by({ 'other.example.com': 'admin@example.com' })).toEqual(['approverEmails invalid_approver']);
-    expect(by({ constructor: 'admin@example.com' })).toEqual(['approverEmails invalid_approver']);
-    expect(by({ 'example.com': 'ceo@example.com' })).toEqual(['approverEmails invalid_approver']);
-    expect(by({ 'example.com': null })).toEqual(['approverEmails invalid_value']);
+    expect(by({ 'other.example.com': 'admin@example.com' })).toEqual(['approver_emails invalid_approver']);
+    expect(by({ constructor: 'admin@example.com' })).toEqual(['approver_emails invalid_approver']);
+    expect(by({ 'example.com': 'ceo@example.com' })).toEqual(['approver_emails invalid_approver']);
+    expect(by({ 'example.com': null })).toEqual(['approver_emails invalid_value']);
     expect(by({ 'example.com': 'admin@example.com', 'EXAMPLE.com': 'webmaster@example.com' })).toEqual([
-      'approverEmails invalid_value',
+      'approver_emails invalid_value',
     ]);
-    expect(by(['admin@example.com'])).toEqual(['approverEmails invalid_value']);
+    expect(by(['admin@example.com'])).toEqual(['approver_emails invalid_value']);
     expect(faultsOf({ ...free, approver_emails: { 'example.com': 'admin@example.com' } })).toEqual([
-      'approverEmails email_not_supported',
+      'approver_emails email_not_supported',
     ]);
     expect(faultsOf({ ...free, approver_emails: {} })).toEqual([]);
   });
@@ -167,8 +170,8 @@ describe('on creation', () => {
 
 describe('on modification', () => {
   const before = draft({ ...free, name: 'mine' }).order;
-  const modified = (body: object, order = before, known: Partial<OrderFacts> = {}) =>
-    draftModification(order, readOrderRequest(body), { ...facts, ...known });
+  const modified = (body: object, order = before, known: Partial<OrderContext> = {}) =>
+    draftModification(order, read(body), { ...context, ...known });
 
   it('refuses another name and ignores the same one', () => {
     expect(codes(modified({ name: 'yours' }))).toEqual(['name immutable_field']);
@@ -206,7 +209,7 @@ describe('on modification', () => {
 
   it("resets csr when the new product does not take its key, and keeps it when the operator changes the order's own", () => {
     const selling = (name: string) => {
-      return { products: new Map([...facts.products, [name, product(name, { curves: ['P-384'] })]]) };
+      return { products: new Map([...context.products, [name, product(name, { curves: ['P-384'] })]]) };
     };
     const named = draft({ ...paid, csr: free.csr }).order;
     const changed = modified({ product: 'free_ca' }, named, selling('free_ca'));
@@ -223,10 +226,10 @@ describe('on modification', () => {
   });
 
   it('refuses kept names that are too many for a new product', () => {
-    const small = new Map([...facts.products, ['free_ca', product('free_ca', { maxDnsNames: 1 })]]);
+    const small = new Map([...context.products, ['free_ca', product('free_ca', { maxDnsNames: 1 })]]);
     const two = draft({ ...paid, dns_names: ['example.com', 'a.example.com'] }).order;
     expect(codes(modified({ product: 'free_ca' }, two, { products: small }))).toEqual([
-      'dnsNames too_many_names',
+      'dns_names too_many_names',
     ]);
   });
 });

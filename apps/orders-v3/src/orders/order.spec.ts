@@ -1,4 +1,4 @@
-import { consequencesOf, modifiedOrder, type Order, type OrderWishes, type ProductSupport } from './order';
+import { consequencesOf, modifiedOrder, type Order, type OrderPatch, type ProductSupport } from './order';
 
 const csr = { der: Buffer.from('csr'), spkiSha256: Buffer.alloc(32, 1) };
 const otherCsr = { der: Buffer.from('another csr'), spkiSha256: Buffer.alloc(32, 2) };
@@ -20,8 +20,8 @@ const order: Order = {
 const freeCa: ProductSupport = { namesEveryDnsName: true, emailApproval: false, existingCsr: () => false };
 const paidCa: ProductSupport = { namesEveryDnsName: false, emailApproval: true, existingCsr: () => true };
 
-const csrAfter = (wishes: OrderWishes, support: ProductSupport, before = order) =>
-  modifiedOrder(before, wishes, support).csr;
+const csrAfter = (patch: OrderPatch, support: ProductSupport, before = order) =>
+  modifiedOrder(before, patch, support).csr;
 
 describe('resets csr to null', () => {
   it('when a name is removed and the product is free_ca', () => {

@@ -1,6 +1,9 @@
 import type { KeyType } from '@certwright/issuance';
 
-/** What a caller wants kept valid, in the words of the order API. Everything but `name` may be modified. */
+/** The product that costs nothing: an order without `product` is never charged. */
+export const defaultProduct = 'free_ca';
+
+/** What is kept valid for a caller, in the terms of the order API. Everything but `name` may be modified. */
 export interface Order {
   readonly name: string;
   /** Normal form (lower-case A-labels), no duplicates, in the caller's order. */
@@ -24,7 +27,7 @@ export interface OrderCsr {
   readonly spkiSha256: Uint8Array;
 }
 
-/** An order as it is kept. */
+/** An order in the database. */
 export interface StoredOrder extends Order {
   readonly planId: string;
   readonly accountId: string;
@@ -35,8 +38,8 @@ export interface StoredOrder extends Order {
   readonly downloadToken: string;
 }
 
-/** What a modification asks for; what is left out keeps its value. */
-export type OrderWishes = { readonly [M in keyof Order]?: Order[M] };
+/** The changes of a modification; a member that is left out keeps its value. */
+export type OrderPatch = { readonly [M in keyof Order]?: Order[M] };
 
 /** What the product that results from a modification says about what the order has. */
 export interface ProductSupport {
@@ -47,15 +50,15 @@ export interface ProductSupport {
   readonly existingCsr: (after: Omit<Order, 'csr'>) => boolean;
 }
 
-/** The order that results from a modification. What is wrong with it, `order-rules.ts` tells. */
-export function modifiedOrder(before: Order, wishes: OrderWishes, support: ProductSupport): Order {
-  const given = { ...before, ...wishes };
+/** The order that results from a modification; `order-rules.ts` checks it. */
+export function modifiedOrder(before: Order, patch: OrderPatch, support: ProductSupport): Order {
+  const given = { ...before, ...patch };
   // Another sequence of the same names is no change: the order keeps the one it has.
   const dnsNames = sameNames(before.dnsNames, given.dnsNames) ? before.dnsNames : given.dnsNames;
   const approverEmails =
-    wishes.approverEmails ?? remainingApprovers(before.approverEmails, dnsNames, support.emailApproval);
+    patch.approverEmails ?? remainingApprovers(before.approverEmails, dnsNames, support.emailApproval);
   const after = { ...given, dnsNames, approverEmails };
-  return { ...after, csr: wishes.csr ?? (resetsCsr(before, after, support) ? null : before.csr) };
+  return { ...after, csr: patch.csr ?? (resetsCsr(before, after, support) ? null : before.csr) };
 }
 
 /** The four rules by which a change resets `csr` to null, unless the same request carries a new one. */
@@ -68,7 +71,7 @@ export function resetsCsr(before: Order, after: Omit<Order, 'csr'>, support: Pro
   );
 }
 
-/** Approvers of names that the order no longer has, and of a product that knows no approval by email, fall away. */
+/** Without approvers of names that the order no longer has; none when the product has no approval by email. */
 function remainingApprovers(
   approverEmails: Order['approverEmails'],
   dnsNames: readonly string[],

@@ -6,9 +6,9 @@ import { IdempotencyModule } from '@certwright/idempotency';
 import { OrderingModule } from '@certwright/ordering';
 import { OrdersController } from './orders.controller';
 import { OrdersRepository } from './orders.repository';
-import { OrderFactsReader } from './order-facts';
+import { OrderContextReader } from './order-context';
 import { OrderChanges } from './order-changes';
-import { IssuanceFactsReader } from './issuance-facts';
+import { IssuanceContextReader } from './issuance-context';
 import { OrderViews } from './order-views';
 import { CreateOrder } from './create-order.use-case';
 import { UpdateOrder } from './update-order.use-case';
@@ -20,9 +20,9 @@ import { DeleteOrder } from './delete-order.use-case';
   controllers: [OrdersController],
   providers: [
     OrdersRepository,
-    OrderFactsReader,
+    OrderContextReader,
     OrderChanges,
-    IssuanceFactsReader,
+    IssuanceContextReader,
     OrderViews,
     CreateOrder,
     UpdateOrder,

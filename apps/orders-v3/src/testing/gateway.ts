@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,7 +12,6 @@ import type {
   SealedCredentials,
   Zone,
 } from '@certwright/gateway-contract';
-import { gatewaySettings, selfSigned } from './self-signed';
 
 interface Answer {
   readonly status: number;
@@ -168,4 +168,26 @@ export class FakeGateway {
 export function refusal(code: string, message: string, handle?: string): Answer {
   const resealed = handle === undefined ? {} : { integration: handle };
   return { status: 502, body: { code, message, ...resealed } };
+}
+
+/**
+ * One certificate that is its own CA, server and client at once, and its key, in one PEM text.
+ *
+ * @param names as OpenSSL's configuration has them: `DNS:localhost`
+ */
+export function selfSigned(names: string): string {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '-'];
+  const subject = ['-subj', '/CN=gateway', '-addext', `subjectAltName=${names}`];
+  const options = { encoding: 'utf8', stdio: 'pipe' } as const;
+  return execFileSync('openssl', ['req', '-x509', ...key, '-out', '-', ...subject, '-days', '10'], options);
+}
+
+/** What the API under test needs to reach a gateway that trusts this certificate. */
+export function gatewaySettings(port: number, pem: string): Readonly<Record<string, string>> {
+  return {
+    GATEWAY_URL: `https://localhost:${port}`,
+    GATEWAY_CA: pem,
+    GATEWAY_CERTIFICATE: pem,
+    GATEWAY_KEY: pem,
+  };
 }

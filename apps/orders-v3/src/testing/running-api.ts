@@ -1,5 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import path from 'node:path';
 import {
   apiKeySha256,
   createLogger,
@@ -8,7 +10,13 @@ import {
   Readiness,
   type RunningProcess,
 } from '@certwright/service';
-import { testDatabase, type TestDatabase, testRedis, type TestRedis } from '@certwright/testing';
+import {
+  DocumentedResponses,
+  testDatabase,
+  type TestDatabase,
+  testRedis,
+  type TestRedis,
+} from '@certwright/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import { ordersSettings } from '../config';
@@ -54,11 +62,15 @@ export const specSealingKey = randomBytes(32).toString('base64');
 /** The sweep asks by itself, whatever a request does. */
 const isOfSweep = (statement: string) => statement.includes('account_with_news');
 
+const openApiDocument = JSON.parse(readFileSync(path.join(__dirname, '../../openapi.json'), 'utf8'));
+
 /** The whole API on a real PostgreSQL, a real Redis and a real port. */
 export class RunningApi {
   private readonly closes: (() => unknown)[] = [];
   /** Lines of its log; none below `LOG_LEVEL`, which is `silent` unless told. */
   readonly logged: string[] = [];
+  /** What `openapi.json` says about the responses; every JSON response is compared with it. */
+  readonly documented = new DocumentedResponses(openApiDocument);
   app: NestFastifyApplication;
   url: string;
 
@@ -137,8 +149,21 @@ export class RunningApi {
     return statements.filter((statement) => !isOfSweep(statement));
   }
 
-  /** The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON. */
-  async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
+  /**
+   * The path goes out as it is written. A body that is a string is sent as it is, anything else as JSON.
+   *
+   * @throws Error when a JSON response differs from `openapi.json`
+   */
+  async call(method: string, path: string, sent: Sent = {}): Promise<Answered> {
+    const answered = await this.exchange(method, path, sent);
+    const { status, json } = answered;
+    if (json === undefined) return answered;
+    const differences = this.documented.differences({ method, path, status, body: json });
+    if (differences.length > 0) throw new Error(`undocumented response:\n${differences.join('\n')}`);
+    return answered;
+  }
+
+  private async exchange(method: string, path: string, { body, headers = {} }: Sent): Promise<Answered> {
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const { hostname, port } = new URL(this.url);
     return await new Promise((resolve, reject) => {

@@ -3,17 +3,18 @@ import { type FieldFault, Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
 import { WebhookEndpoints } from '@certwright/delivery';
+import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer, type JsonAnswer } from '../wire/answer';
-import { webhookWithSecretJson } from '../wire/webhook-json';
-import { type EndpointReading, readEndpointRequest } from './endpoint-request';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { tooManyWebhooks } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';
+import { webhookWithSecretJson } from './webhook-json';
+import type { WebhookRequest } from './webhook-request';
 
 /** Positive, random, and exact as a JSON number. */
-const ids = { least: 1, below: 2 ** 48 - 1 };
+const ids = { min: 1, below: 2 ** 48 - 1 };
 
 const urlMissing: FieldFault = { field: 'url', code: 'missing_field', message: 'A webhook needs a URL.' };
 
@@ -27,21 +28,27 @@ export class CreateWebhook {
     private readonly addresses: Addresses,
   ) {}
 
-  /** @throws Problem `bad_request` with everything that is wrong; `conflict` when the account has as many as it may */
-  async run(write: WriteRequest, body: unknown): Promise<Answer> {
-    const { wishes, faults } = readEndpointRequest(body);
-    const urlFaults = Object.hasOwn(Object(body), 'url')
-      ? await this.urls.faultsOf(wishes.url)
-      : [urlMissing];
-    const reading = { wishes, faults: [...faults, ...urlFaults] };
-    const work = async (tx: Tx) => await this.create(tx, write.accountId, reading);
+  /** @throws Problem `bad_request` with everything that is wrong; `conflict` when the account has the maximum number */
+  async run(write: WriteRequest, request: ReadMembers<WebhookRequest>): Promise<Answer> {
+    const faults = await this.faultsIn(request);
+    const work = async (tx: Tx) => {
+      if (faults.length > 0) throw Problem.ofFields(faults);
+      return await this.create(tx, write.accountId, request.value);
+    };
     return await this.requests.run(write, work, this.secrets.keeping(write));
   }
 
-  private async create(tx: Tx, accountId: string, { wishes, faults }: EndpointReading): Promise<JsonAnswer> {
-    const { url, description = '', enabled = true } = wishes;
-    if (url === undefined || faults.length > 0) throw Problem.ofFields(faults);
-    const id = String(randomInt(ids.least, ids.below));
+  private async faultsIn(request: ReadMembers<WebhookRequest>): Promise<FieldFault[]> {
+    const { value, faults } = request;
+    const isAbsent = value.url === undefined && !faults.some(({ field }) => field === 'url');
+    const urlFaults = isAbsent ? [urlMissing] : await this.urls.faultsOf(value.url);
+    return [...faults, ...unknownMemberFaults(request), ...urlFaults];
+  }
+
+  private async create(tx: Tx, accountId: string, request: Partial<WebhookRequest>): Promise<JsonAnswer> {
+    const { url, description = '', enabled = true } = request;
+    if (url === undefined) throw Problem.ofFields([urlMissing]);
+    const id = String(randomInt(ids.min, ids.below));
     const secret = freshSigningSecret();
     const endpoint = await this.endpoints.create(tx, {
       id,

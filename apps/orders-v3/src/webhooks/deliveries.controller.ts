@@ -1,16 +1,48 @@
 import type { WriteRequest } from '@certwright/idempotency';
-import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import {
+  Caller,
+  type CallerIdentity,
+  documentedParameter,
+  NoBody,
+  type ReadMembers,
+  RequirePermission,
+  ValidQuery,
+} from '@certwright/service';
+import { Controller, Get, Param, Post, Res } from '@nestjs/common';
+import {
+  ApiBasicAuth,
+  ApiBearerAuth,
+  ApiExtraModels,
+  ApiOperation,
+  ApiParam,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { DescribesDeliveries } from '../wire/openapi/delivery-operations';
-import { Write } from '../wire/request-parameters';
-import { type DeliveriesQuery, RetrieveDeliveries } from './retrieve-deliveries.use-case';
+import { FailsWith, posted } from '../wire/documented-errors';
+import { ObjectId, Write } from '../wire/request-parameters';
+import { DeliverySchema, DeliveryWithBodySchema } from './delivery-json';
+import { DeliveriesQuery, RetrieveDeliveries } from './retrieve-deliveries.use-case';
 import { SendDelivery } from './send-delivery.use-case';
+import { TestEventSchema } from './webhook-json';
+
+const DeliveryId = () =>
+  documentedParameter(Param('delivery_id'), ApiParam({ name: 'delivery_id', schema: { type: 'string' } }));
+
+const noSuchWebhook = { webhook_not_found: 'No such webhook' };
+const noSuchDelivery = { ...noSuchWebhook, delivery_not_found: 'No such delivery' };
+const notSent = {
+  unexpected_member: 'The body is not empty',
+  nothing_sent: 'The webhook is disabled, or the order was deleted',
+  ...posted,
+};
 
 @Controller('api/v3/account/webhooks/:id')
 @RequirePermission('Full Access')
-@DescribesDeliveries.all
+@ApiTags('Webhooks')
+@ApiBasicAuth()
+@ApiBearerAuth()
 export class DeliveriesController {
   constructor(
     private readonly retrieval: RetrieveDeliveries,
@@ -18,45 +50,65 @@ export class DeliveriesController {
   ) {}
 
   @Get('deliveries')
-  @DescribesDeliveries.list
+  @ApiOperation({
+    operationId: 'listDeliveries',
+    summary: 'Lists the deliveries of a webhook with their attempts, newest first',
+    description: 'Of the last 30 days. While there are more, the Link header carries rel="next".',
+  })
+  @ApiResponse({ status: 200, description: 'Success', type: [DeliverySchema] })
+  @FailsWith({ bad_query: 'A parameter is not valid', ...noSuchWebhook })
   async list(
     @Caller() { accountId }: CallerIdentity,
-    @Param('id') id: string,
-    @Query() query: DeliveriesQuery,
+    @ObjectId('Of the webhook.') id: string,
+    @ValidQuery() query: DeliveriesQuery,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.retrieval.page(accountId, id, query));
   }
 
   @Get('deliveries/:delivery_id')
-  @DescribesDeliveries.retrieve
+  @ApiOperation({ operationId: 'getDelivery', summary: 'Retrieves a delivery with what is sent' })
+  @ApiResponse({ status: 200, description: 'Success', type: DeliveryWithBodySchema })
+  @FailsWith(noSuchDelivery)
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
-    @Param('id') id: string,
-    @Param('delivery_id') deliveryId: string,
+    @ObjectId('Of the webhook.') id: string,
+    @DeliveryId() deliveryId: string,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.retrieval.one(accountId, id, deliveryId));
   }
 
   @Post('deliveries/:delivery_id/replay')
-  @DescribesDeliveries.replay
+  @ApiOperation({
+    operationId: 'replayDelivery',
+    summary: 'Sends the same body again, as a delivery of its own',
+  })
+  @ApiResponse({ status: 201, description: 'Created', type: DeliveryWithBodySchema })
+  @FailsWith({ ...noSuchDelivery, ...notSent })
   async replay(
     @Write() write: WriteRequest,
-    @Param('id') id: string,
-    @Param('delivery_id') deliveryId: string,
-    @Body() body: unknown,
+    @ObjectId('Of the webhook.') id: string,
+    @DeliveryId() deliveryId: string,
+    @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.sending.replay(write, id, deliveryId, body));
   }
 
   @Post('test')
-  @DescribesDeliveries.test
+  @ApiExtraModels(TestEventSchema)
+  @ApiOperation({
+    operationId: 'testWebhook',
+    summary: 'Sends a test event',
+    description: 'Its Webhook-Event is test, and its body a TestEventSchema.',
+  })
+  @ApiResponse({ status: 201, description: 'Created', type: DeliveryWithBodySchema })
+  @FailsWith({ ...noSuchWebhook, ...notSent })
   async test(
     @Write() write: WriteRequest,
-    @Param('id') id: string,
-    @Body() body: unknown,
+    @ObjectId('Of the webhook.') id: string,
+    @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.sending.test(write, id, body));

@@ -2,14 +2,17 @@ import { WebhookEndpoints, WebhookLog } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { nextPageLink, readAfter, readLimit } from '../wire/page';
-import { DeliveryViews } from './delivery-views';
 import { isDeliveryId, isObjectId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook } from '../wire/problems';
+import { After, Limit, maxPageSize, nextPageLink } from '../wire/query-members';
+import { DeliveryViews } from './delivery-json';
 
-export interface DeliveriesQuery {
-  readonly after?: unknown;
-  readonly limit?: unknown;
+export class DeliveriesQuery {
+  @After(isDeliveryId, 'Id of the last delivery of the page before.')
+  after: string | null = null;
+
+  @Limit()
+  limit = maxPageSize;
 }
 
 @Injectable()
@@ -21,10 +24,9 @@ export class RetrieveDeliveries {
     private readonly addresses: Addresses,
   ) {}
 
-  /** Newest first. @throws Problem `not_found`, `bad_query` */
+  /** Newest first. @throws Problem `not_found` */
   async page(accountId: string, webhookId: string, query: DeliveriesQuery): Promise<Answer> {
-    const limit = readLimit(query.limit);
-    const after = readAfter(query.after, isDeliveryId);
+    const { after, limit } = query;
     await this.assertExists(accountId, webhookId);
     const found = await this.log.page(accountId, webhookId, { after, limit: limit + 1 });
     const deliveries = found.slice(0, limit);
@@ -32,10 +34,10 @@ export class RetrieveDeliveries {
     const last = deliveries.at(-1);
     if (found.length <= limit || last === undefined) return jsonAnswer(200, shown);
     const path = this.addresses.deliveries(webhookId);
-    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, limit, undefined) });
+    return jsonAnswer(200, shown, { link: nextPageLink(path, last.id, query) });
   }
 
-  /** With what was sent, to the letter. @throws Problem `not_found` */
+  /** With the body that was sent. @throws Problem `not_found` */
   async one(accountId: string, webhookId: string, id: string): Promise<Answer> {
     await this.assertExists(accountId, webhookId);
     const delivery = isDeliveryId(id) ? await this.views.one(accountId, webhookId, id) : null;

@@ -1,9 +1,9 @@
 import { WebhookEndpoints } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { webhookJson } from '../wire/webhook-json';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
+import { webhookJson } from './webhook-json';
 
 @Injectable()
 export class RetrieveWebhooks {

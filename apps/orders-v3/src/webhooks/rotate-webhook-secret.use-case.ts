@@ -1,12 +1,12 @@
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { WebhookEndpoints } from '@certwright/delivery';
+import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { assertNothingAsked } from '../wire/object-members';
-import { webhookWithSecretJson } from '../wire/webhook-json';
 import { EndpointSecrets, freshSigningSecret } from './endpoint-secrets';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
+import { webhookWithSecretJson } from './webhook-json';
 
 @Injectable()
 export class RotateWebhookSecret {
@@ -16,10 +16,10 @@ export class RotateWebhookSecret {
     private readonly secrets: EndpointSecrets,
   ) {}
 
-  /** The secret before signs as well for 24 h. @throws Problem `not_found`, `bad_request` */
-  async run(write: WriteRequest, id: string, body: unknown): Promise<Answer> {
+  /** The previous secret is valid for another 24 h. @throws Problem `not_found`, `bad_request` */
+  async run(write: WriteRequest, id: string, body: ReadMembers<object>): Promise<Answer> {
     if (!isObjectId(id)) throw noSuchWebhook();
-    assertNothingAsked(body);
+    validMembers(body);
     return await this.requests.run(
       write,
       async (tx) => {

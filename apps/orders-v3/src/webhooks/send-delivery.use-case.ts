@@ -6,19 +6,19 @@ import {
 } from '@certwright/delivery';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
+import { type ReadMembers, validMembers } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { Addresses } from '../wire/addresses';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { assertNothingAsked } from '../wire/object-members';
-import { testEventJson } from '../wire/webhook-json';
-import { DeliveryViews } from './delivery-views';
+import { DeliveryViews } from './delivery-json';
 import { isDeliveryId, isObjectId } from '../wire/request-parameters';
 import { noSuchDelivery, noSuchWebhook, nothingSent } from '../wire/problems';
+import { testEventJson } from './webhook-json';
 
-/** What the header `Webhook-Event` of a test says. */
+/** The header `Webhook-Event` of a test. */
 const testEvent = 'test';
 
-/** Deliveries that a person asks for. */
+/** Deliveries that a caller requests. */
 @Injectable()
 export class SendDelivery {
   constructor(
@@ -30,7 +30,12 @@ export class SendDelivery {
   ) {}
 
   /** Sends the body of a delivery again, as a delivery of its own. @throws Problem `not_found`, `conflict`, `bad_request` */
-  async replay(write: WriteRequest, webhookId: string, id: string, body: unknown): Promise<Answer> {
+  async replay(
+    write: WriteRequest,
+    webhookId: string,
+    id: string,
+    body: ReadMembers<object>,
+  ): Promise<Answer> {
     return await this.send(write, webhookId, body, async (tx, { accountId }, freshId) => {
       if (!isDeliveryId(id) || (await this.views.one(accountId, webhookId, id, tx)) === null)
         throw noSuchDelivery();
@@ -39,7 +44,7 @@ export class SendDelivery {
   }
 
   /** @throws Problem `not_found`, `conflict`, `bad_request` */
-  async test(write: WriteRequest, webhookId: string, body: unknown): Promise<Answer> {
+  async test(write: WriteRequest, webhookId: string, body: ReadMembers<object>): Promise<Answer> {
     return await this.send(write, webhookId, body, async (tx, endpoint, freshId) => {
       return await this.deliveries.enqueue(tx, {
         deliveryId: freshId,
@@ -56,11 +61,11 @@ export class SendDelivery {
   private async send(
     write: WriteRequest,
     webhookId: string,
-    body: unknown,
+    body: ReadMembers<object>,
     enqueue: (tx: Tx, endpoint: WebhookEndpoint, freshId: string) => Promise<boolean>,
   ): Promise<Answer> {
     if (!isObjectId(webhookId)) throw noSuchWebhook();
-    assertNothingAsked(body);
+    validMembers(body);
     const { accountId } = write;
     return await this.requests.run(write, async (tx) => {
       const endpoint = await this.endpoints.get(accountId, webhookId, tx);

@@ -2,14 +2,15 @@ import { Problem } from '@certwright/errors';
 import { RepeatableRequests, type WriteRequest } from '@certwright/idempotency';
 import { type Tx } from '@certwright/core-schema';
 import { type WebhookEndpoint, type WebhookEndpointChange, WebhookEndpoints } from '@certwright/delivery';
+import { type ReadMembers, unknownMemberFaults } from '@certwright/service';
 import { Injectable } from '@nestjs/common';
 import { type Answer, jsonAnswer } from '../wire/answer';
-import { webhookJson } from '../wire/webhook-json';
-import { type EndpointWishes, readEndpointRequest } from './endpoint-request';
 import { EndpointSecrets } from './endpoint-secrets';
 import { isObjectId } from '../wire/request-parameters';
 import { noSuchWebhook } from '../wire/problems';
 import { DeliverableUrls } from './deliverable-urls';
+import { webhookJson } from './webhook-json';
+import type { WebhookRequest } from './webhook-request';
 
 @Injectable()
 export class UpdateWebhook {
@@ -21,23 +22,31 @@ export class UpdateWebhook {
   ) {}
 
   /** @throws Problem `not_found`, or `bad_request` with everything that is wrong */
-  async run(write: WriteRequest, id: string, body: unknown): Promise<Answer> {
+  async run(write: WriteRequest, id: string, request: ReadMembers<WebhookRequest>): Promise<Answer> {
     if (!isObjectId(id)) throw noSuchWebhook();
     const { accountId } = write;
-    const { wishes, faults } = readEndpointRequest(body);
-    const all = [...faults, ...(await this.urls.faultsOf(wishes.url))];
+    const { value, faults } = request;
+    const urlFaults = await this.urls.faultsOf(value.url);
+    const all = [...faults, ...unknownMemberFaults(request), ...urlFaults];
     return await this.requests.run(write, async (tx) => {
       const before = await this.endpoints.get(accountId, id, tx);
       if (before === null) throw noSuchWebhook();
       if (all.length > 0) throw Problem.ofFields(all);
-      const after = await this.update(tx, before, wishes);
+      const after = await this.update(tx, before, value);
       return jsonAnswer(200, webhookJson(after, new Date()));
     });
   }
 
-  private async update(tx: Tx, before: WebhookEndpoint, wishes: EndpointWishes): Promise<WebhookEndpoint> {
-    const { url, ...rest } = wishes;
-    const change = { ...rest, ...this.addressChange(before, url) };
+  private async update(
+    tx: Tx,
+    before: WebhookEndpoint,
+    { url, description, enabled }: Partial<WebhookRequest>,
+  ): Promise<WebhookEndpoint> {
+    const change: WebhookEndpointChange = {
+      ...(description === undefined ? {} : { description }),
+      ...(enabled === undefined ? {} : { enabled }),
+      ...this.addressChange(before, url),
+    };
     if (Object.keys(change).length === 0) return before;
     const after = await this.endpoints.update(tx, before.accountId, before.id, change);
     if (after === null) throw noSuchWebhook();
@@ -45,10 +54,10 @@ export class UpdateWebhook {
   }
 
   /**
-   * A webhook that was read and is sent back has its URL without credentials, and keeps them. Another URL never gets
-   * those of the one before: they were meant for that one.
+   * A webhook that was read and is sent back has its URL without credentials, and keeps them. Another URL never gets the
+   * credentials of the previous one.
    */
-  private addressChange(before: WebhookEndpoint, url: EndpointWishes['url']): WebhookEndpointChange {
+  private addressChange(before: WebhookEndpoint, url: WebhookRequest['url']): WebhookEndpointChange {
     if (url === undefined || (url.url === before.url && url.credentials === null)) return {};
     return { url: url.url, credentialsSealed: this.secrets.sealCredentials(before.id, url.credentials) };
   }

@@ -1,20 +1,35 @@
 import type { WriteRequest } from '@certwright/idempotency';
-import { Caller, type CallerIdentity, RequirePermission } from '@certwright/service';
-import { Body, Controller, Delete, Get, Param, Post, Res } from '@nestjs/common';
+import {
+  BodyOf,
+  Caller,
+  type CallerIdentity,
+  NoBody,
+  type ReadMembers,
+  RequirePermission,
+} from '@certwright/service';
+import { Controller, Delete, Get, Post, Res } from '@nestjs/common';
+import { ApiBasicAuth, ApiBearerAuth, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { sendAnswer } from '../wire/answer';
-import { DescribesWebhooks } from '../wire/openapi/webhook-operations';
-import { Write } from '../wire/request-parameters';
+import { FailsWith, posted } from '../wire/documented-errors';
+import { ObjectId, Write } from '../wire/request-parameters';
 import { CreateWebhook } from './create-webhook.use-case';
 import { DeleteWebhook } from './delete-webhook.use-case';
 import { RetrieveWebhooks } from './retrieve-webhooks.use-case';
 import { RotateWebhookSecret } from './rotate-webhook-secret.use-case';
 import { UpdateWebhook } from './update-webhook.use-case';
+import { WebhookSchema, WebhookWithSecretSchema } from './webhook-json';
+import { WebhookRequest } from './webhook-request';
 
-/** Who can add a webhook sees every order of the account from then on: a key that only orders must not. */
+const invalidWebhook = { bad_webhook: 'The body is not valid; see sub_errors' };
+const noSuchWebhook = { webhook_not_found: 'No such webhook' };
+
+/** A webhook receives every order of the account: an API key that only orders must not add one. */
 @Controller('api/v3/account/webhooks')
 @RequirePermission('Full Access')
-@DescribesWebhooks.all
+@ApiTags('Webhooks')
+@ApiBasicAuth()
+@ApiBearerAuth()
 export class WebhooksController {
   constructor(
     private readonly creation: CreateWebhook,
@@ -25,50 +40,90 @@ export class WebhooksController {
   ) {}
 
   @Get()
-  @DescribesWebhooks.list
+  @ApiOperation({
+    operationId: 'listWebhooks',
+    summary: 'Lists the webhooks of the account, oldest first',
+    description: 'All of them: an account has 20 at most. Every route of webhooks needs Full Access.',
+  })
+  @ApiResponse({ status: 200, description: 'Success', type: [WebhookSchema] })
+  @FailsWith()
   async list(@Caller() { accountId }: CallerIdentity, @Res() reply: FastifyReply) {
     sendAnswer(reply, await this.retrieval.all(accountId));
   }
 
   @Post()
-  @DescribesWebhooks.create
-  async create(@Write() write: WriteRequest, @Body() body: unknown, @Res() reply: FastifyReply) {
-    sendAnswer(reply, await this.creation.run(write, body));
+  @ApiOperation({
+    operationId: 'createWebhook',
+    summary: 'Adds a webhook; its signing secret is shown in this answer and never again',
+    description:
+      'Whenever the current certificate of an order changes, the order object with current_cert.leaf, .chain and .root expanded is posted to every enabled webhook, signed as Standard Webhooks has it. What counts as delivered is an answer 2xx within 15 s; redirects are not followed; failures are tried again for some three days.',
+  })
+  @ApiResponse({ status: 201, description: 'Created', type: WebhookWithSecretSchema })
+  @FailsWith({ ...invalidWebhook, too_many_webhooks: 'The account has 20 webhooks', ...posted })
+  async create(
+    @Write() write: WriteRequest,
+    @BodyOf(WebhookRequest) request: ReadMembers<WebhookRequest>,
+    @Res() reply: FastifyReply,
+  ) {
+    sendAnswer(reply, await this.creation.run(write, request));
   }
 
   @Get(':id')
-  @DescribesWebhooks.retrieve
+  @ApiOperation({ operationId: 'getWebhook', summary: 'Retrieves a webhook' })
+  @ApiResponse({ status: 200, description: 'Success', type: WebhookSchema })
+  @FailsWith(noSuchWebhook)
   async retrieve(
     @Caller() { accountId }: CallerIdentity,
-    @Param('id') id: string,
+    @ObjectId('Of the webhook.') id: string,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.retrieval.one(accountId, id));
   }
 
   @Post(':id')
-  @DescribesWebhooks.update
+  @ApiOperation({
+    operationId: 'updateWebhook',
+    summary: 'Changes a webhook; members that are left out keep their value',
+  })
+  @ApiResponse({ status: 200, description: 'Success', type: WebhookSchema })
+  @FailsWith({ ...invalidWebhook, ...noSuchWebhook, ...posted })
   async update(
     @Write() write: WriteRequest,
-    @Param('id') id: string,
-    @Body() body: unknown,
+    @ObjectId('Of the webhook.') id: string,
+    @BodyOf(WebhookRequest) request: ReadMembers<WebhookRequest>,
     @Res() reply: FastifyReply,
   ) {
-    sendAnswer(reply, await this.updating.run(write, id, body));
+    sendAnswer(reply, await this.updating.run(write, id, request));
   }
 
   @Delete(':id')
-  @DescribesWebhooks.remove
-  async remove(@Caller() { accountId }: CallerIdentity, @Param('id') id: string, @Res() reply: FastifyReply) {
+  @ApiOperation({
+    operationId: 'deleteWebhook',
+    summary: 'Removes a webhook, its deliveries and their log',
+  })
+  @ApiResponse({ status: 204, description: 'Done; no body' })
+  @FailsWith(noSuchWebhook)
+  async remove(
+    @Caller() { accountId }: CallerIdentity,
+    @ObjectId('Of the webhook.') id: string,
+    @Res() reply: FastifyReply,
+  ) {
     sendAnswer(reply, await this.deletion.run(accountId, id));
   }
 
   @Post(':id/rotate_secret')
-  @DescribesWebhooks.rotateSecret
+  @ApiOperation({
+    operationId: 'rotateWebhookSecret',
+    summary: 'Makes a new signing secret, shown in this answer and never again',
+    description:
+      'For 24 h deliveries are signed with both: webhook-signature has one signature of each. Rotating again within that time ends the older of the two at once.',
+  })
+  @ApiResponse({ status: 200, description: 'Success', type: WebhookWithSecretSchema })
+  @FailsWith({ unexpected_member: 'The body is not empty', ...noSuchWebhook, ...posted })
   async rotateSecret(
     @Write() write: WriteRequest,
-    @Param('id') id: string,
-    @Body() body: unknown,
+    @ObjectId('Of the webhook.') id: string,
+    @NoBody() body: ReadMembers<object>,
     @Res() reply: FastifyReply,
   ) {
     sendAnswer(reply, await this.rotation.run(write, id, body));

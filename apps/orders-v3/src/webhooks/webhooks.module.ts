@@ -13,7 +13,7 @@ import { UpdateWebhook } from './update-webhook.use-case';
 import { RetrieveWebhooks } from './retrieve-webhooks.use-case';
 import { DeleteWebhook } from './delete-webhook.use-case';
 import { RotateWebhookSecret } from './rotate-webhook-secret.use-case';
-import { DeliveryViews } from './delivery-views';
+import { DeliveryViews } from './delivery-json';
 import { RetrieveDeliveries } from './retrieve-deliveries.use-case';
 import { SendDelivery } from './send-delivery.use-case';
 

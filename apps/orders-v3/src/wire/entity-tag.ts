@@ -5,7 +5,7 @@ export function entityTag(revision: number): string {
   return `"${revision}"`;
 }
 
-/** What `If-Match` asks of an order before anything is done to it. */
+/** The condition of `If-Match`, checked before anything is done to the order. */
 export type Precondition = (revision: number) => boolean;
 
 /** entity-tag, RFC 9110, section 8.8.3. */

@@ -39,7 +39,7 @@ function certificateMembers(asked: ReadonlySet<unknown>, prefix: string): Certif
   };
 }
 
-/** A parameter that stands once arrives as a string, a repeated one as an array. */
+/** A parameter that occurs once is a string, a repeated one is an array. */
 function askedFor(expand: unknown): ReadonlySet<unknown> {
   return new Set<unknown>(Array.isArray(expand) ? expand : [expand]);
 }

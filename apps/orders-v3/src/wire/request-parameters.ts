@@ -1,22 +1,21 @@
 import type { WriteRequest } from '@certwright/idempotency';
-import { canonicalJson, readIdempotencyKey } from '@certwright/service';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { canonicalJson, documentedParameter, readIdempotencyKey } from '@certwright/service';
+import { createParamDecorator, type ExecutionContext, Param } from '@nestjs/common';
+import { ApiHeader, ApiParam } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { type Precondition, readIfMatch } from './entity-tag';
 
 const requestOf = (context: ExecutionContext) =>
   context.switchToHttp().getRequest<FastifyRequest<{ Params: Readonly<Record<string, string>> }>>();
 
-/** `@IfMatch() precondition: Precondition`. Throws a Problem when the header is malformed. */
-export const IfMatch = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition => {
+const ifMatch = createParamDecorator((_data: unknown, context: ExecutionContext): Precondition => {
   return readIfMatch(requestOf(context).headers['if-match']);
 });
 
-/** `@Write() write: WriteRequest`: who posts what where, and under which `Idempotency-Key`. */
-export const Write = createParamDecorator((_data: unknown, context: ExecutionContext): WriteRequest => {
+const writeRequest = createParamDecorator((_data: unknown, context: ExecutionContext): WriteRequest => {
   const { headers, params, body, caller, routeOptions } = requestOf(context);
-  if (caller === null || routeOptions.url === undefined) throw new Error('@Write() stands on a public route');
-  // However it was percent-encoded, it is the same path.
+  if (caller === null || routeOptions.url === undefined) throw new Error('@Write() is on a public route');
+  // The same path for every percent-encoding of it.
   const path = routeOptions.url.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),
   );
@@ -24,7 +23,41 @@ export const Write = createParamDecorator((_data: unknown, context: ExecutionCon
   return { accountId: caller.accountId, path, key, body: key === null ? '' : canonicalJson(body) };
 });
 
-/** The id of a certificate, webhook or integration: a positive integer that JSON's numbers hold, written as a number is. */
+/** `@IfMatch() precondition: Precondition`. Throws a Problem when the header is malformed. */
+export const IfMatch = () =>
+  documentedParameter(
+    ifMatch(),
+    ApiHeader({
+      name: 'If-Match',
+      required: false,
+      description: 'Entity tags of the order, such as "3", or *. Another revision is answered 412.',
+    }),
+  );
+
+/** `@Write() write: WriteRequest`: account, path, body and `Idempotency-Key` of a POST. */
+export const Write = () =>
+  documentedParameter(
+    writeRequest(),
+    ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description:
+        '1 to 255 visible ASCII characters. The same request with the same key within 24 h gets the same answer.',
+    }),
+  );
+
+/** `@OrderName() name: string` */
+export const OrderName = () =>
+  documentedParameter(
+    Param('name'),
+    ApiParam({ name: 'name', description: 'Name of the order, percent-encoded.', example: 'example.com' }),
+  );
+
+/** `@ObjectId() id: string`: not validated. */
+export const ObjectId = (description?: string) =>
+  documentedParameter(Param('id'), ApiParam({ name: 'id', schema: { type: 'integer' }, description }));
+
+/** The id of a certificate, webhook or integration: a positive integer up to 2^53 - 1 in canonical decimal. */
 export function isObjectId(text: string): boolean {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Tx } from '@certwright/core-schema';
+import { baseNameInSql, type Tx } from '@certwright/core-schema';
 
 /** Name (without `*.`) → the secret label that its standing record points to. */
 export type DelegationLabels = ReadonlyMap<string, string>;
@@ -127,7 +127,7 @@ const judgeStatement = `
     SELECT issuance.account_id, terms.dns_names FROM issuance JOIN terms ON terms.id = issuance.terms_id
     WHERE issuance.state = 'open' AND issuance.account_id IN (SELECT account_id FROM held)),
   named AS (
-    SELECT DISTINCT account_id, CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END COLLATE "C" AS dns_name
+    SELECT DISTINCT account_id, ${baseNameInSql('name')} COLLATE "C" AS dns_name
     FROM listed CROSS JOIN unnest(dns_names) AS name),
   judged AS (
     SELECT held.account_id, held.dns_name, named.dns_name IS NOT NULL AS wanted

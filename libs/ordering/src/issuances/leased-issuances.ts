@@ -2,8 +2,7 @@ import { LeaseLost, leases } from '@certwright/postgres';
 import type { IssuanceError, IssuanceState, NameApproval } from '@certwright/issuance';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Tx } from '@certwright/core-schema';
-import { type Lease, underLease } from '@certwright/core-schema';
+import { baseNameInSql, type Lease, type Tx, underLease } from '@certwright/core-schema';
 import type { LeasedWork } from './leased-work';
 import { type LeaseRow, leasedWork } from './lease-row';
 
@@ -164,7 +163,7 @@ const leaseStatement = `
     (SELECT jsonb_object_agg(delegation.dns_name, delegation.label) FROM delegation
      WHERE delegation.account_id = leased.account_id
        AND delegation.dns_name = ANY (
-         SELECT CASE WHEN name LIKE '*.%' THEN substr(name, 3) ELSE name END FROM unnest(terms.dns_names) AS name
+         SELECT ${baseNameInSql('name')} FROM unnest(terms.dns_names) AS name
          UNION ALL
          SELECT jsonb_path_query(leased.approvals, '$[*].way.recordAt') #>> '{}')
     ) AS delegation_labels,

@@ -8,6 +8,7 @@ it('turns keywords of OpenAPI 3.0 into those of JSON Schema 2020-12', () => {
       file: { type: 'string', format: 'byte' },
       picture: { type: 'string', format: 'binary' },
       until: { type: ['string', 'null'], format: 'date-time', example: '2026-11-20T00:00:00Z' },
+      owner: { description: 'Who has it.', allOf: [{ $ref: '#/components/schemas/Person' }] },
     },
   };
   const expected = {
@@ -17,6 +18,7 @@ it('turns keywords of OpenAPI 3.0 into those of JSON Schema 2020-12', () => {
       file: { type: 'string', contentEncoding: 'base64' },
       picture: { type: 'string', contentMediaType: 'application/octet-stream' },
       until: { type: ['string', 'null'], format: 'date-time', examples: ['2026-11-20T00:00:00Z'] },
+      owner: { description: 'Who has it.', $ref: '#/components/schemas/Person' },
     },
   };
   expect(asJsonSchema2020({ components: { schemas: { Thing: schema } } })).toEqual({

@@ -41,9 +41,12 @@ function kindOf(kind: Kind, key: string): Kind {
   return kind === 'schema' || key === 'schema' ? 'schema' : 'document';
 }
 
-function schema({ example, format, ...others }: Json): Json {
+function schema({ example, format, allOf, ...others }: Json): Json {
+  // A reference may have members beside it, unlike in OpenAPI 3.0.
+  const reference = Array.isArray(allOf) && allOf.length === 1 ? (allOf[0] as Json) : { allOf };
   const encoding = typeof format === 'string' ? encodings[format] : undefined;
   return {
+    ...(allOf === undefined ? {} : reference),
     ...others,
     ...(encoding ?? (format === undefined ? {} : { format })),
     ...(example === undefined ? {} : { examples: [example] }),

@@ -7,14 +7,14 @@ import { writePidFile } from './pid-file';
 import type { ProcessConfig } from './process-settings';
 import { explainStartFault } from './start-fault';
 
-/** What a process has from its first moment on. */
-export interface RunningProcess {
-  readonly name: string;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly readiness: Readiness;
+/** What a process has from its first moment on; also the token under which it is injected. */
+export abstract class RunningProcess {
+  abstract readonly name: string;
+  abstract readonly log: Logger;
+  abstract readonly metrics: Metrics;
+  abstract readonly readiness: Readiness;
   /** Called for each resource as soon as it is open; the last one opened is closed first. */
-  opened(name: string, close: Close): void;
+  abstract opened(name: string, close: Close): void;
 }
 
 export interface ProcessDefinition<C extends ProcessConfig> {

@@ -11,7 +11,6 @@ import { MemoryTokenBuckets } from '../limits/token-buckets';
 import { createLogger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { Readiness } from '../operations/readiness';
-import { requestValidation } from '../validation/validation-pipe';
 import { SampleModule } from './sample-module';
 
 const statusOf: Partial<Record<ProblemCode, number>> = {
@@ -89,7 +88,6 @@ export async function startSampleApi(options: Partial<HttpAppOptions> = {}): Pro
         : undefined,
     ...options,
   });
-  app.useGlobalPipes(requestValidation());
   await app.listen(0, '127.0.0.1');
   const { port } = (app.getHttpServer() as Server).address() as AddressInfo;
   return { app, port, origin: `http://127.0.0.1:${port}`, lines, metrics };

@@ -1,38 +1,31 @@
-import { Body, Controller, Delete, Get, Header, HttpCode, Module, Param, Post, Query } from '@nestjs/common';
-import { Type } from 'class-transformer';
-import { IsArray, IsBoolean, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
+import { Body, Controller, Delete, Get, Header, HttpCode, Module, Param, Post } from '@nestjs/common';
+import { IsDefined, Length } from 'class-validator';
 import { Problem } from '@certwright/errors';
 import type { CallerIdentity } from '../authentication/authenticator';
 import { Caller } from '../authentication/caller';
 import { Authenticated, Public, RequirePermission } from '../authentication/route-access';
-
-class ApproverBody {
-  @IsString()
-  email!: string;
-}
+import { BooleanMember, MayBeAbsent } from '../validation/members';
+import { ReadBy, Unreadable } from '../validation/read-members';
+import { requestReading, ValidQuery } from '../validation/request-parts';
 
 class OrderBody {
-  @IsString()
+  @IsDefined({ message: 'It is required.' })
   @Length(1, 255)
-  name!: string;
+  name: string;
 
-  @IsOptional()
-  @IsArray()
-  @IsString({ each: true, context: { code: 'invalid_dns_name' } })
-  dns_names?: string[];
+  @ReadBy((names) => (isTextArray(names) ? names : invalidNames))
+  dns_names?: readonly string[];
 
-  @IsOptional()
-  @IsBoolean()
+  @BooleanMember({})
   muted?: boolean;
-
-  @IsOptional()
-  @ValidateNested({ each: true })
-  @Type(() => ApproverBody)
-  approvers?: ApproverBody[];
 }
 
+const isTextArray = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string');
+const invalidNames = new Unreadable([{ code: 'invalid_dns_name', message: 'Each name must be a string.' }]);
+
 class ListQuery {
-  @IsOptional()
+  @MayBeAbsent()
   @Length(1, 10)
   after?: string;
 }
@@ -41,12 +34,12 @@ class ListQuery {
 @Controller('orders')
 class OrdersController {
   @Get()
-  list(@Query() query: ListQuery): object {
+  list(@ValidQuery() query: ListQuery): object {
     return { after: query.after ?? null };
   }
 
   @Post()
-  create(@Body() body: OrderBody): object {
+  create(@Body(requestReading) body: OrderBody): object {
     return body;
   }
 

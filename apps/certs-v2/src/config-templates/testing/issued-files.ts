@@ -1,62 +1,34 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { placeholders } from '../config-template';
+import { forgedRoot } from '../../instances/testing/forged-authority';
+import type { placeholders } from '../config-templates';
 
 /** The paths that a user of the templates has. */
 export type IssuedFiles = Readonly<Record<Exclude<(typeof placeholders)[number], 'DHPARAMS'>, string>>;
 
 export const servedName = 'www.example.com';
 
-/** A certificate, its intermediate and its root, as files of a folder; made by the command `openssl`. */
+/** A certificate, its intermediate and its root, as files of a folder. */
 export function issueFiles(folder: string): IssuedFiles {
-  const file = (name: string) => path.join(folder, name);
-  const openssl = (...args: string[]) => void execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-  const key = (name: string) => [
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-keyout',
-    name,
-  ];
-  writeFileSync(file('ca.ext'), 'basicConstraints=critical,CA:true\nkeyUsage=critical,keyCertSign,cRLSign\n');
-  writeFileSync(file('leaf.ext'), `basicConstraints=critical,CA:false\nsubjectAltName=DNS:${servedName}\n`);
-  openssl('req', '-x509', ...key('root.key'), '-subj', '/CN=Spec root', '-days', '30', '-out', 'root.crt');
-  for (const [name, subject, issuer, extensions] of [
-    ['intermediate', '/CN=Spec intermediate', 'root', 'ca.ext'],
-    ['leaf', `/CN=${servedName}`, 'intermediate', 'leaf.ext'],
-  ] as const) {
-    openssl('req', '-new', ...key(`${name}.key`), '-subj', subject, '-out', `${name}.csr`);
-    const signer = ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`, '-CAcreateserial'];
-    openssl(
-      'x509',
-      '-req',
-      '-in',
-      `${name}.csr`,
-      ...signer,
-      '-extfile',
-      extensions,
-      '-days',
-      '30',
-      '-out',
-      `${name}.crt`,
-    );
-  }
-  const joined = (name: string, ...parts: readonly string[]) =>
-    writeFileSync(file(name), parts.map((part) => readFileSync(file(part), 'utf8')).join(''));
-  joined('chained.crt', 'leaf.crt', 'intermediate.crt');
-  joined('combined.pem', 'leaf.key', 'leaf.crt', 'intermediate.crt');
-  for (const secret of ['leaf.key', 'combined.pem']) chmodSync(file(secret), 0o600);
-  return {
-    CERT: file('leaf.crt'),
-    KEY: file('leaf.key'),
-    CHAIN: file('intermediate.crt'),
-    CHAINED: file('chained.crt'),
-    COMBINED: file('combined.pem'),
-    ROOT: file('root.crt'),
+  const root = forgedRoot('Spec root');
+  const intermediate = root.subordinate('Spec intermediate');
+  const leaf = intermediate.issue({ dnsNames: [servedName] });
+  const key = leaf.keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const file = (name: string, ...parts: readonly string[]) => {
+    const at = path.join(folder, name);
+    writeFileSync(at, parts.join(''));
+    return at;
   };
+  const files = {
+    CERT: file('leaf.crt', leaf.pem),
+    KEY: file('leaf.key', key),
+    CHAIN: file('intermediate.crt', intermediate.pem),
+    CHAINED: file('chained.crt', leaf.pem, intermediate.pem),
+    COMBINED: file('combined.pem', key, leaf.pem, intermediate.pem),
+    ROOT: file('root.crt', root.pem),
+  };
+  for (const secret of [files.KEY, files.COMBINED]) chmodSync(secret, 0o600);
+  return files;
 }
 
 /** As the command-line client does. */

@@ -1,6 +1,7 @@
 import { certificateRequest, type KeyPair, keyPair } from '../../testing/certificate-request';
 import type { RunningApi } from '../../testing/running-api';
-import type { Answered, Tenant } from '../../testing/tenant';
+import type { Answered } from '@certwright/testing';
+import type { Tenant } from '../../testing/tenant';
 
 export const pathOf = (cn: string) => `/api/v2/certs/${encodeURIComponent(cn)}`;
 

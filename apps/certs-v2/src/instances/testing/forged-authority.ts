@@ -1,15 +1,19 @@
-import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { sign } from 'node:crypto';
 import { encodePem } from '@certwright/pki';
-
-export interface ForgedKeys {
-  readonly publicKey: KeyObject;
-  readonly privateKey: KeyObject;
-}
+import {
+  type KeyPair,
+  keyPair,
+  objectId,
+  pubkeyHash,
+  sequence,
+  spkiOf,
+  tlv,
+} from '../../testing/certificate-request';
 
 /** What a forged certificate is for. */
 export interface CertificateWish {
   readonly dnsNames?: readonly string[];
-  readonly keys?: ForgedKeys;
+  readonly keys?: KeyPair;
   readonly isCa?: boolean;
   /** `1.3.6.1.5.5.7.3.1` unless told; null: no such extension. */
   readonly usage?: 'server' | 'client' | null;
@@ -22,7 +26,7 @@ export interface CertificateWish {
 export interface ForgedCertificate {
   readonly der: Buffer;
   readonly pem: string;
-  readonly keys: ForgedKeys;
+  readonly keys: KeyPair;
   /** SHA-256 over the DER SubjectPublicKeyInfo, lower-case hex. */
   readonly pubkeyHash: string;
 }
@@ -39,10 +43,8 @@ export interface ForgedAuthority extends ForgedCertificate {
 const dayMs = 86_400_000;
 export const inDays = (days: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs);
 
-export const p256 = (): ForgedKeys => generateKeyPairSync('ec', { namedCurve: 'P-256' });
-
 export function forgedRoot(name: string, wish: CertificateWish = {}): ForgedAuthority {
-  const keys = wish.keys ?? p256();
+  const keys = wish.keys ?? keyPair('p256');
   const der = certificate(
     name,
     keys,
@@ -52,9 +54,9 @@ export function forgedRoot(name: string, wish: CertificateWish = {}): ForgedAuth
   return authority(name, keys, der);
 }
 
-function authority(name: string, keys: ForgedKeys, der: Buffer): ForgedAuthority {
+function authority(name: string, keys: KeyPair, der: Buffer): ForgedAuthority {
   const made = (subject: string, wish: CertificateWish): ForgedCertificate => {
-    const own = wish.keys ?? p256();
+    const own = wish.keys ?? keyPair('p256');
     return forged(certificate(subject, own, { name: wish.issuerName ?? name, keys }, wish), own);
   };
   return {
@@ -68,17 +70,16 @@ function authority(name: string, keys: ForgedKeys, der: Buffer): ForgedAuthority
   };
 }
 
-function forged(der: Buffer, keys: ForgedKeys): ForgedCertificate {
-  const pubkeyHash = createHash('sha256').update(spkiOf(keys)).digest('hex');
-  return { der, pem: encodePem('CERTIFICATE', der), keys, pubkeyHash };
+function forged(der: Buffer, keys: KeyPair): ForgedCertificate {
+  return { der, pem: encodePem('CERTIFICATE', der), keys, pubkeyHash: pubkeyHash(keys) };
 }
 
 let serial = 0;
 
 function certificate(
   subject: string,
-  keys: ForgedKeys,
-  issuer: { readonly name: string; readonly keys: ForgedKeys },
+  keys: KeyPair,
+  issuer: { readonly name: string; readonly keys: KeyPair },
   { dnsNames = [], isCa = false, usage = isCa ? null : 'server', notBefore, notAfter }: CertificateWish,
 ): Buffer {
   const extensions = [
@@ -87,7 +88,12 @@ function certificate(
       : [extension('551d11', sequence(...dnsNames.map((name) => tlv(0x82, Buffer.from(name)))))]),
     ...(usage === null
       ? []
-      : [extension('551d25', sequence(id(usage === 'server' ? '2b06010505070301' : '2b06010505070302')))]),
+      : [
+          extension(
+            '551d25',
+            sequence(objectId(usage === 'server' ? '2b06010505070301' : '2b06010505070302')),
+          ),
+        ]),
     ...(isCa ? [extension('551d13', sequence(tlv(0x01, Buffer.of(0xff))))] : []),
   ];
   const body = sequence(
@@ -97,7 +103,7 @@ function certificate(
     nameOf(issuer.name),
     sequence(utcTime(notBefore ?? inDays(-1)), utcTime(notAfter ?? inDays(90))),
     nameOf(subject),
-    spkiOf(keys),
+    spkiOf(keys.publicKey),
     tlv(0xa3, sequence(...extensions)),
   );
   return sequence(
@@ -107,18 +113,9 @@ function certificate(
   );
 }
 
-const tlv = (tag: number, ...contents: readonly Uint8Array[]): Buffer => {
-  const content = Buffer.concat(contents);
-  const { length } = content;
-  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
-};
-const sequence = (...contents: readonly Uint8Array[]): Buffer => tlv(0x30, ...contents);
-const id = (hex: string): Buffer => tlv(0x06, Buffer.from(hex, 'hex'));
-const extension = (hex: string, value: Buffer): Buffer => sequence(id(hex), tlv(0x04, value));
-const ecdsaWithSha256 = sequence(id('2a8648ce3d040302'));
+const extension = (hex: string, value: Buffer): Buffer => sequence(objectId(hex), tlv(0x04, value));
+const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'));
 const nameOf = (text: string): Buffer =>
-  sequence(tlv(0x31, sequence(id('550403'), tlv(0x0c, Buffer.from(text)))));
-const spkiOf = ({ publicKey }: ForgedKeys): Buffer => publicKey.export({ type: 'spki', format: 'der' });
+  sequence(tlv(0x31, sequence(objectId('550403'), tlv(0x0c, Buffer.from(text)))));
 const utcTime = (at: Date): Buffer =>
   tlv(0x17, Buffer.from(`${at.toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`));

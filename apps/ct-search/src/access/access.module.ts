@@ -1,0 +1,55 @@
+import { connectRedis, followDisabledKeys, RedisTokenBuckets } from '@certwright/redis';
+import {
+  ApiKeyCache,
+  FailedAuthentication,
+  FallbackTokenBuckets,
+  HandfulTokenBuckets,
+  KeyAuthentication,
+  MemoryTokenBuckets,
+  RunningProcess,
+} from '@certwright/service';
+import { Module } from '@nestjs/common';
+import { SearchConfig } from '../config';
+import { type AccessConfig, anonymousRates, failedAuthenticationRate } from './access-settings';
+import { AnonymousLimits } from './anonymous-limits';
+import { CoreAccounts, SearchKeys } from './core-accounts';
+import { SearchAccess } from './search-access';
+
+/**
+ * How long what is known of a key is used again: after a change of its plan, its subscription or its account, and when the
+ * news that it was disabled gets lost. The same as of the other APIs.
+ */
+const keptMs = 10_000;
+
+/** Opens what decides who may search. Core database and Redis may be away, at the start too. */
+export function openAccess(config: AccessConfig, running: RunningProcess): SearchAccess {
+  const { log, readiness } = running;
+  const accounts = new CoreAccounts({
+    url: config.DATABASE_URL,
+    applicationName: 'ct-search',
+    poolSize: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs: config.KEY_TIMEOUT,
+  });
+  running.opened('core database', () => accounts.close());
+  // Queries without a key need nothing of it; those with one are answered 503 meanwhile.
+  readiness.add('core database', () => accounts.check(), { isRequired: false });
+  const redis = connectRedis(config.REDIS_URL, { name: 'ct-search-limits', log });
+  running.opened('redis', () => redis.close());
+  const buckets = new FallbackTokenBuckets(new RedisTokenBuckets(redis.client), new MemoryTokenBuckets());
+  const keys = new ApiKeyCache(new SearchKeys(accounts), { ttlMs: keptMs });
+  const news = followDisabledKeys(config.REDIS_URL, { name: 'ct-search', keys, log });
+  running.opened('disabled keys', () => news.close());
+  const failures = new FailedAuthentication(buckets, failedAuthenticationRate(config));
+  return new SearchAccess(
+    new KeyAuthentication(keys, failures),
+    new HandfulTokenBuckets(buckets),
+    new AnonymousLimits(buckets, anonymousRates(config)),
+    config.ANONYMOUS_TIME_LIMIT,
+  );
+}
+
+@Module({
+  providers: [{ provide: SearchAccess, inject: [SearchConfig, RunningProcess], useFactory: openAccess }],
+  exports: [SearchAccess],
+})
+export class AccessModule {}

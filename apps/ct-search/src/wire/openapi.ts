@@ -1,0 +1,172 @@
+import { Problem, problemExamples } from '@certwright/errors';
+import { ErrorExamples, renderErrorObject } from '@certwright/service';
+import { applyDecorators } from '@nestjs/common';
+import {
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiOperation,
+  type ApiOperationOptions,
+  ApiParam,
+  ApiProperty,
+  ApiPropertyOptional,
+  type ApiPropertyOptions,
+  ApiResponse,
+  type ApiResponseNoStatusOptions,
+  ApiSchema,
+} from '@nestjs/swagger';
+
+type Options = (description: string) => ApiPropertyOptions;
+export const text: Options = (description) => ({ type: String, description });
+export const integer: Options = (description) => ({ type: 'integer', description });
+export const instant: Options = (description) => ({ type: String, format: 'date-time', description });
+export const orNull = (of: Options, description: string): ApiPropertyOptions => ({
+  ...of(description),
+  nullable: true,
+});
+
+export const hexDigest = (description: string, more = ''): ApiPropertyOptions => ({
+  type: String,
+  description: `${description} SHA-256, lower-case hexadecimal. ${more}`.trimEnd(),
+  pattern: '^[0-9a-f]{64}$',
+});
+
+@ApiSchema({ name: 'SubError' })
+class SubErrorSchema {
+  @ApiProperty({ description: 'As above.' }) code: string;
+  @ApiProperty({ description: 'As above.' }) message: string;
+  @ApiProperty({ description: 'The parameter.' }) field: string;
+}
+
+@ApiSchema({ name: 'Error' })
+class ErrorSchema {
+  @ApiProperty({ description: 'For programs: never changes its meaning. docs/errors.md lists every code.' })
+  code: string;
+  @ApiProperty({ description: 'For people.' }) message: string;
+  @ApiPropertyOptional({ description: 'The parameter at fault, if it is a single one.' }) field?: string;
+  @ApiPropertyOptional({ type: [SubErrorSchema], description: 'What is wrong with each parameter.' })
+  sub_errors?: readonly SubErrorSchema[];
+}
+
+const {
+  bad_credentials,
+  disabled_credentials,
+  not_allowed_by_plan,
+  lagging_client,
+  internal_error,
+  service_outage,
+  timeout,
+} = problemExamples;
+
+export const errorExamples = new ErrorExamples(
+  {
+    bad_query: new Problem('bad_query', 'The query is not valid: see after.', {
+      faults: [{ field: 'after', code: 'invalid_value', message: 'It must be the id of an issuance, once.' }],
+    }),
+    bad_credentials,
+    payment_required: new Problem('payment_required', 'The subscription is suspended: it has not been paid.'),
+    unauthorized: new Problem('unauthorized', 'This API key lacks the permission "Search Certificates".'),
+    disabled_credentials,
+    not_allowed_by_plan,
+    not_found: new Problem('not_found', 'There is no issuance with this id.'),
+    lagging_client,
+    rate_limited: new Problem(
+      'rate_limited',
+      'Too many requests without an API key came from this address; the next one is due in 360 s.',
+      { retryAfterS: 360 },
+    ),
+    internal_error,
+    service_outage,
+    timeout,
+  },
+  renderErrorObject,
+  'Error',
+);
+
+/** Name of an error → when an operation fails with it. */
+type Reasons = Parameters<typeof errorExamples.responses>[0];
+
+/** Of every operation. */
+const failsAnyway: Reasons = { internal_error: 'A fault of the service; repeat with back-off' };
+
+/** Of operations that read the index. */
+const failsReading: Reasons = {
+  service_outage: 'Temporarily unavailable; see Retry-After',
+  timeout: 'The query took longer than the subscription allows',
+};
+
+/** Of operations that take an API key. */
+const failsWithKey: Reasons = {
+  bad_credentials: 'The API key is not valid, or is needed and missing',
+  payment_required: 'The subscription has not been paid',
+  unauthorized: 'The API key lacks the permission',
+  disabled_credentials: 'The API key is disabled',
+  rate_limited: 'Too many requests; see Retry-After',
+};
+
+/** Whose credentials an operation needs: an API key's, those of an API key or none, none. */
+const securityOf: Readonly<Record<'key' | 'either' | 'public', ApiOperationOptions['security']>> = {
+  key: [{ bearer: [] }, { basic: [] }],
+  either: [{ bearer: [] }, { basic: [] }, {}],
+  public: [],
+};
+
+interface Described extends Pick<ApiOperationOptions, 'operationId' | 'summary' | 'description'> {
+  readonly access: keyof typeof securityOf;
+  readonly success: ApiResponseNoStatusOptions;
+  /** Name of a response header → what it says. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How it fails, besides what every operation like it does. */
+  readonly fails?: Reasons;
+}
+
+/** What the OpenAPI document says about a route, apart from its parameters. */
+export function Describes({
+  access,
+  success,
+  headers = {},
+  fails,
+  ...operation
+}: Described): MethodDecorator {
+  const reasons = { ...fails, ...(access === 'public' ? {} : failsWithKey), ...failsReading, ...failsAnyway };
+  const described = Object.entries(headers).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  return applyDecorators(
+    ApiExtraModels(ErrorSchema),
+    ApiOperation({ ...operation, security: securityOf[access] }),
+    ApiOkResponse({
+      description: 'Success',
+      ...(described.length === 0 ? {} : { headers: Object.fromEntries(described) as object }),
+      ...success,
+    } as ApiResponseNoStatusOptions),
+    ...Object.entries(errorExamples.responses(reasons)).map(([status, response]) =>
+      ApiResponse({ status: Number(status), ...response }),
+    ),
+  );
+}
+
+export const issuanceId = ApiParam({
+  name: 'id',
+  description: 'Of the issuance.',
+  schema: { type: 'string', pattern: '^[0-9]+$' },
+});
+
+export const pageHeadersDescribed = {
+  Link: 'On a full page: the address of the next one, rel="next".',
+  'Retry-After': 'On an empty page: seconds until the same query is worth repeating.',
+};
+
+/** Of the document itself, which no controller serves. */
+export const openApiOperation = {
+  operationId: 'getOpenapiJson',
+  summary: 'This document',
+  security: securityOf.public,
+  responses: {
+    200: {
+      description: 'Success',
+      content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+    },
+    ...errorExamples.responses(failsAnyway),
+  },
+};

@@ -1,0 +1,51 @@
+import { hostname } from 'node:os';
+import { repeat, RunningProcess } from '@certwright/service';
+import { Module } from '@nestjs/common';
+import { GatewayConfig } from '../config';
+import { AuditLog } from './audit-log';
+import { recentEntries } from './last-state';
+import { OwnAdditions } from './own-additions';
+
+/** How often the log of the process, which is kept elsewhere, gets the head of the audit log: what precedes it cannot be rewritten unnoticed. */
+const headEveryMs = 3_600_000;
+
+const instanceOf = ({ AUDIT_INSTANCE }: GatewayConfig): string => AUDIT_INSTANCE ?? hostname();
+
+async function openAudit(config: GatewayConfig, running: RunningProcess): Promise<AuditLog> {
+  const { log, readiness } = running;
+  const audit = await AuditLog.open({
+    folder: config.AUDIT_DIR,
+    instance: instanceOf(config),
+    now: () => new Date(),
+  });
+  running.opened('audit', () => audit.close());
+  readiness.add('audit', async () => {
+    if (!audit.usable())
+      throw new Error('the audit log takes nothing until a restart, so nothing is changed');
+  });
+  const logHead = async () => {
+    log.info({ ...audit.head() }, 'head of the audit log');
+    return await Promise.resolve(headEveryMs);
+  };
+  const heads = repeat(logHead, {
+    afterErrorMs: headEveryMs,
+    onError: (err) => log.error({ err }, 'head of the audit log not logged'),
+  });
+  running.opened('audit heads', () => heads.stop());
+  return audit;
+}
+
+@Module({
+  providers: [
+    { provide: AuditLog, inject: [GatewayConfig, RunningProcess], useFactory: openAudit },
+    {
+      provide: OwnAdditions,
+      // After the log was opened, which ends a line that a crash cut off.
+      inject: [GatewayConfig, AuditLog],
+      useFactory: async (config: GatewayConfig) =>
+        OwnAdditions.from(await recentEntries(config.AUDIT_DIR, instanceOf(config))),
+    },
+  ],
+  exports: [AuditLog, OwnAdditions],
+})
+export class AuditModule {}

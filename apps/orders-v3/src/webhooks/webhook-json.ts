@@ -1,0 +1,103 @@
+import type { WebhookEndpoint } from '@certwright/delivery';
+import { ApiProperty } from '@nestjs/swagger';
+import { timestamp } from '../wire/timestamp';
+
+/** Documents `url` of requests and responses. */
+export const documentedUrl = {
+  format: 'uri',
+  maxLength: 2048,
+  example: 'https://hooks.example.com/certificates',
+} as const;
+
+/** A webhook in a response. Its secret and its credentials are never part of it. */
+export class WebhookSchema {
+  @ApiProperty({ type: 'integer', maximum: Number.MAX_SAFE_INTEGER })
+  id: number;
+
+  @ApiProperty({ ...documentedUrl, description: 'Without user and password.' })
+  url: string;
+
+  @ApiProperty({ description: 'A user and a password are kept for it.' })
+  has_credentials: boolean;
+
+  @ApiProperty()
+  description: string;
+
+  @ApiProperty()
+  enabled: boolean;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Why the platform switched it off; null when it did not. Enabling it again forgets it.',
+  })
+  disabled_reason: string | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Until then, after a rotation, the secret before signs as well.',
+  })
+  previous_secret_valid_until: string | null;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at: string;
+}
+
+export class WebhookWithSecretSchema extends WebhookSchema {
+  @ApiProperty({
+    example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDTYKSVpSXxlQ=',
+    description: 'Signs every delivery, as Standard Webhooks has it. Shown here and never again.',
+  })
+  secret: string;
+}
+
+/** The body of a test. */
+export class TestEventSchema {
+  @ApiProperty({ enum: ['test'] })
+  event: 'test';
+
+  @ApiProperty({ type: 'integer', maximum: Number.MAX_SAFE_INTEGER })
+  webhook_id: number;
+
+  @ApiProperty({ format: 'date-time' })
+  created_at: string;
+
+  @ApiProperty({ example: 'A test of this webhook; nothing has changed.' })
+  message: string;
+}
+
+export function webhookJson(endpoint: WebhookEndpoint, now: Date): WebhookSchema {
+  const { previousSecretUntil } = endpoint;
+  const isRotating = previousSecretUntil !== null && previousSecretUntil.getTime() > now.getTime();
+  return {
+    // Ids fit the integers of JSON's numbers: a constraint of the table.
+    id: Number(endpoint.id),
+    url: endpoint.url,
+    has_credentials: endpoint.credentialsSealed !== null,
+    description: endpoint.description,
+    enabled: endpoint.enabled,
+    disabled_reason: endpoint.disabledReason,
+    previous_secret_valid_until: isRotating ? timestamp(previousSecretUntil) : null,
+    created_at: timestamp(endpoint.createdAt),
+  };
+}
+
+/** The only response that shows the secret. */
+export function webhookWithSecretJson(
+  endpoint: WebhookEndpoint,
+  secret: string,
+  now: Date,
+): WebhookWithSecretSchema {
+  return { ...webhookJson(endpoint, now), secret };
+}
+
+export function testEventJson(endpoint: Pick<WebhookEndpoint, 'id'>, now: Date): TestEventSchema {
+  return {
+    event: 'test',
+    webhook_id: Number(endpoint.id),
+    created_at: timestamp(now),
+    message: 'A test of this webhook; nothing has changed.',
+  };
+}
