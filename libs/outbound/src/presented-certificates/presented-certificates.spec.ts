@@ -228,11 +228,7 @@ describe('what is no server with certificates', () => {
       ),
       'speaks neither TLS 1.2 nor TLS 1.3',
     ],
-    [
-      'an empty handshake message',
-      tlsRecord(22, Buffer.of(2, 0, 0, 0)),
-      'failed the TLS handshake',
-    ],
+    ['an empty handshake message', tlsRecord(22, Buffer.of(2, 0, 0, 0)), 'failed the TLS handshake'],
   ])('has a message of ours: %s', async (_what, bytes, words) => {
     const server = await startServer((socket) => socket.once('data', () => socket.end(bytes)));
     const { kind, message } = await faultOf(view(server.port));

@@ -328,7 +328,10 @@ describe('time', () => {
       }),
     );
     const fault = await faultOf(get(here(), { timeoutMs: 250 }));
-    expect(fault).toMatchObject({ kind: 'timeout', message: 'There was no complete response within 250 ms.' });
+    expect(fault).toMatchObject({
+      kind: 'timeout',
+      message: 'There was no complete response within 250 ms.',
+    });
   });
 
   it('is bounded while the name is looked up', async () => {
