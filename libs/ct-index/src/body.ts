@@ -10,7 +10,7 @@ const packedBy = { none: 0, deflate: 1 } as const satisfies Record<BodyPacking, 
 /** The dictionary is 16 kB and most certificates are 2 kB: more memory buys nothing. */
 const deflateOptions = { dictionary: bodyDictionary, level: 6, memLevel: 4 } as const;
 
-/** What whoever packs elsewhere, as `packBody` does, has to know: bytes deflated so follow this first one. */
+/** Parameters for packing elsewhere, as `packBody` does: deflated bytes follow this first one. */
 export const bodyDeflation = { firstByte: packedBy.deflate, options: deflateOptions } as const;
 
 /** A DER certificate has three bytes of length in a log. */

@@ -10,7 +10,7 @@ import { mergeIn } from './runs/merge-runs';
 import { SortedPostings } from './runs/sorted-postings';
 
 export interface Stored {
-  /** Issuances that nobody had seen before. */
+  /** Issuances that were not known before. */
   readonly discovered: number;
   /** Those of which only the precertificate had been known. */
   readonly completed: number;

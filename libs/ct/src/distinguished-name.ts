@@ -25,7 +25,7 @@ const maxNameLength = 4_096;
 /** Bytes of what is written in hexadecimal. */
 const maxDumpLength = 1_024;
 
-/** From the root down, as it stands in a certificate; null when that is no Name. */
+/** In the order of the certificate, from the root down; null when the DER is not a Name. */
 export function readDistinguishedName(der: Uint8Array): readonly RelativeName[] | null {
   const cursor = new DerCursor(asBuffer(der));
   if (!cursor.moveTo(0, der.length) || cursor.tag !== sequence || cursor.next < der.length) return null;

@@ -9,7 +9,7 @@ const maxTextLength = 32_768;
 /** Of an entry beside the texts, bytes: objects and what finds them. */
 const heldBeside = 512;
 
-/** Where a text is sampled, so that texts of the same length are told apart: about the serial number of the first certificate. */
+/** Where a text is sampled to distinguish texts of the same length: near the serial number of the first certificate. */
 const serialAt = 32;
 
 /** Base64 that stands somewhere in what a log answered. */

@@ -104,7 +104,7 @@ function readPoint(cursor: DerCursor, value: DerSpan, found: Found): void {
   }
 }
 
-/** URIs of the point at the cursor. A name relative to the issuer's is a place that nobody can name. */
+/** URIs of the point at the cursor. Names relative to the issuer are ignored. */
 function readPlaces(cursor: DerCursor): string[] {
   const places: string[] = [];
   if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== fullName) return places;

@@ -78,7 +78,7 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
   }
 }
 
-/** What stands in the entry at the cursor, one after another. */
+/** The elements of the entry at the cursor, in order. */
 class EntryWalk {
   revokedAt = 0;
   reason = 0;

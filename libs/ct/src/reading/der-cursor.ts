@@ -1,4 +1,4 @@
-/** Where an element stands in the bytes that are read: offsets, so that nothing is copied. */
+/** Offsets of an element in the input; nothing is copied. */
 export interface DerSpan {
   /** The identifier byte: class, constructed bit and number. */
   readonly tag: number;
@@ -32,7 +32,7 @@ export class DerCursor implements DerSpan {
 
   constructor(readonly bytes: Buffer) {}
 
-  /** Stands on the element at `position`; false when there is none before `limit`. */
+  /** Moves to the element at `position`; false when there is none before `limit`. */
   moveTo(position: number, limit: number): boolean {
     if (position >= limit) return false;
     this.at = position;
