@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import {
-  mostWebhookEndpoints,
+  maxWebhookEndpoints,
   WebhookDeliveries,
   type WebhookEndpoint,
   WebhookEndpoints,
@@ -13,7 +13,7 @@ import {
   readEndpointUrl,
   secretContext,
   signingSecret,
-  signingSecretOctets,
+  signingSecretBytes,
 } from '@certwright/webhooks';
 import { Command } from 'commander';
 import type { DataSource } from 'typeorm';
@@ -146,7 +146,7 @@ export async function createWebhook(
       }),
   );
   if (created === null)
-    throw new Error(`Account ${accountId} has ${mostWebhookEndpoints} webhooks, the maximum.`);
+    throw new Error(`Account ${accountId} has ${maxWebhookEndpoints} webhooks, the maximum.`);
   return { id, secret };
 }
 
@@ -210,7 +210,7 @@ function splitUrl(text: string): EndpointUrl {
 }
 
 function freshSecret(): string {
-  return signingSecret(randomBytes(signingSecretOctets));
+  return signingSecret(randomBytes(signingSecretBytes));
 }
 
 /** Length of a nonce of the sealing keys. */

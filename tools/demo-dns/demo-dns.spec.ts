@@ -12,7 +12,7 @@ import {
   readTsigKey,
   signRequest,
   type TsigKey,
-  updateOctets,
+  updateBytes,
   verifyResponse,
 } from '@certwright/dns-authority';
 import { readConfig } from './config';
@@ -97,7 +97,7 @@ describe('DEMO_TSIG_KEY', () => {
   const nowS = Math.floor(Date.now() / 1000);
   const value = (text: string) => ({ type: 'TXT', name: NAME, ttl: 60, data: [Buffer.from(text)] }) as const;
   const update = (text: string) =>
-    updateOctets({
+    updateBytes({
       id: 5,
       zone: 'example.com',
       prerequisites: [],

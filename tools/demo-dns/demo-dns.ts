@@ -71,7 +71,7 @@ export class DemoDns {
     this.log.info('stopped');
   }
 
-  #logAnswer({ peer, opcode, question, rcode, octets, error }: Answered): void {
+  #logAnswer({ peer, opcode, question, rcode, bytes, error }: Answered): void {
     if (error !== undefined) {
       this.log.error('dns response failed', {
         name: question?.name,
@@ -86,7 +86,7 @@ export class DemoDns {
       name: question?.name,
       type: question?.type,
       rcode,
-      bytes: octets,
+      bytes,
     });
   }
 }

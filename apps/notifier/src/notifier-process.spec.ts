@@ -217,7 +217,7 @@ describe('the notifier as a process', () => {
     [
       'a sealing key that is none',
       { SEALING_KEYS: 'x'.repeat(44) },
-      /SEALING_KEYS has an entry that is not the base64 of 32 octets/,
+      /SEALING_KEYS has an entry that is not the base64 of 32 bytes/,
     ],
     ['a password without TLS', { SMTP_USER: 'u', SMTP_PASSWORD: 'p' }, /would be sent in the clear/],
     ['a sender that is no address', { SMTP_FROM: 'nobody' }, /SMTP_FROM is neither/],

@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
-import { AccountUsers } from './account-users';
-import { Accounts } from './accounts';
+import { Accounts, AccountUsers, Clusters } from './accounts';
 import { ApiCredentials } from './api-credentials';
 import { ApiKeys } from './api-keys';
-import { Clusters } from './clusters';
 
 const providers = [AccountUsers, Accounts, ApiCredentials, ApiKeys, Clusters];
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CoreDatabaseFixture } from '@certwright/core-testing';
-import { AccountUsers } from './account-users';
-import { Accounts } from './accounts';
+import { Accounts, AccountUsers } from './accounts';
 import { ApiCredentials } from './api-credentials';
 
 const [one, other] = ['1000000000001', '1000000000002'];
@@ -63,7 +62,7 @@ describe('the API key that users may ask for again', () => {
   };
   const keys = async () =>
     await core.database.query(
-      `SELECT account_id, label, permissions, disabled_at IS NULL AS enabled, id = api_key_id AS stands
+      `SELECT account_id, label, permissions, disabled_at IS NULL AS enabled, id = api_key_id AS "isCurrent"
        FROM api_key JOIN api_credential USING (account_id) ORDER BY id`,
     );
 
@@ -71,7 +70,7 @@ describe('the API key that users may ask for again', () => {
     const asked = await Promise.all(Array.from({ length: 8 }, () => credentials().ensure(one, minting)));
     expect(new Set(asked.map(String)).size).toBe(1);
     expect(await keys()).toEqual([
-      { account_id: one, label: 'spec', permissions: ['Full Access'], enabled: true, stands: true },
+      { account_id: one, label: 'spec', permissions: ['Full Access'], enabled: true, isCurrent: true },
     ]);
     expect(String(await credentials().ensure(one, minting))).toBe(String(asked[0]));
   });
@@ -82,26 +81,26 @@ describe('the API key that users may ask for again', () => {
     expect(await credentials().ensure(one, minting)).toEqual(mine);
   });
 
-  it('is minted anew when it was disabled', async () => {
+  it('is replaced when it was disabled', async () => {
     const first = await credentials().ensure(one, minting);
     await core.database.query(`UPDATE api_key SET disabled_at = now()`);
     const second = await credentials().ensure(one, minting);
     expect(second).not.toEqual(first);
     expect(await credentials().ensure(one, minting)).toEqual(second);
     expect(await keys()).toMatchObject([
-      { enabled: false, stands: false },
-      { enabled: true, stands: true },
+      { enabled: false, isCurrent: false },
+      { enabled: true, isCurrent: true },
     ]);
   });
 
-  it('is minted anew when nobody can open it any more; whoever has the old one keeps it', async () => {
+  it('is replaced when it can no longer be opened; the old one stays valid', async () => {
     await credentials().ensure(one, minting);
     await core.database.query(`UPDATE api_credential SET key_sealed = 'broken'`);
     const asked = await Promise.all(Array.from({ length: 4 }, () => credentials().ensure(one, minting)));
     expect(new Set(asked.map(String)).size).toBe(1);
     expect(await keys()).toMatchObject([
-      { enabled: true, stands: false },
-      { enabled: true, stands: true },
+      { enabled: true, isCurrent: false },
+      { enabled: true, isCurrent: true },
     ]);
   });
 });

@@ -1,8 +1,8 @@
+import { wantsMail } from '@certwright/delivery';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { wantsMail } from '@certwright/delivery';
 
-/** The account's part of the distinguished name that CSRs are made with. */
+/** The account's part of the subject of CSRs. */
 export interface AccountSubject {
   /** ISO 3166-1 alpha-2, capitals. */
   readonly country: string | null;
@@ -12,7 +12,7 @@ export interface AccountSubject {
   readonly organization: string | null;
 }
 
-/** Which mails about certificates of the certificate API (v2) the account gets. */
+/** Mails about certificates of the certificate API (v2) that the account receives. */
 export interface MailSettings {
   /** For each instance that is issued. */
   readonly mailWhenIssued: boolean;
@@ -33,7 +33,7 @@ const columns = `id, name, contact_email AS "contactEmail", country, state, loca
 export class Accounts {
   constructor(private readonly database: DataSource) {}
 
-  /** @throws Error when there is none: whoever was let in has one */
+  /** @throws Error when there is none: every authenticated caller has one */
   async get(accountId: string): Promise<Account> {
     const [row] = await this.database.query<[Account?]>(`SELECT ${columns} FROM account WHERE id = $1`, [
       accountId,
@@ -42,7 +42,7 @@ export class Accounts {
     return row;
   }
 
-  /** Changes what is given. @returns false when there is no such account */
+  /** Changes the given settings. @returns false when there is no such account */
   async changeMailSettings(
     accountId: string,
     { mailWhenIssued, mailWhenRevoked }: Partial<MailSettings>,
@@ -55,7 +55,7 @@ export class Accounts {
     return changed > 0;
   }
 
-  /** Changes what is given, null included, and leaves the rest. */
+  /** Changes the given members, including to null. */
   async changeSubject(accountId: string, change: Partial<AccountSubject>): Promise<Account> {
     const given = [change.country, change.state, change.locality, change.organization];
     const [[row]] = await this.database.query<[[Account?], number]>(
@@ -69,5 +69,46 @@ export class Accounts {
     );
     if (row === undefined) throw new Error(`there is no account ${accountId}`);
     return row;
+  }
+}
+
+interface FoundUser {
+  readonly userId: string;
+  readonly accountId: string;
+  /** `scrypt:N:r:p:salt:hash`. */
+  readonly passwordHash: string;
+  /** The user, or the whole account. */
+  readonly disabled: boolean;
+}
+
+/** Users who sign in with a password. */
+@Injectable()
+export class AccountUsers {
+  constructor(private readonly database: DataSource) {}
+
+  /** @param userName the email address, in lower case */
+  async find(userName: string): Promise<FoundUser | null> {
+    const rows: FoundUser[] = await this.database.query(
+      `SELECT account_user.id AS "userId", account_user.account_id AS "accountId",
+              account_user.password_hash AS "passwordHash",
+              (account_user.disabled_at IS NOT NULL OR account.disabled_at IS NOT NULL) AS disabled
+       FROM account_user JOIN account ON account.id = account_user.account_id
+       WHERE account_user.email = $1`,
+      [userName],
+    );
+    return rows[0] ?? null;
+  }
+}
+
+@Injectable()
+export class Clusters {
+  constructor(private readonly database: DataSource) {}
+
+  async exists(accountId: string, name: string): Promise<boolean> {
+    const rows: unknown[] = await this.database.query(
+      `SELECT 1 FROM cluster WHERE account_id = $1 AND name = $2`,
+      [accountId, name],
+    );
+    return rows.length > 0;
   }
 }

@@ -11,12 +11,12 @@ export interface FreshApiKey {
 }
 
 export interface Minting {
-  /** Whether a sealed key can still be opened; where it cannot, nobody knows it any more. */
+  /** Whether a sealed key can still be opened; otherwise it is lost. */
   readonly opens: (keySealed: Buffer) => boolean;
   readonly mint: () => FreshApiKey;
 }
 
-/** The one API key of an account that its users may ask for again. */
+/** The one API key of an account that its users can retrieve again. */
 @Injectable()
 export class ApiCredentials {
   constructor(
@@ -25,23 +25,23 @@ export class ApiCredentials {
   ) {}
 
   /**
-   * The account's key, the same for all who ask; a fresh one takes its place once it is disabled.
+   * Returns the account's key, the same for all its users; creates a new one when it is disabled or lost.
    *
-   * @returns it sealed
+   * @returns the sealed key
    */
   async ensure(accountId: string, { opens, mint }: Minting): Promise<Buffer> {
-    const standing = await standingKey(this.database, accountId);
-    if (standing !== null && opens(standing)) return standing;
+    const current = await currentKey(this.database, accountId);
+    if (current !== null && opens(current)) return current;
     return await this.transactions.run(async (tx) => {
-      // One at a time for each account: two would mint a key each, of which one is known to nobody later.
+      // Serialized per account; otherwise two keys would be created, one of which would be lost.
       await tx.query(`SELECT 1 FROM account WHERE id = $1 FOR NO KEY UPDATE`, [accountId]);
-      const meanwhile = await standingKey(tx, accountId);
+      const meanwhile = await currentKey(tx, accountId);
       return meanwhile !== null && opens(meanwhile) ? meanwhile : await insert(tx, accountId, mint());
     });
   }
 }
 
-async function standingKey(reader: Pick<Tx, 'query'>, accountId: string): Promise<Buffer | null> {
+async function currentKey(reader: Pick<Tx, 'query'>, accountId: string): Promise<Buffer | null> {
   const [row] = await reader.query<[{ key_sealed: Buffer }?]>(
     `SELECT key_sealed FROM api_credential JOIN api_key ON api_key.id = api_key_id
      WHERE api_credential.account_id = $1 AND api_key.disabled_at IS NULL`,

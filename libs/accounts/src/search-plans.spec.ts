@@ -44,7 +44,7 @@ it('makes a plan when nothing is missing, and changes what is given of one', asy
   });
 });
 
-it('subscribes the account of a sandbox that was there before, and nobody else', async () => {
+it('subscribes the account of an existing sandbox, and no other', async () => {
   const { database } = core;
   const isThere = `SELECT FROM core_migration WHERE name = 'SearchPlans1795651200000'`;
   while ((await database.query<unknown[]>(isThere)).length > 0) await database.undoLastMigration();

@@ -9,8 +9,8 @@ export async function carryOver(tx: Tx, chargeIds: readonly string[], issuanceId
 }
 
 /**
- * Gives back what charges cost, each once, whatever is repeated: charge, ledger, invoice and balance in one statement.
- * What stands as paid is the matter of the caller, who holds the plan's row.
+ * Gives back what charges cost, each once, whatever is repeated: charge, ledger, invoice and balance in one
+ * statement. The caller, who holds the lock on the plan's row, stores what is paid.
  */
 export async function giveBack(tx: Tx, chargeIds: readonly string[]): Promise<void> {
   await tx.query(
@@ -39,7 +39,7 @@ export interface ChargedIssuance {
   readonly before: PaidBefore;
 }
 
-/** What was bought, and what stands as paid from now on. @returns the charge's id */
+/** What was bought, and what is paid from now on. @returns the charge's id */
 export async function charge(
   tx: Tx,
   { accountId, planId, issuanceId, purchase, before }: ChargedIssuance,

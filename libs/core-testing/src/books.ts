@@ -17,7 +17,7 @@ const rules: Readonly<Record<string, string>> = {
   'the lines of an invoice make its total': `
     SELECT number FROM invoice WHERE total_cents <> (
       SELECT sum((line ->> 'cents')::int) FROM jsonb_array_elements(lines) AS line)`,
-  'what is given back is given back once, and stands on the invoice': `
+  'a refund is made once, and is on the invoice': `
     SELECT charge.id FROM charge WHERE cents > 0 AND (
       (SELECT coalesce(sum(entry.cents), 0) FROM ledger_entry AS entry
        WHERE charge_id = charge.id AND entry.kind = 'refund')
@@ -28,11 +28,11 @@ const rules: Readonly<Record<string, string>> = {
       (SELECT coalesce(array_agg(split_part(number, '-', 2)::int ORDER BY split_part(number, '-', 2)::int), '{}')
        FROM invoice WHERE invoice.account_id = account_balance.account_id AND number LIKE account_id || '-%')
       <> ARRAY(SELECT generate_series(1, last_invoice))`,
-  'what stands as paid is what the last charge set that was not given back': `
+  'what is paid is what the last charge without refund set': `
     SELECT plan.id FROM plan JOIN LATERAL (
       SELECT * FROM charge WHERE charge.plan_id = plan.id AND refunded_at IS NULL ORDER BY id DESC LIMIT 1) AS last ON true
     WHERE plan.paid_through IS NOT NULL AND (plan.paid_through, plan.paid_product) <> (last.paid_through, last.product)`,
-  'nothing stands as paid that was not bought': `
+  'nothing is paid that was not bought': `
     SELECT plan.id FROM plan WHERE paid_through IS NOT NULL
       AND NOT EXISTS (SELECT FROM charge WHERE charge.plan_id = plan.id AND refunded_at IS NULL)`,
   'a charge serves an issuance of its own plan': `
@@ -40,7 +40,7 @@ const rules: Readonly<Record<string, string>> = {
     WHERE issuance.plan_id <> charge.plan_id OR issuance.account_id <> charge.account_id`,
 };
 
-/** @returns what does not hold, and where; empty: all does */
+/** @returns violations, and where; empty: none */
 export async function brokenRules(database: DataSource): Promise<readonly string[]> {
   const broken: string[] = [];
   for (const [rule, selection] of Object.entries(rules)) {

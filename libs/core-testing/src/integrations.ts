@@ -16,7 +16,7 @@ export interface IntegrationFixture {
   delete(accountId: string, id: string): Promise<boolean>;
   zonesDue(id: string, sinceS?: number): Promise<void>;
   record(integrationId: string, record: WrittenRecord): Promise<void>;
-  /** Forgets all integrations, their records and all nudges. */
+  /** Deletes all integrations, their records and all wake-ups. */
   clear(): Promise<void>;
 }
 

@@ -5,11 +5,11 @@ import type { CoreDatabaseFixture } from './core-database';
 
 type Ways = Readonly<Record<string, ApprovalWay>>;
 
-const nobody = { approverEmail: null, recordAt: null };
-export const byDns: ApprovalWay = { method: 'dns', ...nobody };
-export const byHttp: ApprovalWay = { method: 'http', ...nobody };
+const noContact = { approverEmail: null, recordAt: null };
+export const byDns: ApprovalWay = { method: 'dns', ...noContact };
+export const byHttp: ApprovalWay = { method: 'http', ...noContact };
 export const byEmail = (approverEmail: string): ApprovalWay => ({
-  ...nobody,
+  ...noContact,
   method: 'email',
   approverEmail,
 });

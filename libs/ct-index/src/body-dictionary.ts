@@ -1,5 +1,5 @@
 /**
- * What certificates have in common: octets that stand in many of them, the most usual ones last, as DEFLATE refers to near octets
+ * What certificates have in common: bytes that stand in many of them, the most usual ones last, as DEFLATE refers to near bytes
  * cheaply. Made of the precertificates in data tiles 1 to 3 of the public log Navigli2025h2. Bodies that are stored cannot be read
  * without it: it never changes. A better one becomes another packing beside this one.
  */

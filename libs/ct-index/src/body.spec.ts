@@ -10,7 +10,7 @@ it.each(['none', 'deflate'] as const)('a body comes out as it went in: %s', (pac
     expect(unpackBody(packBody(der, packing)).equals(der)).toBe(true);
 });
 
-it('says in its first octet how it is packed', () => {
+it('says in its first byte how it is packed', () => {
   expect(packBody(certificate, 'none')[0]).toBe(0);
   expect(packBody(certificate, 'deflate')[0]).toBe(1);
 });

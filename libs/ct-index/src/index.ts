@@ -3,9 +3,9 @@ export { type IssuanceBody, issuanceBodies } from './issuance-bodies';
 export { type StoredIssuance, issuanceAt, pageOfAll, pageOfKeys } from './issuance-pages';
 export { type IssuancePage } from './issuances-at';
 export { type NewIssuance, type NewIssuer, noEnd } from './new-issuance';
-export { type Lookup, type PageReader, pageSession, readingAlone } from './page-reader';
+export { type Lookup, type PageReader, pageSession, readingAlone, SettledHomes } from './page-reader';
 export { dropExpired, ensurePartitions } from './partitions';
-export { CrlIds, mostCrlsPerIssuer, mostHostsPerIssuer } from './revocations/crl-ids';
+export { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from './revocations/crl-ids';
 export {
   type NamedList,
   type RevocationFacts,
@@ -14,6 +14,5 @@ export {
 } from './revocations/revocation-facts';
 export { type MergeLane } from './runs/choose-merge';
 export { type Merged, clearMerged, mergeRuns } from './runs/merge-runs';
-export { SettledHomes } from './runs/settled-homes';
 export { IssuerIds, type Stored, type StoredPlaces, crlsOf, storeIssuances } from './store-issuances';
 export { type StreamEnd, positionBefore, streamEnd } from './stream-place';

@@ -9,22 +9,22 @@ export interface IssuanceBody {
 }
 
 /**
- * The certificates of a page, in the order of positions: as many as are no longer than `mostOctets` together, as they are
+ * The certificates of a page, in the order of positions: as many as are no longer than `maxBytes` together, as they are
  * stored, and the first one whatever its length. One entry of a log may have 16 MB.
  */
 export async function issuanceBodies(
   reader: Pick<EntityManager, 'query'>,
   positions: readonly string[],
-  mostOctets: number,
+  maxBytes: number,
 ): Promise<readonly IssuanceBody[]> {
   if (positions.length === 0) return [];
   // The lengths stand outside of the table's pages, and are known without reading them.
   return await reader.query(
     `SELECT issuance.position, cert_sha256 AS "certSha256", precertificate, body FROM (
-       SELECT position, sum(octet_length(body)) OVER (ORDER BY position) AS octets, row_number() OVER (ORDER BY position) AS nth
+       SELECT position, sum(octet_length(body)) OVER (ORDER BY position) AS bytes, row_number() OVER (ORDER BY position) AS nth
        FROM ct_issuance WHERE position = ANY ($1::bigint[])) AS measured
      JOIN ct_issuance AS issuance USING (position)
-     WHERE octets <= $2 OR nth = 1 ORDER BY position`,
-    [positions, mostOctets],
+     WHERE bytes <= $2 OR nth = 1 ORDER BY position`,
+    [positions, maxBytes],
   );
 }

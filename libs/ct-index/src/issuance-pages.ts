@@ -29,7 +29,7 @@ export interface PageRequest {
 
 /**
  * The next unexpired issuances under any of the keys, in the order of discovery. Every key costs one descent for each run of
- * postings behind the cursor, however many certificates stand under it, and the rows of the page. What shares six octets of
+ * postings behind the cursor, however many certificates stand under it, and the rows of the page. What shares six bytes of
  * its key is among them: names are to be checked again.
  *
  * @param keys at most a few: one per mode of the search

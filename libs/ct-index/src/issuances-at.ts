@@ -12,12 +12,12 @@ export interface IssuancePage {
 }
 
 /**
- * Octets of names on a page, as they are stored and as they are: no real page has as many, and an entry of a log may have 16 MB of
+ * Bytes of names on a page, as they are stored and as they are: no real page has as many, and an entry of a log may have 16 MB of
  * them, which may take a hundredth of that to store.
  */
-const mostNameOctets = { stored: 1_048_576, sent: 4_194_304 };
+const maxNameBytes = { stored: 1_048_576, sent: 4_194_304 };
 
-/** Octets of the names of one that is looked up together with others. Only what was compressed is read to know its length. */
+/** Bytes of the names of one that is looked up together with others. Only what was compressed is read to know its length. */
 const short = 10_240;
 const isShort = `CASE WHEN pg_column_size(dns_names) > ${short} THEN false
   WHEN pg_column_compression(dns_names) IS NULL THEN true ELSE octet_length(array_send(dns_names)) <= ${short} END`;
@@ -110,9 +110,9 @@ async function cutPage(
 ): Promise<IssuancePage> {
   const [row] = await reader.query<{ packed: string | null; isCut: boolean | null }[]>(
     `SELECT ${packedIssuances('fits', 'ORDER BY position')} AS packed, NOT bool_and(fits) AS "isCut" FROM (
-       SELECT *, stored_fits AND sum(sent) OVER (ORDER BY position) - sent <= ${mostNameOctets.sent} AS fits FROM (
+       SELECT *, stored_fits AND sum(sent) OVER (ORDER BY position) - sent <= ${maxNameBytes.sent} AS fits FROM (
          SELECT *, CASE WHEN stored_fits THEN octet_length(array_send(dns_names)) END AS sent FROM (
-           SELECT *, sum(stored) OVER (ORDER BY position) - stored <= ${mostNameOctets.stored} AS stored_fits FROM (
+           SELECT *, sum(stored) OVER (ORDER BY position) - stored <= ${maxNameBytes.stored} AS stored_fits FROM (
              SELECT *, pg_column_size(dns_names) AS stored ${from}) AS one) AS one) AS one) AS issuance`,
     values,
   );

@@ -6,7 +6,7 @@ import { knownTable, otherKnown } from './partitions';
 
 type Known = Pick<NewIssuance, 'tbsSha256' | 'notAfter'>;
 
-/** Of a TBS hash 16 octets are kept: two of 10^10 issuances share them by a chance of 10^-19. */
+/** Of a TBS hash 16 bytes are kept: two of 10^10 issuances share them by a chance of 10^-19. */
 const knownDigits = 32;
 
 /** What is looked for in one table. */
@@ -63,14 +63,14 @@ export async function knownPositions(
 export const knownTarget = 'ct_known (position, tbs, not_after)';
 
 /** Of a row as it is copied. */
-const rowOctets = 46;
+const rowBytes = 46;
 
 /**
  * Rows whose positions are placed later, in the transaction that holds the sequencer and has looked for them: nothing else
  * keeps an issuance from being known twice.
  */
 export function knownRows(issuances: readonly Known[]): BinaryRows {
-  const rows = new BinaryRows(3, issuances.length * rowOctets);
+  const rows = new BinaryRows(3, issuances.length * rowBytes);
   for (const { tbsSha256, notAfter } of issuances) {
     rows.row();
     rows.bigint(0);

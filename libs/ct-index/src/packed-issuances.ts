@@ -20,7 +20,7 @@ const packedIssuance = (names: string) => `
 
 /**
  * Issuances of a FROM `issuance`, all in one value: as text, which is several times as quick to read as what the driver makes of
- * octets.
+ * bytes.
  *
  * @param which a condition
  * @param order none: they come as they are found
@@ -30,7 +30,7 @@ export function packedIssuances(which: string, order: 'ORDER BY position' | '' =
   return `encode(string_agg(${packedIssuance(names)}, ''::bytea ${order}), 'base64')`;
 }
 
-const hashOctets = 32;
+const hashBytes = 32;
 /** 2000-01-01, from which timestamps of PostgreSQL count, ms. */
 const epochMs = 946_684_800_000;
 /** In the binary form of an array: how many dimensions; NULLs; type; and of the one dimension: how many, from which number on. */
@@ -44,9 +44,9 @@ export function unpackIssuances(packed: string | null): readonly StoredIssuance[
   while (!reader.isDone) {
     issuances.push({
       position: String(reader.bigint()),
-      tbsSha256: reader.octets(hashOctets),
-      certSha256: reader.octets(hashOctets),
-      spkiSha256: reader.octets(hashOctets),
+      tbsSha256: reader.bytes(hashBytes),
+      certSha256: reader.bytes(hashBytes),
+      spkiSha256: reader.bytes(hashBytes),
       precertificate: reader.boolean(),
       issuer: reader.integer(),
       crl: reader.integer() || null,
@@ -54,7 +54,7 @@ export function unpackIssuances(packed: string | null): readonly StoredIssuance[
       notAfter: reader.timestamp(),
       discoveredAt: reader.timestamp(),
       revocation: earliest(reader.array((length) => reader.revocation(length))),
-      serial: reader.octets(reader.integer()),
+      serial: reader.bytes(reader.integer()),
       dnsNames: reader.array((length) => reader.text(length)),
     });
   }
@@ -99,12 +99,12 @@ class PackedReader {
     return this.packed[this.at++] === 1;
   }
 
-  octets(length: number): Buffer {
+  bytes(length: number): Buffer {
     this.at += length;
     return this.packed.subarray(this.at - length, this.at);
   }
 
-  /** @param read one element, of so many octets */
+  /** @param read one element, of so many bytes */
   array<T>(read: (length: number) => T): T[] {
     const begin = this.at;
     const dimensions = this.integer();

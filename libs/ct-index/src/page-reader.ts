@@ -1,5 +1,5 @@
+import { type Home, young } from '@certwright/ct-schema';
 import type { EntityManager } from 'typeorm';
-import { SettledHomes } from './runs/settled-homes';
 
 /** Questions that the database may be asked many of at once: most of what a small one costs is its way. */
 export interface Lookup<Question, Answer> {
@@ -35,3 +35,23 @@ export function readingAlone(reader: Pick<EntityManager, 'query'>, isSharded = f
  */
 export const pageSession =
   '-c default_transaction_read_only=on -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+
+/** Partitions of positions that have become one run each, as far as they have been met: where to look first. */
+export class SettledHomes {
+  /** Their ends, exclusive, ascending. */
+  private ends: readonly Home[] = [];
+
+  /** Where the first run behind a position probably is: the young ones follow all that have settled. */
+  behind(position: number): Home {
+    return this.ends.find((end) => end > position + 1) ?? young;
+  }
+
+  learn(home: Home): void {
+    if (home === young || this.ends.includes(home)) return;
+    this.ends = [...this.ends, home].sort((one, other) => one - other);
+  }
+
+  forget(home: Home): void {
+    this.ends = this.ends.filter((end) => end !== home);
+  }
+}

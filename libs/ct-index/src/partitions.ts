@@ -5,7 +5,7 @@ import { blockTable } from '@certwright/ct-schema';
 /** Issuances of one partition. Every page looks into each partition behind its cursor, so they are few and large. */
 export const defaultPositionsPerPartition = 20_000_000;
 
-/** One lock for whoever makes or drops partitions, over all processes. */
+/** One lock for creating and dropping partitions, across processes. */
 const partitionLock = 7_308_604_101;
 
 /** How long a table's readers may have to wait for a partition that is made or dropped. */

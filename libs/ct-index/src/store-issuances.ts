@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { binaryArray, BinaryRows, copyIn, insertBlocks, insertRun, young } from '@certwright/ct-schema';
+import { RunWriter } from '@certwright/posting-index';
 import type { EntityManager } from 'typeorm';
-import type { CrlIds } from './revocations/crl-ids';
-import { BinaryRows } from '@certwright/ct-schema';
-import { binaryArray } from '@certwright/ct-schema';
-import { copyIn } from '@certwright/ct-schema';
 import { knownPositions, knownQuestions, knownRows, knownTarget } from './known-issuances';
 import type { NewIssuance, NewIssuer } from './new-issuance';
+import type { CrlIds } from './revocations/crl-ids';
 import { mergeIn } from './runs/merge-runs';
 import { SortedPostings } from './runs/sorted-postings';
-import { storePostings } from './runs/store-postings';
 
 export interface Stored {
-  /** Issuances that nobody had seen before. */
+  /** Issuances that were not known before. */
   readonly discovered: number;
   /** Those of which only the precertificate had been known. */
   readonly completed: number;
@@ -112,7 +110,7 @@ export async function storeIssuances(
     await copyIn(tx, issuanceTarget, prepared.issuances);
     await storePostings(tx, prepared.postings, positions, { ...turn, from: turn.next, to });
     await tx.query(`UPDATE ct_sequence SET next = $1`, [to]);
-    if (turn.unmerged >= mostUnmerged) await mergeInstead(tx);
+    if (turn.unmerged >= maxUnmerged) await mergeInstead(tx);
   }
   await placed({ from: turn.next, to, known: [...known.values()] });
   return { discovered: to - turn.next, completed: await complete(tx, issuances, known) };
@@ -132,7 +130,7 @@ async function prepare(ids: IssuerIds, issuances: readonly NewIssuance[], crls: 
 }
 
 /** So many runs of single commits wait for the merger only where there is none that works. */
-const mostUnmerged = 64;
+const maxUnmerged = 64;
 
 /** Pages would become slower with each commit. What goes wrong is the merger's to tell, and keeps nothing from being stored. */
 async function mergeInstead(tx: EntityManager): Promise<void> {
@@ -176,7 +174,7 @@ const issuanceTarget = `ct_issuance (position, discovered_at, tbs_sha256, cert_s
 
 const anyTime = new Date(0);
 
-/** Octets of most rows beside the body. */
+/** Bytes of most rows beside the body. */
 const besideBody = 400;
 
 /** Rows whose positions are placed later, and with them the time of the discovery. */
@@ -240,4 +238,33 @@ function keyOf({ spkiSha256, nameDer }: NewIssuer): string {
 
 function sha256(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();
+}
+
+/**
+ * Makes the postings of one commit findable: a run of its own for each partition of positions that it reaches into.
+ *
+ * @param positions of each issuance of the postings; 0: it has none of its own
+ * @param from first position of the commit; @param to its end, exclusive
+ * @param partitionEnds of all partitions that end behind `from`, in order
+ */
+async function storePostings(
+  tx: EntityManager,
+  postings: SortedPostings,
+  positions: Float64Array,
+  { from, to, partitionEnds }: { from: number; to: number; partitionEnds: readonly number[] },
+): Promise<void> {
+  let begin = from;
+  for (const partition of partitionEnds) {
+    if (begin >= to) return;
+    const end = Math.min(to, partition);
+    const writer = new RunWriter(begin);
+    postings.each(positions, begin, end, writer.add);
+    const blocks = writer.end();
+    if (blocks.length > 0) {
+      const run = { level: 0, home: young, partition, from: begin, to: end, halfExpiredDay: null };
+      const id = await insertRun(tx, { ...run, postings: writer.postings });
+      await insertBlocks(tx, { id, home: young }, blocks);
+    }
+    begin = end;
+  }
 }

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 
 /** Issuances whose rate is taken, at most: so that asking costs some milliseconds however many there were. */
-const mostCounted = 5_000;
+const maxCounted = 5_000;
 
 /** The time within which they are counted. */
 const countedWithinS = 60;
@@ -18,12 +18,12 @@ export interface StreamEnd {
 export async function streamEnd(reader: Pick<EntityManager, 'query'>): Promise<StreamEnd> {
   const [row] = await reader.query<StreamEnd[]>(
     `WITH recent AS (
-       SELECT position, discovered_at FROM ct_issuance ORDER BY position DESC LIMIT ${mostCounted}),
+       SELECT position, discovered_at FROM ct_issuance ORDER BY position DESC LIMIT ${maxCounted}),
      counted AS (
        SELECT count(*) AS issuances, extract(epoch FROM now() - min(discovered_at))::float8 AS seconds FROM recent
        WHERE discovered_at > now() - interval '${countedWithinS} seconds')
      SELECT max(position)::text AS newest, max(discovered_at) AS "discoveredAt",
-       (SELECT CASE WHEN issuances = ${mostCounted} THEN issuances / greatest(seconds, 1)
+       (SELECT CASE WHEN issuances = ${maxCounted} THEN issuances / greatest(seconds, 1)
          ELSE issuances / ${countedWithinS}.0 END FROM counted)::float8 AS "perSecond"
      FROM recent`,
   );

@@ -1,20 +1,39 @@
 import { databaseDriver } from '@certwright/postgres';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { ctEntities } from './ct-entities';
+import { CtIssuerProfileEntity } from './issuers/ct-issuer-profile.entity';
+import { CtIssuerEntity } from './issuers/ct-issuer.entity';
+import { CtLogEvidenceEntity } from './logs/ct-log-evidence.entity';
+import { CtLogEntity } from './logs/ct-log.entity';
+import { CtOddEntryEntity } from './logs/ct-odd-entry.entity';
 import { ctMigrations } from './migrations/ct-migrations';
+import { CtCrlHostEntity } from './revocations/ct-crl-host.entity';
+import { CtCrlEntity } from './revocations/ct-crl.entity';
+import { CtRevocationEntity } from './revocations/ct-revocation.entity';
+
+/** The tables of the `ct` database that are not partitioned; the others are used in SQL only. */
+const ctEntities = [
+  CtLogEntity,
+  CtLogEvidenceEntity,
+  CtOddEntryEntity,
+  CtIssuerEntity,
+  CtIssuerProfileEntity,
+  CtCrlEntity,
+  CtCrlHostEntity,
+  CtRevocationEntity,
+];
 
 export interface CtDatabase {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
-  /** Connections that one process keeps at most. */
+  /** Maximum number of connections of a process. */
   readonly poolSize: number;
-  /** The server ends a statement that runs longer, ms. */
+  /** Statement timeout, ms. */
   readonly statementTimeoutMs: number;
 }
 
-/** The server ends a transaction whose client fell silent: one that holds the sequencer must not hold it for ever. */
+/** The server ends idle transactions, so that a lost client does not hold the sequencer. */
 const idleInTransactionTimeoutMs = 10_000;
 const connectTimeoutMs = 5_000;
 

@@ -1,9 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
+import {
+  coverageIn,
+  ensurePartitions,
+  type NewIssuance,
+  type NewIssuer,
+  pageOfAll,
+  revocationFacts,
+  type RevocationFacts,
+  type StoredIssuance,
+} from '@certwright/ct-index';
+import { ctDataSource } from '@certwright/ct-schema';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
-import { ctDataSource } from '@certwright/ct-schema';
-import type { NewIssuance, NewIssuer } from '@certwright/ct-index';
-import { ensurePartitions } from '@certwright/ct-index';
 
 /** A database with the `ct` schema and its partitions, for one spec. */
 export class CtDatabaseFixture {
@@ -63,4 +71,33 @@ export function anIssuance(name: string, change: Partial<NewIssuance> = {}): New
     body: Buffer.from(`\u0000${name}`),
     ...change,
   };
+}
+
+export type CheckedIssuance = Pick<StoredIssuance, 'issuer' | 'crl' | 'serial' | 'notAfter' | 'discoveredAt'>;
+
+/** Facts about certificates that are stored for it, in their order. */
+export async function factsAbout(
+  database: DataSource,
+  checked: readonly CheckedIssuance[],
+): Promise<readonly RevocationFacts[]> {
+  const [{ last }] = await database.query<[{ last: string }]>(
+    `SELECT coalesce(max(position), 0) AS last FROM ct_issuance`,
+  );
+  await database.query(
+    `INSERT INTO ct_issuance (position, tbs_sha256, cert_sha256, precertificate, spki_sha256, issuer, crl, serial,
+       not_before, not_after, discovered_at, dns_names, body)
+     SELECT $1 + nth, digest, digest, false, digest, issuer, crl, serial, now(), not_after, discovered_at, '{}', ''
+     FROM unnest($2::int[], $3::int[], $4::bytea[], $5::timestamptz[], $6::timestamptz[]) WITH ORDINALITY
+       AS given (issuer, crl, serial, not_after, discovered_at, nth), sha256('') AS digest`,
+    [
+      last,
+      checked.map(({ issuer }) => issuer),
+      checked.map(({ crl }) => crl),
+      checked.map(({ serial }) => serial),
+      checked.map(({ notAfter }) => notAfter),
+      checked.map(({ discoveredAt }) => discoveredAt),
+    ],
+  );
+  const stored = await pageOfAll(database.manager, { after: last, limit: checked.length });
+  return await revocationFacts(stored.issuances, coverageIn(database.manager));
 }

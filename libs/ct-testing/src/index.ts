@@ -1,2 +1,8 @@
-export { type CheckedIssuance, factsAbout } from './checked-issuances';
-export { CtDatabaseFixture, anIssuance, keyOf, keysOf } from './ct-database';
+export {
+  anIssuance,
+  type CheckedIssuance,
+  CtDatabaseFixture,
+  factsAbout,
+  keyOf,
+  keysOf,
+} from './ct-database';

@@ -115,7 +115,7 @@ it('shows the DER of a value that is no text', () => {
 describe('what is no Name', () => {
   it.each<[string, Uint8Array]>([
     ['no SEQUENCE', set()],
-    ['octets behind it', Buffer.concat([seq(country), hex('00')])],
+    ['bytes behind it', Buffer.concat([seq(country), hex('00')])],
     ['a level that is no SET', seq(seq(oid('550403')))],
     ['an empty level', seq(set())],
     ['an attribute that is no SEQUENCE', seq(set(oid('550403')))],
@@ -131,10 +131,8 @@ describe('what is no Name', () => {
 
   it('never throws, and gives well-formed text of a bounded length', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 60 }), (octets) => {
-        const shown = [octets, seq(octets), seq(set(seq(oid('550403'), octets)))].map(
-          formatDistinguishedName,
-        );
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        const shown = [bytes, seq(bytes), seq(set(seq(oid('550403'), bytes)))].map(formatDistinguishedName);
         for (const each of shown) expect(each.isWellFormed()).toBe(true);
       }),
     );

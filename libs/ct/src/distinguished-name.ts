@@ -1,5 +1,5 @@
 import { attributeTypeNames } from './attribute-types';
-import { asBuffer } from './octets';
+import { asBuffer } from './bytes';
 import { DerCursor } from './reading/der-cursor';
 import { readObjectIdentifier } from './reading/object-identifier';
 import { isText, readText } from './reading/text';
@@ -10,7 +10,7 @@ export interface NameAttribute {
   readonly type: string;
   /** Null: it is no text. */
   readonly text: string | null;
-  /** The whole value, its identifier octet and length included. */
+  /** The whole value, its identifier byte and length included. */
   readonly der: Buffer;
 }
 
@@ -20,12 +20,12 @@ export type RelativeName = readonly NameAttribute[];
 const [sequence, set] = [0x30, 0x31];
 
 /** Characters of a name that are written: no name in use has a tenth, and one entry of a log may be one of 16 MB. */
-const longestName = 4_096;
+const maxNameLength = 4_096;
 
-/** Octets of what is written in hexadecimal. */
-const longestDump = 1_024;
+/** Bytes of what is written in hexadecimal. */
+const maxDumpLength = 1_024;
 
-/** From the root down, as it stands in a certificate; null when that is no Name. */
+/** In the order of the certificate, from the root down; null when the DER is not a Name. */
 export function readDistinguishedName(der: Uint8Array): readonly RelativeName[] | null {
   const cursor = new DerCursor(asBuffer(der));
   if (!cursor.moveTo(0, der.length) || cursor.tag !== sequence || cursor.next < der.length) return null;
@@ -63,19 +63,19 @@ function readAttribute(cursor: DerCursor): NameAttribute | null {
 /** The most specific attribute of a type that is a text and not empty; null: none is. @param type in dots */
 export function attributeText(levels: readonly RelativeName[], type: string): string | null {
   const texts = levels.flat().flatMap((each) => (each.type === type && each.text ? [each.text] : []));
-  return texts.at(-1)?.slice(0, longestName).toWellFormed() ?? null;
+  return texts.at(-1)?.slice(0, maxNameLength).toWellFormed() ?? null;
 }
 
 /**
  * A DER Name as RFC 2253 and its successor RFC 4514 write it, the most specific level first. Characters are themselves, not
- * octets of UTF-8. Of a type without a usual short name, and of a value that is no text, the DER is shown. What is no Name
+ * bytes of UTF-8. Of a type without a usual short name, and of a value that is no text, the DER is shown. What is no Name
  * becomes `#` and hexadecimal digits as a whole. Nothing is thrown.
  */
 export function formatDistinguishedName(der: Uint8Array): string {
   const levels = readDistinguishedName(der);
   if (levels === null) return dump(asBuffer(der));
   const name = levels.map(formatLevel).reverse().join(',');
-  return name.length <= longestName ? name : `${name.slice(0, longestName).toWellFormed()}…`;
+  return name.length <= maxNameLength ? name : `${name.slice(0, maxNameLength).toWellFormed()}…`;
 }
 
 function formatLevel(attributes: RelativeName): string {
@@ -87,26 +87,49 @@ function formatAttribute({ type, text, der }: NameAttribute): string {
   const short = attributeTypeNames.get(type);
   return short === undefined || text === null
     ? `${short ?? type}=${dump(der)}`
-    : `${short}=${escape(text.slice(0, longestName).toWellFormed())}`;
+    : `${short}=${escape(text.slice(0, maxNameLength).toWellFormed())}`;
 }
 
 /** RFC 4514, section 2.4: what means something wherever it stands, or first or last; and what nobody sees. */
 function escape(text: string): string {
   const last = text.length > 1 && text.endsWith(' ') ? '\\ ' : '';
   const rest = last === '' ? text : text.slice(0, -1);
-  const escaped = rest.replace(/[,+"\\<>;]/g, '\\$&').replace(/\p{Cc}/gu, hexOctets);
+  const escaped = rest.replace(/[,+"\\<>;]/g, '\\$&').replace(/\p{Cc}/gu, hexBytes);
   return `${/^[ #]/.test(rest) ? '\\' : ''}${escaped}${last}`;
 }
 
-function hexOctets(character: string): string {
-  return [...Buffer.from(character)].map((octet) => `\\${hexOf(octet)}`).join('');
+function hexBytes(character: string): string {
+  return [...Buffer.from(character)].map((byte) => `\\${hexOf(byte)}`).join('');
 }
 
-function hexOf(octet: number): string {
-  return octet.toString(16).toUpperCase().padStart(2, '0');
+function hexOf(byte: number): string {
+  return byte.toString(16).toUpperCase().padStart(2, '0');
 }
 
 function dump(der: Buffer): string {
-  const cut = der.length > longestDump ? '…' : '';
-  return `#${der.toString('hex', 0, longestDump).toUpperCase()}${cut}`;
+  const cut = der.length > maxDumpLength ? '…' : '';
+  return `#${der.toString('hex', 0, maxDumpLength).toUpperCase()}${cut}`;
+}
+
+/** Bytes of a name to compare. Names of CAs have about a hundred; this runs before any signature is checked. */
+const maxComparedBytes = 8 * 1_024;
+
+/**
+ * Whether two DER Names are of the same one: attribute by attribute, texts without regard to the type of string, to case and to
+ * spaces (RFC 5280, section 7.1). A CA writes its name in its lists at times with another type of string than in certificates.
+ */
+export function sameName(one: Buffer, other: Buffer): boolean {
+  if (one.equals(other)) return true;
+  if (one.length > maxComparedBytes || other.length > maxComparedBytes) return false;
+  const [levels, others] = [readDistinguishedName(one), readDistinguishedName(other)];
+  if (levels === null || others === null || levels.length !== others.length) return false;
+  return levels.every((attributes, level) => {
+    const [mine, theirs] = [attributes.map(comparable).sort(), (others[level] ?? []).map(comparable).sort()];
+    return mine.length === theirs.length && mine.every((each, at) => each === theirs[at]);
+  });
+}
+
+function comparable({ type, text, der }: NameAttribute): string {
+  const value = text === null ? der.toString('hex') : text.trim().replace(/\s+/g, ' ').toLowerCase();
+  return JSON.stringify([type, text === null, value]);
 }

@@ -20,7 +20,7 @@ interface EntryHead {
   /** Milliseconds since the epoch: when the log promised to take it in. */
   readonly timestamp: number;
   /**
-   * Octets of the TimestampedEntry (RFC 6962, section 3.4): what the leaf hash is over, but for two octets.
+   * Bytes of the TimestampedEntry (RFC 6962, section 3.4): what the leaf hash is over, but for two bytes.
    */
   readonly timestampedEntry: Buffer;
   /** From the `leaf_index` extension of static logs; null where there is none. */
@@ -82,7 +82,7 @@ export function chainCertificates({ chain }: LogEntry): Buffer[] {
   return certificates;
 }
 
-/** Whether these octets are ASN.1Certs, one after another (RFC 6962, section 3.1). */
+/** Whether these bytes are ASN.1Certs, one after another (RFC 6962, section 3.1). */
 export function isCertificateChain(bytes: Buffer): boolean {
   const reader = new TlsReader(bytes);
   while (!reader.isAtEnd && !reader.failed) reader.vector(3, 1);

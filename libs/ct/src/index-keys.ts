@@ -2,9 +2,9 @@ import { sha256Hex } from './sha256';
 import { TreeKeys } from './tree-keys';
 
 /**
- * What an issuance is found by. A key is the hexadecimal form of eight octets of the SHA-256 over a name in
+ * What an issuance is found by. A key is the hexadecimal form of eight bytes of the SHA-256 over a name in
  * normal form: the first eight for the exact name, the next eight for the name as the root of a tree. Eight
- * octets, so that a key is a bigint of PostgreSQL: among 10^10 names about three pairs share a key by chance,
+ * bytes, so that a key is a bigint of PostgreSQL: among 10^10 names about three pairs share a key by chance,
  * and to aim at somebody's takes 2^64 certificates' names. Rows that are found are checked again
  * (`matchesQuery`), so that a shared key costs a look and shows nothing.
  */

@@ -2,15 +2,15 @@ export { commonNameType, organizationType } from './attribute-types';
 export type { CrlScope } from './crl/crl-extensions';
 export { type Crl, type CrlFault, type CrlReading, readCrl } from './crl/read-crl';
 export { type RevokedCertificate, RevokedCertificates } from './crl/revoked-certificates';
-export { sameName } from './crl/same-name';
-export { type CrlSignatureAlgorithm, readSignatureAlgorithm } from './crl/signature-algorithm';
 export {
   attributeText,
   formatDistinguishedName,
   type NameAttribute,
   readDistinguishedName,
   type RelativeName,
+  sameName,
 } from './distinguished-name';
+export { type CrlSignatureAlgorithm, readSignatureAlgorithm } from './crl/signature-algorithm';
 export {
   type CertificateEntry,
   chainCertificates,
@@ -43,7 +43,7 @@ export { type FollowedTo, isLagging, lagS, takesNothing } from './log-lag';
 export { KnownChains, type TextSpan } from './known-chains';
 export { readLeafText } from './leaf-text';
 export { type LeafFault, type LeafReading, readEntriesAnswer, readLeaf, readLeafJson } from './leaf';
-export { keyIdentifiers } from './key-identifiers';
+export { type EllipticCurve, keyIdentifiers, type PublicKey, readPublicKey } from './public-key';
 export {
   type ListedLog,
   type ListedLogFault,
@@ -74,7 +74,6 @@ export {
   verifyConsistency,
   verifyInclusion,
 } from './merkle/proofs';
-export { type EllipticCurve, type PublicKey, readPublicKey } from './public-key';
 export { type ReadingFault, readingFaults } from './reading/faults';
 export { type Issued, type IssuedKind, readIssued } from './reading/read-issued';
 export { tbsSha256, transparencyTbs } from './tbs';

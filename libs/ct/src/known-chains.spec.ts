@@ -21,11 +21,11 @@ it('a text that only looks like a known one is not known', () => {
 it('what is kept does not change with the answer that it came in', () => {
   const chains = new KnownChains();
   const answer = Buffer.from('"AAAABBBBCCCC"AAAABBBBCCCC"');
-  const bytes = Buffer.from('octets');
+  const bytes = Buffer.from('bytes');
   const kept = chains.keep(answer, { start: 1, end: 13 }, 0, { of: 'certificates', bytes });
   answer.fill('x', 1, 13);
   bytes.fill('x');
-  expect(kept.bytes.toString()).toBe('octets');
+  expect(kept.bytes.toString()).toBe('bytes');
   expect(kept.bytes.buffer.byteLength).toBe(kept.bytes.length);
   expect(chains.find(answer, { start: 14, end: 26 }, 0)).toBe(kept);
   expect(chains.find(answer, { start: 1, end: 13 }, 0)).toBeNull();

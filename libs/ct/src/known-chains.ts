@@ -1,15 +1,15 @@
 import type { EntryChain } from './entry';
 
-/** Octets of memory for texts and chains: those of all public CAs, in each of the ways in which base64 may cut them. */
-const mostHeld = 8 * 1_048_576;
+/** Bytes of memory for texts and chains: those of all public CAs, in each of the ways in which base64 may cut them. */
+const maxHeld = 8 * 1_048_576;
 
-/** Octets of a text that is kept: a chain has two or three certificates. */
-const longestText = 32_768;
+/** Bytes of a text that is kept: a chain has two or three certificates. */
+const maxTextLength = 32_768;
 
-/** Of an entry beside the texts, octets: objects and what finds them. */
+/** Of an entry beside the texts, bytes: objects and what finds them. */
 const heldBeside = 512;
 
-/** Where a text is sampled, so that texts of the same length are told apart: about the serial number of the first certificate. */
+/** Where a text is sampled to distinguish texts of the same length: near the serial number of the first certificate. */
 const serialAt = 32;
 
 /** Base64 that stands somewhere in what a log answered. */
@@ -27,16 +27,16 @@ interface KnownChain {
 
 /**
  * Chains that came with recent entries, by the base64 that they were read from: nearly every entry has one that many have, which then
- * need not be decoded and looked at again. What is found has the same text, to the octet: what finds it only picks one to compare with,
+ * need not be decoded and looked at again. What is found has the same text, to the byte: what finds it only picks one to compare with,
  * so that logs that aim at that cost themselves some time and nobody else anything. The oldest go when there are too many.
  */
 export class KnownChains {
   private readonly chains = new Map<number, KnownChain>();
   private held = 0;
 
-  /** @param before what stands before the text of the chain's octets, as a number that tells how many they are, too */
+  /** @param before what stands before the text of the chain's bytes, as a number that tells how many they are, too */
   find(answer: Buffer, { start, end }: TextSpan, before: number): EntryChain | null {
-    if (end - start > longestText || end === start) return null;
+    if (end - start > maxTextLength || end === start) return null;
     const known = this.chains.get(placeOf(answer, start, end));
     if (known?.before !== before || known.text.length !== end - start) return null;
     return answer.compare(known.text, 0, end - start, start, end) === 0 ? known.chain : null;
@@ -44,14 +44,14 @@ export class KnownChains {
 
   /** @param chain what the text decodes to, behind what stands before; returns it, held by itself where it is kept */
   keep(answer: Buffer, { start, end }: TextSpan, before: number, chain: EntryChain): EntryChain {
-    if (end - start > longestText || end === start) return chain;
+    if (end - start > maxTextLength || end === start) return chain;
     const place = placeOf(answer, start, end);
     const kept = { of: chain.of, bytes: copyOf(chain.bytes, 0, chain.bytes.length) };
     this.drop(place);
     this.chains.set(place, { text: copyOf(answer, start, end), before, chain: kept });
     this.held += heldBeside + end - start + kept.bytes.length;
     for (const oldest of this.chains.keys()) {
-      if (this.held <= mostHeld) break;
+      if (this.held <= maxHeld) break;
       this.drop(oldest);
     }
     return kept;
@@ -72,7 +72,7 @@ function copyOf(bytes: Buffer, start: number, end: number): Buffer {
   return copy;
 }
 
-/** A number of 32 bits of a text of four octets or more: its length, and what it has in some places. */
+/** A number of 32 bits of a text of four bytes or more: its length, and what it has in some places. */
 function placeOf(answer: Buffer, start: number, end: number): number {
   const length = end - start;
   const last = end - 4;

@@ -14,7 +14,7 @@ const entriesOf = (name: string) =>
 const precertificates = entriesOf('navigli2025h2-first-32.get-entries.json');
 const certificates = entriesOf('first-entries-2013.get-entries.json');
 const [precertificate] = precertificates as [EntryText];
-const octetsOf = (text: string) => Buffer.from(text, 'base64');
+const bytesOf = (text: string) => Buffer.from(text, 'base64');
 
 /** By the texts within an answer that has more around them. */
 function read({ leaf_input, extra_data }: EntryText, chains: KnownChains): LogEntry | null {
@@ -31,11 +31,11 @@ function asJson(text: EntryText): LogEntry | null {
 
 /** All of an entry as one text, which is quickly compared. */
 function shown(entry: LogEntry | null): string {
-  const octets = (value: unknown): unknown =>
+  const bytes = (value: unknown): unknown =>
     Buffer.isBuffer(value) ? value.toString('latin1') : value === entry?.chain ? entry?.chain.of : value;
   if (entry === null) return 'none';
   return JSON.stringify(
-    [...Object.entries(entry), ['chain octets', entry.chain.bytes]].sort().map((each) => each.map(octets)),
+    [...Object.entries(entry), ['chain bytes', entry.chain.bytes]].sort().map((each) => each.map(bytes)),
   );
 }
 
@@ -47,15 +47,15 @@ function expectAsJson(text: EntryText, chains: KnownChains): LogEntry | null {
   return expected;
 }
 
-/** PrecertChainEntry of a precertificate that has so many octets. */
+/** PrecertChainEntry of a precertificate that has so many bytes. */
 function extraOf(length: number, chain: Buffer): Buffer {
   const head = Buffer.alloc(3 + length, 0x30);
   head.writeUIntBE(length, 0, 3);
   return Buffer.concat([head, chain]);
 }
-const vector = (octets: Buffer) => Buffer.concat([Buffer.from([0, 0, octets.length]), octets]);
+const vector = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, bytes.length]), bytes]);
 const chainOf = (...certificates: number[]) =>
-  vector(Buffer.concat(certificates.map((octet) => vector(Buffer.alloc(12, octet)))));
+  vector(Buffer.concat(certificates.map((byte) => vector(Buffer.alloc(12, byte)))));
 
 it('entries of real logs are what they are as JSON, whether or not their chains are known', () => {
   const chains = new KnownChains();
@@ -77,14 +77,14 @@ it('entries with the same chain share it, wherever base64 cuts it, and others ha
   expect(shared.size).toBe(3 * 4);
 });
 
-it('a chain is another where its text is the same and the octets before are not', () => {
+it('a chain is another where its text is the same and the bytes before are not', () => {
   const chains = new KnownChains();
   const whole = extraOf(1, chainOf(1, 2));
   expect(expectAsJson({ ...precertificate, extra_data: whole.toString('base64') }, chains)).not.toBeNull();
   for (const at of [4, 5])
-    for (const octet of [0x01, 0xff]) {
+    for (const byte of [0x01, 0xff]) {
       const other = Buffer.from(whole);
-      other[at] = octet;
+      other[at] = byte;
       expect(expectAsJson({ ...precertificate, extra_data: other.toString('base64') }, chains)).toBeNull();
     }
   // The same text, of which nothing stands before it.
@@ -92,7 +92,7 @@ it('a chain is another where its text is the same and the octets before are not'
   expect(expectAsJson({ ...precertificate, extra_data }, chains)).toBeNull();
 });
 
-it('every octet of an entry that is changed, and every cut, is judged as JSON is, beside chains that are known', () => {
+it('every byte of an entry that is changed, and every cut, is judged as JSON is, beside chains that are known', () => {
   const chains = new KnownChains();
   for (let length = 0; length <= 3; length++) {
     const extra_data = extraOf(length, chainOf(1, 2)).toString('base64');
@@ -107,10 +107,10 @@ it('every octet of an entry that is changed, and every cut, is judged as JSON is
   }
 });
 
-it('any octets are judged as JSON is', () => {
+it('any bytes are judged as JSON is', () => {
   const chains = new KnownChains();
   const leaves = [precertificate, ...certificates.slice(0, 1)].map(({ leaf_input }) => leaf_input);
-  const some = fc.uint8Array({ maxLength: 12 }).map((octets) => Buffer.from(octets).toString('base64'));
+  const some = fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'));
   const chain = fc.constantFrom('AAAA', 'AAAEAAABMAAAAA==', 'AAAB', '');
   fc.assert(
     fc.property(
@@ -125,7 +125,7 @@ it('any octets are judged as JSON is', () => {
 
 it('a leaf that is none is not read', () => {
   const chains = new KnownChains();
-  const leaf = octetsOf(precertificate.leaf_input);
+  const leaf = bytesOf(precertificate.leaf_input);
   for (const leaf_input of [leaf.subarray(1), leaf.subarray(0, -1), Buffer.concat([leaf, leaf])])
     expectAsJson({ ...precertificate, leaf_input: leaf_input.toString('base64') }, chains);
 });

@@ -1,16 +1,16 @@
 import type { EntryChain, LogEntry } from './entry';
 import type { KnownChains, TextSpan } from './known-chains';
 import { readChain, readMerkleTreeLeaf } from './leaf';
-import { base64Digits, fromBase64 } from './octets';
+import { base64Digits, fromBase64 } from './bytes';
 import { entryOf } from './timestamped-entry';
 
-/** Characters of a group of base64, and octets that they say. */
-const group = { characters: 4, octets: 3 } as const;
+/** Characters of a group of base64, and bytes that they say. */
+const group = { characters: 4, bytes: 3 } as const;
 
-/** The length before a precertificate, octets: one group. */
-const lengthOctets = 3;
+/** The length before a precertificate, bytes: one group. */
+const lengthBytes = 3;
 
-const noOctets = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 /**
  * One entry of a `get-entries` answer by the base64 of its members, of which the chain is not decoded where it is known. Null: it
@@ -22,20 +22,20 @@ export function readLeafText(
   extraData: TextSpan,
   chains: KnownChains,
 ): LogEntry | null {
-  const octets = decoded(answer, leafInput.start, leafInput.end);
-  const leaf = octets === null ? 'leaf' : readMerkleTreeLeaf(octets);
+  const bytes = decoded(answer, leafInput.start, leafInput.end);
+  const leaf = bytes === null ? 'leaf' : readMerkleTreeLeaf(bytes);
   if (typeof leaf === 'string') return null;
   if (leaf.issuerKeyHash === null) {
-    const chain = chainIn(answer, extraData, noOctets, 0, chains);
+    const chain = chainIn(answer, extraData, noBytes, 0, chains);
     return chain === null ? null : entryOf(leaf, null, chain);
   }
   const head = readHead(answer, extraData);
   if (head === null) return null;
   const { precertificateEnd } = head;
   const rest = { start: head.end, end: extraData.end };
-  const chain = chainIn(answer, rest, head.octets, precertificateEnd, chains);
+  const chain = chainIn(answer, rest, head.bytes, precertificateEnd, chains);
   if (chain === null) return null;
-  return entryOf(leaf, head.octets.subarray(lengthOctets, precertificateEnd), chain);
+  return entryOf(leaf, head.bytes.subarray(lengthBytes, precertificateEnd), chain);
 }
 
 /** The groups of base64 that a precertificate and the length before it are in; null when these are none, or nothing follows. */
@@ -45,16 +45,16 @@ function readHead(answer: Buffer, { start, end }: TextSpan) {
   // What is no base64 is found when it is decoded.
   for (let at = start; at < start + group.characters; at++)
     length = length * 64 + (base64Digits[answer[at] ?? 0] ?? 0);
-  const precertificateEnd = lengthOctets + length;
-  const groups = Math.ceil(precertificateEnd / group.octets);
+  const precertificateEnd = lengthBytes + length;
+  const groups = Math.ceil(precertificateEnd / group.bytes);
   const headEnd = start + groups * group.characters;
   if (length === 0 || headEnd >= end) return null;
-  const octets = decoded(answer, start, headEnd);
+  const bytes = decoded(answer, start, headEnd);
   // Otherwise it was padded, which only its end may be.
-  return octets?.length === groups * group.octets ? { octets, precertificateEnd, end: headEnd } : null;
+  return bytes?.length === groups * group.bytes ? { bytes, precertificateEnd, end: headEnd } : null;
 }
 
-/** @param head octets before the text, of which those from `chainAt` on, two at most, are the chain's */
+/** @param head bytes before the text, of which those from `chainAt` on, two at most, are the chain's */
 function chainIn(
   answer: Buffer,
   text: TextSpan,
@@ -66,8 +66,8 @@ function chainIn(
   for (let at = chainAt; at < head.length; at++) before = before * 256 + (head[at] ?? 0);
   const known = chains.find(answer, text, before);
   if (known !== null) return known;
-  const octets = decoded(answer, text.start, text.end);
-  const chain = octets === null ? null : readChain(Buffer.concat([head.subarray(chainAt), octets]));
+  const bytes = decoded(answer, text.start, text.end);
+  const chain = bytes === null ? null : readChain(Buffer.concat([head.subarray(chainAt), bytes]));
   return chain === null ? null : chains.keep(answer, text, before, chain);
 }
 

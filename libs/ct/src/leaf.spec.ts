@@ -36,7 +36,7 @@ describe('a get-entries answer', () => {
     }
   });
 
-  it('has leaves whose hash is that of all their octets', () => {
+  it('has leaves whose hash is that of all their bytes', () => {
     for (const entry of [...precertificates.entries, ...certificates.entries]) {
       const reading = readLeafJson(entry);
       if (!reading.ok) throw new Error(reading.fault);
@@ -84,7 +84,7 @@ describe('a MerkleTreeLeaf', () => {
     return copy;
   };
 
-  it('is read to the octet', () => {
+  it('is read to the byte', () => {
     expect(readLeaf(leaf, extra)).toMatchObject({ ok: true, entry: { type: 'precertificate' } });
     expect(readLeaf(x509, chain)).toMatchObject({
       ok: true,
@@ -97,12 +97,12 @@ describe('a MerkleTreeLeaf', () => {
     ['of another leaf type', patched(1, '01'), extra, 'leaf_version'],
     ['of another entry type', patched(10, '0002'), extra, 'entry_type'],
     ['of a time after 2^53', patched(2, '0020000000000000'), extra, 'leaf'],
-    ['with octets after it', Buffer.concat([leaf, hex('00')]), extra, 'leaf'],
-    ['without its last octet', leaf.subarray(0, -1), extra, 'leaf'],
+    ['with bytes after it', Buffer.concat([leaf, hex('00')]), extra, 'leaf'],
+    ['without its last byte', leaf.subarray(0, -1), extra, 'leaf'],
     ['with an empty TBSCertificate', patched(44, '000000'), extra, 'leaf'],
     ['with nothing', Buffer.alloc(0), extra, 'leaf'],
     ['with extra data that is cut off', leaf, extra.subarray(0, -1), 'extra_data'],
-    ['with octets after the extra data', leaf, Buffer.concat([extra, hex('00')]), 'extra_data'],
+    ['with bytes after the extra data', leaf, Buffer.concat([extra, hex('00')]), 'extra_data'],
     ['without extra data', leaf, Buffer.alloc(0), 'extra_data'],
     ['of a certificate with an empty one in the chain', x509, hex('000003000000'), 'extra_data'],
     ['of a certificate with a chain longer than told', x509, hex('00000400000255'), 'extra_data'],
@@ -111,7 +111,7 @@ describe('a MerkleTreeLeaf', () => {
     expect(readLeaf(leafInput, extraData)).toEqual({ ok: false, fault });
   });
 
-  it('cut off anywhere, or with any octet changed, is read or refused', () => {
+  it('cut off anywhere, or with any byte changed, is read or refused', () => {
     for (let at = 0; at < leaf.length; at++) {
       expect(readLeaf(leaf.subarray(0, at), extra).ok).toBe(false);
       readLeaf(patched(at, 'ff'), extra);

@@ -1,10 +1,10 @@
 import { type EntryChain, isCertificateChain, type LogEntry } from './entry';
-import { fromBase64 } from './octets';
+import { fromBase64 } from './bytes';
 import { entryOf, readTimestampedEntry, type TimestampedEntry } from './timestamped-entry';
 import { TlsReader } from './tls-reader';
 
 /**
- * Why an entry cannot be read: its JSON or base64; its MerkleTreeLeaf is cut off, has octets after its end or
+ * Why an entry cannot be read: its JSON or base64; its MerkleTreeLeaf is cut off, has bytes after its end or
  * no certificate; a version or type that RFC 6962 does not have; its extra_data.
  */
 export type LeafFault = 'json' | 'leaf' | 'leaf_version' | 'entry_type' | 'extra_data';

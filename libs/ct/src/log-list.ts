@@ -1,4 +1,4 @@
-import { fromBase64 } from './octets';
+import { fromBase64 } from './bytes';
 import { sha256 } from './sha256';
 
 /** From the list's point of view; the words are those of its schema. */

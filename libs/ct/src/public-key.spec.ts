@@ -50,7 +50,7 @@ describe('keys that OpenSSL makes', () => {
 describe('keys that nobody should have signed', () => {
   it.each([
     ['a modulus with more zeros than it needs', rsaOf(`000000${'c1'.repeat(128)}`), 1024],
-    ['a modulus without its zero octet', rsaOf('c1'.repeat(128)), 1024],
+    ['a modulus without its zero byte', rsaOf('c1'.repeat(128)), 1024],
     ['a modulus of one bit', rsaOf('01'), 1],
     ['one without parameters', seq(seq(rsaKey), bits(seq(int('00ff'), int('03')))), 8],
     ['one that is cut off in its exponent', rsaOf('00ff').subarray(0, -3), 8],
@@ -77,12 +77,12 @@ describe('keys that nobody should have signed', () => {
     ['RSA with a key that is none', seq(seq(rsaKey, tlv(0x05)), bits(int('03')))],
   ])('unknown: %s', (_, der) => expect(readPublicKey(der)).toEqual({ type: 'unknown' }));
 
-  it('whatever octet is another one', () => {
+  it('whatever byte is another one', () => {
     const key = spkiOf(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }));
     for (let at = 0; at < key.length; at++) {
-      for (const octet of [0, 1, 0x7f, 0x80, 0xff]) {
+      for (const byte of [0, 1, 0x7f, 0x80, 0xff]) {
         const changed = Buffer.from(key);
-        changed[at] = octet;
+        changed[at] = byte;
         expect(['rsa', 'ecdsa', 'unknown']).toContain(readPublicKey(changed).type);
       }
     }

@@ -1,4 +1,5 @@
-import { asBuffer } from './octets';
+import { createHash } from 'node:crypto';
+import { asBuffer } from './bytes';
 import { DerCursor } from './reading/der-cursor';
 import { readObjectIdentifier } from './reading/object-identifier';
 
@@ -47,15 +48,44 @@ export function readPublicKey(spkiDer: Uint8Array): PublicKey {
 
 /**
  * Of the RSAPublicKey (RFC 8017, appendix A.1.1) in the BIT STRING at the cursor. A modulus is never negative, so that one
- * which was written without its zero octet is read as it was meant.
+ * which was written without its zero byte is read as it was meant.
  */
 function modulusBits(cursor: DerCursor): number {
   if (cursor.tag !== bitString) return 0;
-  // The first octet counts the unused bits.
+  // The first byte counts the unused bits.
   if (!cursor.moveTo(cursor.start + 1, cursor.end) || cursor.tag !== sequence) return 0;
   if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== integer) return 0;
   const { bytes, end } = cursor;
   let at = cursor.start;
   while (at < end && bytes[at] === 0) at++;
   return at === end ? 0 : (end - at) * 8 - (Math.clz32(bytes[at] ?? 0) - 24);
+}
+
+const tags = { bitString: 0x03, sequence: 0x30 } satisfies Record<string, number>;
+
+/** Bytes of a SHA-1, and of what RFC 7093 leaves of a longer digest. */
+const identifierBytes = 20;
+
+/**
+ * Subject key identifiers as CAs compute them from a DER SubjectPublicKeyInfo: SHA-1 over the key (RFC 5280, section 4.2.1.2, method 1),
+ * SHA-256 over it, cut (RFC 7093, section 2, method 1), and both over the whole. Who has one of them has the key: an identifier that a
+ * certificate merely states proves nothing.
+ */
+export function keyIdentifiers(spkiDer: Uint8Array): Buffer[] {
+  const bytes = asBuffer(spkiDer);
+  const key = keyOf(bytes);
+  return [...(key === null ? [] : [key]), bytes].flatMap((input) => [
+    createHash('sha1').update(input).digest(),
+    createHash('sha256').update(input).digest().subarray(0, identifierBytes),
+  ]);
+}
+
+/** Content of the BIT STRING, without the byte that counts unused bits. */
+function keyOf(bytes: Buffer): Buffer | null {
+  const cursor = new DerCursor(bytes);
+  if (!cursor.moveTo(0, bytes.length) || cursor.tag !== tags.sequence) return null;
+  const { start, end } = cursor;
+  if (!cursor.moveTo(start, end) || cursor.tag !== tags.sequence) return null;
+  if (!cursor.moveTo(cursor.next, end) || cursor.tag !== tags.bitString) return null;
+  return cursor.end > cursor.start ? bytes.subarray(cursor.start + 1, cursor.end) : null;
 }

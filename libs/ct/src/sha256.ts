@@ -12,5 +12,5 @@ export function sha256(preimage: Uint8Array): Buffer {
   return Buffer.from(hash('sha256', preimage, 'binary'), 'latin1');
 }
 
-/** Octets of a SHA-256. */
+/** Bytes of a SHA-256. */
 export const sha256Length = 32;

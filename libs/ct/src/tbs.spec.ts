@@ -96,7 +96,7 @@ describe('poison and SCT list are removed, wherever they stand', () => {
     expect(precertificateDigest(signed(tbs))).toBe(sha256(plain));
   });
 
-  it('lengths around them are written in as few octets as will do, on either side of 128 and 256', () => {
+  it('lengths around them are written in as few bytes as will do, on either side of 128 and 256', () => {
     for (let size = 1; size < 300; size++) {
       const other = extension(hex('2a0304'), Buffer.alloc(size));
       const expected = forgeTbs({ extensions: [other] });
@@ -112,7 +112,7 @@ describe('poison and SCT list are removed, wherever they stand', () => {
     expect(leafDigest(forgeTbs({ extensions: [poison] }))).toBe(sha256(forgeTbs({ extensions: null })));
   });
 
-  it('everything else stays octet for octet, well encoded or not', () => {
+  it('everything else stays byte for byte, well encoded or not', () => {
     const odd = { serial: tlv(0x02, hex('0000ff')), tail: hex('dead00'), subject: seq(commonName('x y')) };
     expect(leafDigest(forgeTbs({ ...odd, extensions: [poison, names] }))).toBe(
       sha256(forgeTbs({ ...odd, extensions: [names] })),
@@ -130,7 +130,7 @@ describe('poison and SCT list are removed, wherever they stand', () => {
     expect(certificateDigest(endless(0x30, tbs))).toBe(sha256(tbs));
   });
 
-  it('lengths that end by end-of-contents octets become such that are told', () => {
+  it('lengths that end by end-of-contents bytes become such that are told', () => {
     const wrapper = endless(0xa3, endless(0x30, names, poison));
     const tbs = endless(0x30, ...tbsParts({ wrapper }));
     expect(leafDigest(tbs)).toBe(sha256(forgeTbs({ extensions: [names] })));

@@ -3,7 +3,7 @@ import { sha256Hex } from './sha256';
 
 /**
  * The TBSCertificate that a certificate and its precertificate share (RFC 6962, section 3.2): without poison
- * and without SCT list, the lengths around them written anew, everything else octet for octet. An extension
+ * and without SCT list, the lengths around them written anew, everything else byte for byte. An extension
  * list that had nothing else is left out, as RFC 5280 has no empty one. Of a precertificate entry it is made
  * from the TBSCertificate of the leaf: a precertificate that was signed by a precertificate signing
  * certificate has another issuer. Null when there is no TBSCertificate.
@@ -37,18 +37,18 @@ export function transparencyTbs({ bytes, layout, extensions: { list, removed } }
 }
 
 /**
- * SHA-256 over the transparency TBSCertificate, in hexadecimal. Where there is none, over all octets: they
+ * SHA-256 over the transparency TBSCertificate, in hexadecimal. Where there is none, over all bytes: they
  * still are one issuance.
  */
 export function tbsSha256(issued: Issued): string {
   return sha256Hex(transparencyTbs(issued) ?? issued.bytes);
 }
 
-/** Octets of an identifier and the length after it. */
+/** Bytes of an identifier and the length after it. */
 function headLength(length: number): number {
-  let octets = 2;
-  if (length >= 0x80) for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) octets++;
-  return octets;
+  let bytes = 2;
+  if (length >= 0x80) for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes++;
+  return bytes;
 }
 
 /** Writes parts of one DER structure into a new one. */
@@ -68,16 +68,16 @@ class DerCopy {
   }
 
   /**
-   * The identifier that stands in the source, and another length in as few octets as will do (X.690, section
+   * The identifier that stands in the source, and another length in as few bytes as will do (X.690, section
    * 10.1).
    */
   head(tagAt: number, length: number): void {
     this.bytes[this.end++] = this.source[tagAt] ?? 0;
-    const octets = headLength(length) - 2;
-    if (octets === 0) this.bytes[this.end++] = length;
+    const bytes = headLength(length) - 2;
+    if (bytes === 0) this.bytes[this.end++] = length;
     else {
-      this.bytes[this.end++] = 0x80 | octets;
-      this.end = this.bytes.writeUIntBE(length, this.end, octets);
+      this.bytes[this.end++] = 0x80 | bytes;
+      this.end = this.bytes.writeUIntBE(length, this.end, bytes);
     }
   }
 }

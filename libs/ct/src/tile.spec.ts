@@ -53,7 +53,7 @@ describe('a data tile', () => {
     ['of another place', () => tile, { index: 4, width: 10 }, { fault: 'leaf_index', entry: 0 }],
     ['that is cut off', () => tile.subarray(0, -1), place, { fault: 'leaf', entry: 9 }],
     [
-      'with an octet more',
+      'with a byte more',
       () => Buffer.concat([tile, hex('00')]),
       { index: 3, width: 11 },
       { fault: 'leaf', entry: 10 },
@@ -82,7 +82,7 @@ describe('a data tile', () => {
     ['no extension', ''],
     ['another extension', '010000'],
     ['two of them', '00000500000003000000050000000300'],
-    ['one of four octets', '00000400000300'],
+    ['one of four bytes', '00000400000300'],
     ['one that is cut off', '0000050000'],
   ])('with %s where leaf_index should be is refused', (_what, extensions) => {
     const length = Buffer.from([0, extensions.length / 2]);
@@ -100,7 +100,7 @@ describe('a data tile', () => {
     });
   });
 
-  it('of any octets is read or refused', () => {
+  it('of any bytes is read or refused', () => {
     for (let at = 0; at < tile.length; at += 3) readDataTile(patched(at, 'ff'), place);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void readDataTile(bytes, place)),

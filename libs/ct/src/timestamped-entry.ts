@@ -6,7 +6,7 @@ const entryTypes = { x509: 0, precert: 1 } as const;
 
 /** ExtensionType (static-ct-api, "SCT Extension"). */
 const leafIndexExtension = 0;
-const leafIndexOctets = 5;
+const leafIndexBytes = 5;
 
 export interface TimestampedEntry {
   readonly timestamp: number;
@@ -68,8 +68,8 @@ function leafIndexOf(bytes: Buffer, start: number, end: number): number | null {
     const next = at + 3 + length;
     if (next > end) return null;
     if (bytes[at] === leafIndexExtension) {
-      if (found !== null || length !== leafIndexOctets) return null;
-      found = bytes.readUIntBE(at + 3, leafIndexOctets);
+      if (found !== null || length !== leafIndexBytes) return null;
+      found = bytes.readUIntBE(at + 3, leafIndexBytes);
     }
     at = next;
   }

@@ -1,4 +1,4 @@
-import { asBuffer } from './octets';
+import { asBuffer } from './bytes';
 
 /**
  * Reads the presentation language of TLS (RFC 8446, section 3) from one end to the other. What is missing
@@ -6,7 +6,7 @@ import { asBuffer } from './octets';
  */
 export class TlsReader {
   readonly bytes: Buffer;
-  /** The next octet. */
+  /** The next byte. */
   at = 0;
   failed = false;
 
@@ -18,11 +18,11 @@ export class TlsReader {
     return this.at === this.bytes.length;
   }
 
-  /** An unsigned integer of one to six octets. */
-  uint(octets: number): number {
-    if (!this.has(octets)) return 0;
+  /** An unsigned integer of one to six bytes. */
+  uint(size: number): number {
+    if (!this.has(size)) return 0;
     let value = 0;
-    for (const end = this.at + octets; this.at < end; this.at++)
+    for (const end = this.at + size; this.at < end; this.at++)
       value = value * 256 + (this.bytes[this.at] ?? 0);
     return value;
   }
@@ -40,21 +40,21 @@ export class TlsReader {
     return this.bytes.subarray(this.at - length, this.at);
   }
 
-  /** A vector whose length stands before it in `octets` octets. */
-  vector(octets: number, minimum = 0): Buffer {
-    const length = this.uint(octets);
+  /** A vector with its length before it in `size` bytes. */
+  vector(size: number, minimum = 0): Buffer {
+    const length = this.uint(size);
     if (length < minimum) this.failed = true;
     return this.opaque(this.failed ? 0 : length);
   }
 
-  /** Where the vector ends whose length, in `octets` octets, is next; stands on its beginning then. */
-  vectorEnd(octets: number): number {
-    const length = this.uint(octets);
+  /** Where the vector ends whose length, in `size` bytes, is next; moves to its beginning. */
+  vectorEnd(size: number): number {
+    const length = this.uint(size);
     return this.has(length) ? this.at + length : this.at;
   }
 
-  private has(octets: number): boolean {
-    if (octets > this.bytes.length - this.at) this.failed = true;
+  private has(size: number): boolean {
+    if (size > this.bytes.length - this.at) this.failed = true;
     return !this.failed;
   }
 }

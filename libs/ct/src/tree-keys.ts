@@ -1,8 +1,8 @@
 /** Keys of ancestors that are kept, at most. */
-const mostKept = 16_384;
+const maxKept = 16_384;
 
 /** Characters of a name whose ancestors are kept: longer than any real one, and a certificate may have some of 16 MB. */
-const longestName = 256;
+const maxNameLength = 256;
 
 /**
  * Keys of the ancestors of recent names: every second one of a log is that of another name before it. Two generations, of which the
@@ -18,11 +18,11 @@ export class TreeKeys {
   /** @param at where the ancestor begins in the name */
   of(name: string, at: number): string {
     const ancestor = name.slice(at);
-    if (name.length > longestName) return this.keyOf(ancestor);
+    if (name.length > maxNameLength) return this.keyOf(ancestor);
     const known = this.young.get(ancestor);
     if (known !== undefined) return known;
     const key = this.old.get(ancestor) ?? this.keyOf(ancestor);
-    if (this.young.size * 2 >= mostKept) {
+    if (this.young.size * 2 >= maxKept) {
       this.old = this.young;
       this.young = new Map();
     }

@@ -1,16 +1,14 @@
 export { DeliveryModule } from './delivery.module';
 export { AnnouncementRound } from './announcements/announcement-round';
 export { Announcements, type Unannounced } from './announcements/announcements';
-export { mailIssued, mailRevoked } from './mail/certificate-mails';
-export { type NewMail } from './mail/mail-facts';
-export { wantsMail } from './mail/mail-settings';
-export { Mails } from './mail/mails';
+export { mailIssued, mailRevoked, wantsMail } from './mail/certificate-mails';
+export { Mails, type NewMail } from './mail/mails';
 export { WebhookDeliveries, cancelPending } from './webhooks/webhook-deliveries';
 export {
   type WebhookEndpoint,
   type WebhookEndpointChange,
   WebhookEndpoints,
-  mostWebhookEndpoints,
+  maxWebhookEndpoints,
 } from './webhooks/webhook-endpoints';
 export { WebhookFanOut, freshDeliveryId } from './webhooks/webhook-fan-out';
 export { type LoggedDelivery, type WebhookAttempt, WebhookLog } from './webhooks/webhook-log';

@@ -14,7 +14,7 @@ const com = zone(
   a('www.example.com', '127.0.0.2', 60),
   txt('deep.empty.example.com', 'below'),
   cname('alias.example.com', 'www.example.com'),
-  cname('away.example.com', 'elsewhere.test'),
+  cname('outside.example.com', 'elsewhere.test'),
   cname('across.example.com', 'target.example.net'),
   cname('dangling.example.com', 'missing.example.com'),
   cname('loop1.example.com', 'loop2.example.com'),
@@ -33,7 +33,7 @@ function sliceFor(name: DnsName): ZoneSlice | null {
 }
 
 function ask(name: string, type: TypeName, classNumber = 1): Reply {
-  const question: Question = { name, type: TYPES[type], class: classNumber, octets: Buffer.alloc(0) };
+  const question: Question = { name, type: TYPES[type], class: classNumber, bytes: Buffer.alloc(0) };
   const slices = new Map<DnsName, ZoneSlice | null>();
   for (let reads = 0; reads < 30; reads++) {
     const outcome = answer(question, slices);
@@ -98,8 +98,8 @@ describe('CNAME', () => {
   });
 
   it('out of all zones is handed out alone', () => {
-    expect(ask('away.example.com', 'A')).toMatchObject({ rcode: RCODE.NOERROR, authoritative: true });
-    expect(brief(ask('away.example.com', 'A').answers)).toEqual(['away.example.com CNAME']);
+    expect(ask('outside.example.com', 'A')).toMatchObject({ rcode: RCODE.NOERROR, authoritative: true });
+    expect(brief(ask('outside.example.com', 'A').answers)).toEqual(['outside.example.com CNAME']);
   });
 
   it('to a name that does not exist is NXDOMAIN, with the CNAME and the SOA', () => {

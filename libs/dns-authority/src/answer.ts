@@ -20,27 +20,27 @@ export interface Reply {
   readonly additional: readonly ZoneRecord[];
 }
 
-/** Either the reply, or the name whose slice must be read before there can be one. */
+/** Either the reply, or the name whose slice must be read first. */
 export type Outcome =
   { readonly kind: 'reply'; readonly reply: Reply } | { readonly kind: 'read'; readonly name: DnsName };
 
 /** Slices read so far, by the name they were read for; `null` when no zone holds that name. */
 export type SlicesRead = ReadonlyMap<DnsName, ZoneSlice | null>;
 
-/** A longer chain is handed out as far as it got; the resolver asks for the rest. */
+/** Maximum length of a CNAME chain; resolvers query the rest. */
 const CNAME_HOPS = 8;
-/** Seconds; RFC 8482 leaves it open. An hour keeps those who insist on ANY from asking again soon. */
+/** Seconds. RFC 8482 does not specify it; an hour limits repeated ANY queries. */
 const ANY_TTL_S = 3600;
 
-/** An answer without records: an error, or a NOTIMP. */
+/** A reply without records. */
 export function bareReply(rcode: Rcode): Reply {
   return { rcode, authoritative: false, answers: [], authority: [], additional: [] };
 }
 
 /**
- * What an authoritative server says to a question (RFC 1034 section 4.3.2). Pure: where a slice is missing it names
- * it, is called again with it, and comes to the same point. CNAMEs are followed through every zone the source holds,
- * since a caller may use this server as its resolver for them.
+ * The reply of an authoritative server (RFC 1034 section 4.3.2). Pure: returns the name of a missing slice, and is
+ * called again with it. CNAMEs are followed through all zones of the source, since a client may use this server as
+ * its resolver for them.
  */
 export function answer(question: Question, slices: SlicesRead): Outcome {
   const refusal = refusalOf(question);
@@ -65,7 +65,7 @@ export function answer(question: Question, slices: SlicesRead): Outcome {
       case 'alias':
         chain.push(found.record);
         name = found.record.data;
-        // A loop ends here too: every name of it is already in the chain.
+        // Also detects loops.
         if (chain.length > CNAME_HOPS || chain.some((link) => link.name === name))
           return done(positive(chain));
     }
@@ -115,7 +115,7 @@ function positive(answers: readonly (ZoneRecord | AnyAnswer)[]): Reply {
   return { ...bareReply(RCODE.NOERROR), authoritative: true, answers };
 }
 
-/** RFC 2308 sections 3 and 5: the SOA says for how long to remember it, the smaller of its TTL and its minimum. */
+/** RFC 2308 sections 3 and 5: the negative TTL is the smaller of the SOA's TTL and its minimum. */
 function negative(rcode: Rcode, chain: readonly ZoneRecord[], slice: ZoneSlice): Reply {
   const authority = recordsOfType(slice.recordsAt(slice.apex) ?? [], 'SOA').map((soa) => ({
     ...soa,
@@ -124,10 +124,7 @@ function negative(rcode: Rcode, chain: readonly ZoneRecord[], slice: ZoneSlice):
   return { rcode, authoritative: true, answers: chain, authority, additional: [] };
 }
 
-/**
- * A delegation: not our word any more, so no AA unless a CNAME of ours led here; addresses of in-zone servers go
- * along.
- */
+/** A delegation: not authoritative, so no AA unless a CNAME of ours led here; includes addresses of in-zone servers. */
 function referral(
   chain: readonly ZoneRecord[],
   servers: readonly RecordOf<'NS'>[],

@@ -1,4 +1,4 @@
-// The numbers of the IANA "Domain Name System (DNS) Parameters" registry that this library decides by.
+// Numbers of the IANA "Domain Name System (DNS) Parameters" registry.
 
 export const OPCODE = { QUERY: 0, UPDATE: 5 } as const;
 
@@ -21,7 +21,7 @@ export const RCODE = {
 } as const;
 export type Rcode = (typeof RCODE)[keyof typeof RCODE];
 
-/** The types that a zone of this library can hold, by their numbers. */
+/** The record types that zones support. */
 export const STORED_TYPE = { A: 1, NS: 2, CNAME: 5, SOA: 6, TXT: 16, AAAA: 28, CAA: 257 } as const;
 export type StoredType = keyof typeof STORED_TYPE;
 
@@ -29,7 +29,7 @@ const STORED_TYPE_NAMES: ReadonlyMap<number, StoredType> = new Map(
   (Object.keys(STORED_TYPE) as StoredType[]).map((name) => [STORED_TYPE[name], name]),
 );
 
-/** `undefined` for a type that no zone here can hold. */
+/** `undefined` for an unsupported type. */
 export function storedTypeOf(type: number): StoredType | undefined {
   return STORED_TYPE_NAMES.get(type);
 }
@@ -49,7 +49,7 @@ const TSIG_ERROR_NAMES: ReadonlyMap<number, TsigError> = new Map(
   (Object.keys(TSIG_ERROR) as TsigError[]).map((name) => [TSIG_ERROR[name], name]),
 );
 
-/** `undefined` for 0, and for a number that RFC 8945 gives no meaning. */
+/** `undefined` for 0 and for numbers that RFC 8945 does not define. */
 export function tsigErrorOf(value: number): TsigError | undefined {
   return TSIG_ERROR_NAMES.get(value);
 }

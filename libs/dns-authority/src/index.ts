@@ -1,11 +1,11 @@
 export { answer, bareReply, type Outcome, type Reply, type SlicesRead } from './answer';
 export {
-  queryOctets,
-  updateOctets,
+  queryBytes,
+  updateBytes,
   type Prerequisite,
   type Update,
   type UpdateStep,
-} from './asking/request-octets';
+} from './asking/request-bytes';
 export {
   OPCODE,
   RCODE,
@@ -17,7 +17,7 @@ export {
 } from './codes';
 export { MemoryZone } from './memory/memory-zone';
 export { MemoryZones, type MemoryZonesOptions } from './memory/memory-zones';
-export { isAtOrBelow, nameOctets, parseName, pathBelow, type DnsName } from './name';
+export { isAtOrBelow, nameBytes, parseName, pathBelow, type DnsName } from './name';
 export {
   TTL_LIMIT_S,
   recordsOfType,

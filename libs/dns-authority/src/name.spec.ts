@@ -2,7 +2,7 @@ import { parseName, pathBelow, readName } from './name';
 import { WireFault } from './wire-fault';
 
 const header = Buffer.alloc(12);
-const at12 = (octets: Buffer) => readName(Buffer.concat([header, octets]), 12);
+const at12 = (bytes: Buffer) => readName(Buffer.concat([header, bytes]), 12);
 const label = (text: string) => Buffer.concat([Buffer.of(text.length), Buffer.from(text, 'latin1')]);
 const root = Buffer.of(0);
 
@@ -24,12 +24,12 @@ describe('a name on the wire', () => {
     expect(at12(Buffer.concat([label('\xc0A'), root])).name).toBe('\\192a');
   });
 
-  it('takes a label of 63 octets and no longer one', () => {
+  it('takes a label of 63 bytes and no longer one', () => {
     expect(at12(Buffer.concat([label('a'.repeat(63)), root])).name).toHaveLength(63);
     expect(() => at12(Buffer.concat([Buffer.of(64), Buffer.alloc(64, 0x61), root]))).toThrow(WireFault);
   });
 
-  it('takes a name of 255 octets and no longer one', () => {
+  it('takes a name of 255 bytes and no longer one', () => {
     const three = Buffer.concat([1, 2, 3].map(() => label('a'.repeat(63))));
     expect(at12(Buffer.concat([three, label('a'.repeat(61)), root])).name).toHaveLength(253);
     expect(() => at12(Buffer.concat([three, label('a'.repeat(62)), root]))).toThrow('too long');
@@ -40,8 +40,8 @@ describe('a name on the wire', () => {
     ['forward', Buffer.of(0xc0, 14, 0)],
     ['into the header', Buffer.of(0xc0, 0)],
     ['past the end', Buffer.of(0xc0)],
-  ])('refuses a compression pointer %s', (_, octets) => {
-    expect(() => at12(octets)).toThrow(WireFault);
+  ])('refuses a compression pointer %s', (_, bytes) => {
+    expect(() => at12(bytes)).toThrow(WireFault);
   });
 
   it('follows a pointer to an earlier name', () => {

@@ -5,10 +5,10 @@ import { type RecordData } from './record';
 import { WireFault } from './wire-fault';
 
 /** SOA: serial, refresh, retry, expire, minimum. */
-const SOA_NUMBERS_OCTETS = 20;
+const SOA_NUMBERS_BYTES = 20;
 
 /**
- * Content (RDATA) of the stored types, which must fill the octets from `start` to `end` exactly.
+ * Content (RDATA) of the stored types, which must fill the bytes from `start` to `end` exactly.
  * @throws WireFault
  */
 export function readContent(message: Buffer, type: StoredType, start: number, end: number): RecordData {
@@ -32,10 +32,10 @@ export function readContent(message: Buffer, type: StoredType, start: number, en
   }
 }
 
-function address(family: 'ipv4' | 'ipv6', octets: Buffer): string {
-  if (octets.length !== (family === 'ipv4' ? 4 : 16)) throw new WireFault('an address of another length');
-  if (family === 'ipv4') return octets.join('.');
-  const groups = octets.toString('hex').replace(/(.{4})(?=.)/g, '$1:');
+function address(family: 'ipv4' | 'ipv6', bytes: Buffer): string {
+  if (bytes.length !== (family === 'ipv4' ? 4 : 16)) throw new WireFault('an address of another length');
+  if (family === 'ipv4') return bytes.join('.');
+  const groups = bytes.toString('hex').replace(/(.{4})(?=.)/g, '$1:');
   return new SocketAddress({ family, address: groups }).address;
 }
 
@@ -44,7 +44,7 @@ function characterStrings(message: Buffer, start: number, end: number): Buffer[]
   for (let at = start; at < end;) {
     const next = at + 1 + message.readUInt8(at);
     if (next > end) throw new WireFault('a character-string runs past its record');
-    // A copy: the record outlives the message it came in.
+    // A copy, since the record outlives the message.
     strings.push(Buffer.from(message.subarray(at + 1, next)));
     at = next;
   }
@@ -65,7 +65,7 @@ function caa(content: Buffer): RecordData {
 function soa(message: Buffer, start: number, end: number): RecordData {
   const { name: mname, next: rnameAt } = readName(message, start);
   const { name: rname, next: at } = readName(message, rnameAt);
-  if (at + SOA_NUMBERS_OCTETS !== end) throw new WireFault('no SOA content');
+  if (at + SOA_NUMBERS_BYTES !== end) throw new WireFault('no SOA content');
   return {
     type: 'SOA',
     data: {

@@ -4,13 +4,13 @@ import { parseName, type DnsName } from './name';
 
 export interface Soa {
   readonly mname: DnsName;
-  /** The mailbox as a name: its first dot stands for the `@`. */
+  /** The mailbox as a name, in which the first dot is the `@`. */
   readonly rname: DnsName;
   readonly serial: number;
   readonly refresh: number;
   readonly retry: number;
   readonly expire: number;
-  /** Seconds a resolver may remember that something does not exist (RFC 2308 section 4). */
+  /** Negative TTL in seconds (RFC 2308 section 4). */
   readonly minimum: number;
 }
 
@@ -26,7 +26,7 @@ export type RecordData =
   | { readonly type: 'AAAA'; readonly data: string }
   | { readonly type: 'CNAME'; readonly data: DnsName }
   | { readonly type: 'NS'; readonly data: DnsName }
-  /** Character-strings of at most 255 octets each (RFC 1035 section 3.3.14). */
+  /** Character-strings of at most 255 bytes each (RFC 1035 section 3.3.14). */
   | { readonly type: 'TXT'; readonly data: readonly Buffer[] }
   | { readonly type: 'CAA'; readonly data: Caa }
   | { readonly type: 'SOA'; readonly data: Soa };
@@ -46,10 +46,7 @@ export function recordsOfType<T extends StoredType>(records: readonly ZoneRecord
   return records.filter((record): record is RecordOf<T> => record.type === type);
 }
 
-/**
- * Whether both say the same thing of the same name; the TTL is no part of a record's identity (RFC 2136 section
- * 1.1.1).
- */
+/** Whether both records are equal, regardless of TTL (RFC 2136 section 1.1.1). */
 export function sameRecord(a: ZoneRecord, b: ZoneRecord): boolean {
   return a.name === b.name && a.type === b.type && contentOf(a) === contentOf(b);
 }
@@ -67,7 +64,7 @@ function contentOf(record: RecordData): string {
   }
 }
 
-/** TXT content as character-strings: octets cut at 255, at least one string. */
+/** Splits TXT content into character-strings of at most 255 bytes, at least one. */
 export function textStrings(text: Buffer): Buffer[] {
   const strings: Buffer[] = [];
   for (let at = 0; at < text.length; at += 255) strings.push(text.subarray(at, at + 255));
@@ -84,7 +81,7 @@ export function isNewerSerial(candidate: number, current: number): boolean {
   return candidate !== current && (candidate - current) >>> 0 < 2 ** 31;
 }
 
-/** What is wrong with a record that cannot be written to the wire as it is, for logs. */
+/** Why a record cannot be written to the wire, for logs; `undefined` if it can. */
 export function unwritable(record: ZoneRecord): string | undefined {
   if (!isNormal(record.name)) return 'its name is not in normal form';
   if (!(record.ttl >= 0 && record.ttl <= TTL_LIMIT_S)) return 'its TTL is out of range';

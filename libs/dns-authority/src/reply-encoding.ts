@@ -1,33 +1,36 @@
 import * as packet from 'dns-packet';
 import { type AnyAnswer, type Reply, bareReply } from './answer';
 import { RCODE, type Rcode } from './codes';
-import { HEADER_OCTETS } from './name';
+import { HEADER_BYTES } from './name';
 import { type ZoneRecord, unwritable } from './record';
 import { type Edns, type RequestHeader } from './request';
 
-/** Without EDNS a UDP message has at most this many octets (RFC 1035 section 4.2.1). */
-const PLAIN_UDP_OCTETS = 512;
-/** What fits an unfragmented datagram nearly everywhere (DNS Flag Day 2020), and the bound on amplification. */
-export const EDNS_UDP_OCTETS = 1232;
-const TCP_OCTETS = 65535;
+/** Maximum UDP message without EDNS (RFC 1035 section 4.2.1). */
+const PLAIN_UDP_BYTES = 512;
+/**
+ * Maximum UDP message with EDNS: fits an unfragmented datagram nearly everywhere (DNS Flag Day 2020) and limits
+ * amplification.
+ */
+export const EDNS_UDP_BYTES = 1232;
+const TCP_BYTES = 65535;
 
 export interface Asked {
   readonly header: RequestHeader;
-  /** Octets of the question section, echoed to the letter; absent where it could not be read. */
-  readonly questionOctets?: Buffer;
+  /** The question section, echoed byte by byte; absent when unreadable. */
+  readonly questionBytes?: Buffer;
   readonly edns?: Edns;
   readonly transport: 'udp' | 'tcp';
-  /** Octets kept free for the signature that follows. Default 0. */
-  readonly signatureOctets?: number;
-  /** A bound on a datagram besides those of the protocol, in octets. Default: none. */
-  readonly udpOctets?: number;
-  /** Only TC is said. Default false. */
+  /** Bytes reserved for the signature. Default 0. */
+  readonly signatureBytes?: number;
+  /** Additional limit of a datagram in bytes. Default: none. */
+  readonly udpBytes?: number;
+  /** Send no records, only TC. Default false. */
   readonly truncated?: boolean;
 }
 
 /**
- * The message that carries `reply`. What does not fit a datagram is sent without any record but with TC, so that the
- * asker comes back over TCP, where its address is proven; half an RRset would be of no use (RFC 2181 section 9).
+ * Encodes `reply`. A reply that does not fit a datagram is sent without records but with TC, so that the client
+ * retries over TCP, where its address is proven; a partial RRset would be useless (RFC 2181 section 9).
  */
 export function encodeReply(asked: Asked, reply: Reply): Buffer {
   if (asked.truncated === true) return encode(asked, reply, true);
@@ -39,16 +42,16 @@ export function encodeReply(asked: Asked, reply: Reply): Buffer {
   return encode(asked, { ...reply, answers: [], authority: [], additional: [] }, true);
 }
 
-function limitOf({ transport, edns, signatureOctets = 0, udpOctets = Infinity }: Asked): number {
-  if (transport === 'tcp') return TCP_OCTETS - signatureOctets;
+function limitOf({ transport, edns, signatureBytes = 0, udpBytes = Infinity }: Asked): number {
+  if (transport === 'tcp') return TCP_BYTES - signatureBytes;
   const datagram =
     edns === undefined
-      ? PLAIN_UDP_OCTETS
-      : Math.min(Math.max(edns.udpPayload, PLAIN_UDP_OCTETS), EDNS_UDP_OCTETS);
-  return Math.min(datagram, udpOctets) - signatureOctets;
+      ? PLAIN_UDP_BYTES
+      : Math.min(Math.max(edns.udpPayload, PLAIN_UDP_BYTES), EDNS_UDP_BYTES);
+  return Math.min(datagram, udpBytes) - signatureBytes;
 }
 
-function encode({ header, questionOctets, edns }: Asked, reply: Reply, truncated: boolean): Buffer {
+function encode({ header, questionBytes, edns }: Asked, reply: Reply, truncated: boolean): Buffer {
   const additionals = reply.additional.map(toPacket);
   if (edns !== undefined) additionals.push(optRecord(reply.rcode, edns));
   const message = packet.encode({
@@ -65,16 +68,16 @@ function encode({ header, questionOctets, edns }: Asked, reply: Reply, truncated
     authorities: reply.authority.map(toPacket),
     additionals,
   });
-  return questionOctets === undefined ? message : withQuestion(message, questionOctets);
+  return questionBytes === undefined ? message : withQuestion(message, questionBytes);
 }
 
-/** dns-packet writes no compression pointers, so nothing breaks when the records move to behind the question. */
+/** dns-packet writes no compression pointers, so records may be moved. */
 function withQuestion(message: Buffer, question: Buffer): Buffer {
   const whole = Buffer.allocUnsafe(message.length + question.length);
-  message.copy(whole, 0, 0, HEADER_OCTETS);
+  message.copy(whole, 0, 0, HEADER_BYTES);
   whole.writeUInt16BE(1, 4);
-  question.copy(whole, HEADER_OCTETS);
-  message.copy(whole, HEADER_OCTETS + question.length, HEADER_OCTETS);
+  question.copy(whole, HEADER_BYTES);
+  message.copy(whole, HEADER_BYTES + question.length, HEADER_BYTES);
   return whole;
 }
 
@@ -82,7 +85,7 @@ function optRecord(rcode: Rcode, edns: Edns): packet.Answer {
   return {
     type: 'OPT',
     name: '.',
-    udpPayloadSize: EDNS_UDP_OCTETS,
+    udpPayloadSize: EDNS_UDP_BYTES,
     extendedRcode: rcode >> 4,
     ednsVersion: 0,
     flags: edns.dnssecOk ? packet.DNSSEC_OK : 0,
@@ -92,8 +95,8 @@ function optRecord(rcode: Rcode, edns: Edns): packet.Answer {
 }
 
 /**
- * dns-packet writes what it is given: a label over 63 octets becomes a compression pointer, a string over 255 loses
- * its length. A source may be anything, so its records are checked here once more.
+ * dns-packet does not validate: a label over 63 bytes becomes a compression pointer, a string over 255 loses its
+ * length. So records of any source are checked here.
  * @throws RangeError
  */
 function toPacket(record: ZoneRecord | AnyAnswer): packet.Answer {
@@ -102,6 +105,6 @@ function toPacket(record: ZoneRecord | AnyAnswer): packet.Answer {
   if (fault !== undefined) throw new RangeError(`${record.name} ${record.type}: ${fault}`);
   if (record.type === 'TXT') return { ...record, data: [...record.data] };
   if (record.type !== 'CAA') return record;
-  // Its types know three of the tags that exist.
+  // Its types include only three tags.
   return { ...record, data: { ...record.data, tag: record.data.tag as packet.CaaData['tag'] } };
 }

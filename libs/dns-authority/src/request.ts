@@ -1,5 +1,5 @@
 import { CLASS, QTYPE } from './codes';
-import { HEADER_OCTETS, readName, type DnsName } from './name';
+import { HEADER_BYTES, readName, type DnsName } from './name';
 import { WireFault } from './wire-fault';
 
 export interface RequestHeader {
@@ -7,7 +7,7 @@ export interface RequestHeader {
   readonly opcode: number;
   readonly recursionDesired: boolean;
   readonly checkingDisabled: boolean;
-  /** Records announced in each section: question, answer, authority, additional. */
+  /** Number of records in each section: question, answer, authority, additional. */
   readonly counts: readonly [number, number, number, number];
 }
 
@@ -15,13 +15,13 @@ export interface Question {
   readonly name: DnsName;
   readonly type: number;
   readonly class: number;
-  /** As it arrived, to be echoed to the letter: resolvers check the case they chose (0x20). */
-  readonly octets: Buffer;
+  /** As received, echoed byte by byte: resolvers check the case that they chose (0x20). */
+  readonly bytes: Buffer;
 }
 
 export interface Edns {
   readonly version: number;
-  /** The largest UDP message the asker can take, in octets. */
+  /** Maximum UDP message that the client accepts, in bytes. */
   readonly udpPayload: number;
   readonly dnssecOk: boolean;
 }
@@ -31,7 +31,7 @@ export interface Query {
   readonly edns?: Edns;
 }
 
-/** One record as it stands in a message, its content still octets. */
+/** One record of a message, its content undecoded. */
 export interface WireRecord {
   readonly name: DnsName;
   readonly type: number;
@@ -42,9 +42,12 @@ export interface WireRecord {
   readonly next: number;
 }
 
-/** `undefined` for what must never be answered: no whole header, or a response (answering one starts a loop). */
+/**
+ * `undefined` for messages that must not be answered: without a complete header, or a response (which would start a
+ * loop).
+ */
 export function readHeader(message: Buffer): RequestHeader | undefined {
-  if (message.length < HEADER_OCTETS) return undefined;
+  if (message.length < HEADER_BYTES) return undefined;
   const flags = message.readUInt16BE(2);
   if ((flags & 0x8000) !== 0) return undefined;
   return {
@@ -62,15 +65,15 @@ export function readHeader(message: Buffer): RequestHeader | undefined {
 }
 
 /**
- * The question of a QUERY. Records after it are read only as far as is needed to find the OPT record; the work is
- * bounded by the message's length, not by the counts it announces.
+ * The question of a QUERY. Records after it are read only to find the OPT record; the work is bounded by the
+ * message's length, not by its counts.
  * @throws WireFault
  */
 export function readQuery(message: Buffer, header: RequestHeader): Query {
   const [questions, answers, authorities, additionals] = header.counts;
   if (questions !== 1) throw new WireFault('a query has one question'); // RFC 9619
   const question = readQuestion(message);
-  let at = HEADER_OCTETS + question.octets.length;
+  let at = HEADER_BYTES + question.bytes.length;
   for (let n = 0; n < answers + authorities; n++) at = readRecord(message, at).next;
   let edns: Edns | undefined;
   for (let n = 0; n < additionals; n++) {
@@ -82,19 +85,19 @@ export function readQuery(message: Buffer, header: RequestHeader): Query {
       throw new WireFault('more than one OPT, or not at the root');
     edns = readEdns(record);
   }
-  if (at !== message.length) throw new WireFault('octets after the last record');
+  if (at !== message.length) throw new WireFault('bytes after the last record');
   return edns === undefined ? { question } : { question, edns };
 }
 
 /** @throws WireFault */
 export function readQuestion(message: Buffer): Question {
-  const { name, next } = readName(message, HEADER_OCTETS);
+  const { name, next } = readName(message, HEADER_BYTES);
   if (next + 4 > message.length) throw new WireFault('the question runs past the end');
   return {
     name,
     type: message.readUInt16BE(next),
     class: message.readUInt16BE(next + 2),
-    octets: message.subarray(HEADER_OCTETS, next + 4),
+    bytes: message.subarray(HEADER_BYTES, next + 4),
   };
 }
 
@@ -117,7 +120,7 @@ export function readRecord(message: Buffer, at: number): WireRecord {
   };
 }
 
-/** In an OPT record the class is the payload size and the TTL holds version and flags (RFC 6891 section 6.1.3). */
+/** The class of an OPT record is the payload size; its TTL contains version and flags (RFC 6891 section 6.1.3). */
 function readEdns(record: WireRecord): Edns {
   return {
     version: (record.ttl >>> 16) & 0xff,

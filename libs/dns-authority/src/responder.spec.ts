@@ -19,7 +19,7 @@ const responder = new Responder({ source });
 async function respond(message: Buffer, peer = UDP, to = responder) {
   const response = await to.respond(message, peer);
   if (response === undefined) throw new Error('There was no answer.');
-  return { octets: response, ...packet.decode(response) };
+  return { bytes: response, ...packet.decode(response) };
 }
 
 describe('the header and question of a response', () => {
@@ -45,12 +45,12 @@ describe('the header and question of a response', () => {
     expect((await respond(queryMessage('example.org', 'A'))).flag_ra).toBe(false);
   });
 
-  it('echo octets that are no text', async () => {
+  it('echo bytes that are no text', async () => {
     const query = queryMessage('xxx.example.com', 'A');
     query.set([0xff, 0x2e, 0x00], 13);
-    const { octets } = await respond(query);
-    expect(octets.subarray(12, query.length)).toEqual(query.subarray(12));
-    expect(rcodeOf(octets)).toBe(RCODE.NXDOMAIN);
+    const { bytes } = await respond(query);
+    expect(bytes.subarray(12, query.length)).toEqual(query.subarray(12));
+    expect(rcodeOf(bytes)).toBe(RCODE.NXDOMAIN);
   });
 });
 
@@ -70,7 +70,7 @@ describe('EDNS', () => {
     const response = await respond(
       queryMessage('www.example.com', 'A', { additionals: [optRecord(1232, 1)] }),
     );
-    expect(rcodeOf(response.octets)).toBe(RCODE.BADVERS & 0xf);
+    expect(rcodeOf(response.bytes)).toBe(RCODE.BADVERS & 0xf);
     expect(response.additionals).toMatchObject([{ extendedRcode: 1, ednsVersion: 0 }]);
     expect(response.answers).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('EDNS', () => {
     const query = Buffer.from(queryMessage('www.example.com', 'A', { additionals: [optRecord(1232)] }));
     query[2] = 2 << 3;
     const response = await respond(query);
-    expect(rcodeOf(response.octets)).toBe(RCODE.NOTIMP);
+    expect(rcodeOf(response.bytes)).toBe(RCODE.NOTIMP);
     expect(response).toMatchObject({
       questions: [{ name: 'www.example.com' }],
       additionals: [{ type: 'OPT' }],
@@ -88,7 +88,7 @@ describe('EDNS', () => {
 
   it('given twice is a format error', async () => {
     const query = queryMessage('www.example.com', 'A', { additionals: [optRecord(1232), optRecord(1232)] });
-    expect(rcodeOf((await respond(query)).octets)).toBe(RCODE.FORMERR);
+    expect(rcodeOf((await respond(query)).bytes)).toBe(RCODE.FORMERR);
   });
 });
 
@@ -97,14 +97,14 @@ describe('the size of a response', () => {
     queryMessage(name, 'TXT', { additionals: [optRecord(size)] });
 
   it.each([
-    ['512 octets without EDNS', queryMessage('middle.example.com', 'TXT'), true],
-    ['512 octets for an asker who announces less', withEdns('middle.example.com', 1), true],
+    ['512 bytes without EDNS', queryMessage('middle.example.com', 'TXT'), true],
+    ['512 bytes for an asker who announces less', withEdns('middle.example.com', 1), true],
     ['what the asker announces', withEdns('middle.example.com', 1200), false],
-    ['1,232 octets whatever the asker announces', withEdns('big.example.com', 65535), true],
+    ['1,232 bytes whatever the asker announces', withEdns('big.example.com', 65535), true],
   ])('over UDP is at most %s', async (_, query, truncated) => {
     const response = await respond(query);
     expect(response.flag_tc).toBe(truncated);
-    expect(response.octets.length).toBeLessThanOrEqual(1232);
+    expect(response.bytes.length).toBeLessThanOrEqual(1232);
     expect(response.answers?.length).toBe(truncated ? 0 : 5);
   });
 
@@ -115,9 +115,9 @@ describe('the size of a response', () => {
   });
 
   it('over TCP that no message can have is SERVFAIL', async () => {
-    const { octets } = await respond(queryMessage('huge.example.com', 'TXT'), TCP);
-    expect(rcodeOf(octets)).toBe(RCODE.SERVFAIL);
-    expect(octets.length).toBeLessThan(100);
+    const { bytes } = await respond(queryMessage('huge.example.com', 'TXT'), TCP);
+    expect(rcodeOf(bytes)).toBe(RCODE.SERVFAIL);
+    expect(bytes.length).toBeLessThan(100);
   });
 });
 
@@ -134,7 +134,7 @@ describe('beyond a limit that says truncate', () => {
     return message;
   };
 
-  it('a query gets TC and no record, with EDNS where it has EDNS, and no more octets than it had', async () => {
+  it('a query gets TC and no record, with EDNS where it has EDNS, and no more bytes than it had', async () => {
     const plain = queryMessage('www.example.com', 'A');
     const edns = queryMessage('www.example.com', 'A', { additionals: [optRecord(4096)] });
     for (const [query, additionals] of [
@@ -143,7 +143,7 @@ describe('beyond a limit that says truncate', () => {
     ] as const) {
       const response = await respond(query, UDP, limited);
       expect(response).toMatchObject({ flag_tc: true, rcode: 'NOERROR', answers: [], additionals });
-      expect(response.octets.length).toBeLessThanOrEqual(query.length);
+      expect(response.bytes.length).toBeLessThanOrEqual(query.length);
     }
     expect(answered.at(-1)).toMatchObject({ admission: 'truncate' });
   });
@@ -157,7 +157,7 @@ describe('beyond a limit that says truncate', () => {
   it('two questions are a format error', async () => {
     const query = Buffer.from(queryMessage('www.example.com', 'A'));
     query[5] = 2;
-    expect(rcodeOf((await respond(query, UDP, limited)).octets)).toBe(RCODE.FORMERR);
+    expect(rcodeOf((await respond(query, UDP, limited)).bytes)).toBe(RCODE.FORMERR);
   });
 
   it.each([2, 4, 5, 15])('opcode %d is not answered, least of all with NOERROR', async (opcode) => {
@@ -177,9 +177,9 @@ it('tells how long an answer took', async () => {
 
 describe('malformed requests', () => {
   const query = queryMessage('www.example.com', 'A');
-  const changed = (at: number, ...octets: number[]) => {
+  const changed = (at: number, ...bytes: number[]) => {
     const copy = Buffer.from(query);
-    copy.set(octets, at);
+    copy.set(bytes, at);
     return copy;
   };
 
@@ -196,13 +196,13 @@ describe('malformed requests', () => {
     ['two questions', changed(4, 0, 2)],
     ['a question that is cut', query.subarray(0, 20)],
     ['more records announced than there are', changed(6, 0xff, 0xff)],
-    ['octets after the end', Buffer.concat([query, Buffer.of(1)])],
-    ['a label of 64 octets', changed(12, 64)],
+    ['bytes after the end', Buffer.concat([query, Buffer.of(1)])],
+    ['a label of 64 bytes', changed(12, 64)],
     ['a question that is a pointer into the header', changed(12, 0xc0, 0x00)],
   ])('%s is a format error with the id', async (_, message) => {
-    const { octets, id } = await respond(message);
+    const { bytes, id } = await respond(message);
     expect(id).toBe(0x1234);
-    expect(rcodeOf(octets)).toBe(RCODE.FORMERR);
+    expect(rcodeOf(bytes)).toBe(RCODE.FORMERR);
   });
 
   it.each([
@@ -212,9 +212,9 @@ describe('malformed requests', () => {
     ['UPDATE, when nothing takes updates', 5],
     ['an unassigned opcode', 15],
   ])('%s is not implemented', async (_, opcode) => {
-    const { octets } = await respond(changed(2, opcode << 3));
-    expect(rcodeOf(octets)).toBe(RCODE.NOTIMP);
-    expect((octets[2] ?? 0) >> 3).toBe(0x10 | opcode);
+    const { bytes } = await respond(changed(2, opcode << 3));
+    expect(rcodeOf(bytes)).toBe(RCODE.NOTIMP);
+    expect((bytes[2] ?? 0) >> 3).toBe(0x10 | opcode);
   });
 });
 
@@ -226,11 +226,11 @@ describe('a source that', () => {
       onAnswered: (answered) => seen.push(answered),
       ...more,
     });
-    const { octets } = await respond(queryMessage('www.example.com', 'A'), UDP, responder);
-    return { rcode: rcodeOf(octets), seen };
+    const { bytes } = await respond(queryMessage('www.example.com', 'A'), UDP, responder);
+    return { rcode: rcodeOf(bytes), seen };
   };
 
-  it('throws is SERVFAIL, and the reason is told to the observer', async () => {
+  it('throws is SERVFAIL, and the observer gets the reason', async () => {
     const { rcode, seen } = await failing(() => {
       throw new Error('gone');
     });
@@ -246,7 +246,7 @@ describe('a source that', () => {
 
   it.each([
     ['an address that is none', a('www.example.com', '127.0.0')],
-    ['a label of 64 octets', cname('www.example.com', `${'a'.repeat(64)}.example.com`)],
+    ['a label of 64 bytes', cname('www.example.com', `${'a'.repeat(64)}.example.com`)],
     ['a name that is not in normal form', cname('www.example.com', 'X.example.com')],
   ])('holds what cannot be written (%s) is SERVFAIL', async (_, wrong) => {
     const broken = zone('example.com', wrong);
@@ -255,11 +255,11 @@ describe('a source that', () => {
     expect(seen[0]?.error).toBeInstanceOf(RangeError);
   });
 
-  it('holds a TXT string over 255 octets is SERVFAIL', async () => {
+  it('holds a TXT string over 255 bytes is SERVFAIL', async () => {
     const broken = zone('example.com', txt('www.example.com', 'x'.repeat(256)));
     const responder = new Responder({ source: { read: () => broken } });
-    const { octets } = await respond(queryMessage('www.example.com', 'TXT'), UDP, responder);
-    expect(rcodeOf(octets)).toBe(RCODE.SERVFAIL);
+    const { bytes } = await respond(queryMessage('www.example.com', 'TXT'), UDP, responder);
+    expect(rcodeOf(bytes)).toBe(RCODE.SERVFAIL);
   });
 });
 

@@ -1,12 +1,12 @@
 import { isIPv4 } from 'node:net';
-import { bareReply, type Reply } from './answer';
+import { answer, bareReply, type Reply } from './answer';
 import { OPCODE, RCODE, type Rcode } from './codes';
-import { encodeReply, type Asked } from './reply-encoding';
-import { type Edns, readHeader, readQuery, readQuestion, type Question, type RequestHeader } from './request';
-import { resolve } from './resolve';
-import { type RecordSource, type UpdateTarget } from './source';
-import { signResponse, signingOctets, verifyRequest, type ResponseSigning } from './tsig/answerer';
-import { type TsigKey } from './tsig/tsig-key';
+import type { DnsName } from './name';
+import { type Asked, encodeReply } from './reply-encoding';
+import { type Edns, type Question, readHeader, readQuery, readQuestion, type RequestHeader } from './request';
+import type { RecordSource, UpdateTarget, ZoneSlice } from './source';
+import { type ResponseSigning, signingBytes, signResponse, verifyRequest } from './tsig/answerer';
+import type { TsigKey } from './tsig/tsig-key';
 import { readUpdate } from './update/update-message';
 import { WireFault } from './wire-fault';
 
@@ -18,52 +18,52 @@ export interface Peer {
 }
 
 /**
- * Whether a message is answered, answered with TC and no record, or not at all. Only of a query can less be said: to an
- * UPDATE, NOERROR would mean that it is done, so `truncate` leaves anything else without an answer.
+ * Whether a message gets a response, a response with TC and no records, or none. Only queries can be truncated: to an
+ * UPDATE, NOERROR would mean success, so with `truncate` other messages get no response.
  */
 export type Admission = 'answer' | 'truncate' | 'drop';
 
-/** What one message was answered with, for logs and counters. */
+/** The response to one message, for logs and metrics. */
 export interface Answered {
   readonly peer: Peer;
   readonly opcode: number;
-  /** The first question, where it could be read: the name in normal form and the type's number. */
+  /** The first question, if readable: name in normal form, and type number. */
   readonly question?: { readonly name: string; readonly type: number };
   readonly rcode: Rcode;
-  readonly octets: number;
-  /** From its arrival until the response was written, milliseconds. */
+  readonly bytes: number;
+  /** From arrival until the response was written, milliseconds. */
   readonly tookMs: number;
   readonly admission: Exclude<Admission, 'drop'>;
-  /** Why it was SERVFAIL: what the source or the update target threw. */
+  /** The cause of SERVFAIL: an error of the source or the update target. */
   readonly error?: unknown;
 }
 
 export interface ResponderOptions {
   readonly source: RecordSource;
-  /** Without it UPDATE is answered NOTIMP. */
+  /** Absent: the response to UPDATE is NOTIMP. */
   readonly updates?: UpdateTarget;
   /**
-   * Keys that requests may be signed with (RFC 8945). An UPDATE signed with one of them is taken from any address; a
-   * signature that does not hold is answered NOTAUTH, whatever is asked. Default: none, and signatures are not looked at.
+   * Keys for signed requests (RFC 8945). A signed UPDATE is accepted from any address; an invalid signature gets
+   * NOTAUTH, for queries too. Default: none, and signatures are ignored.
    */
   readonly tsigKeys?: readonly TsigKey[];
-  /** Whether this machine too has to sign its UPDATEs. Default false. */
+  /** Whether UPDATEs from this machine must be signed as well. Default false. */
   readonly onlySignedUpdates?: boolean;
-  /** The clock that signatures are held against. Default: the system's. */
+  /** The clock for the time of signatures. Default: the system's. */
   readonly now?: () => Date;
   /**
-   * Asked for each message before anything of it is looked up; must not throw. Over TCP `drop` closes the connection.
-   * Default: all are answered.
+   * Called for each message before any lookup; must not throw. Over TCP `drop` closes the connection. Default: admits
+   * all.
    */
   readonly admit?: (peer: Peer) => Admission;
   /**
-   * A response over UDP is at most so many times as long as its request, what does not fit is truncated: the source of a
-   * datagram may be forged. Default: no bound but that of RFC 1035 and of `EDNS_UDP_OCTETS`.
+   * Maximum ratio of response to request size over UDP, since source addresses may be forged; longer responses are
+   * truncated. Default: only the limits of RFC 1035 and `EDNS_UDP_BYTES`.
    */
   readonly mostAmplification?: number;
-  /** How long source or update target may take before the answer is SERVFAIL, in milliseconds. Default 2,000. */
+  /** Timeout of source and update target in milliseconds; then the response is SERVFAIL. Default 2,000. */
   readonly sourceTimeoutMs?: number;
-  /** Called after each answer; must not throw. */
+  /** Called after each response; must not throw. */
   readonly onAnswered?: (answered: Answered) => void;
 }
 
@@ -78,11 +78,11 @@ interface Decided {
   readonly signing?: ResponseSigning;
 }
 
-/** Turns the octets of one request into the octets of its response, whatever they are. */
+/** Turns any request bytes into response bytes. */
 export class Responder {
   constructor(private readonly options: ResponderOptions) {}
 
-  /** Never rejects. `undefined`: not to be answered. */
+  /** Never rejects. `undefined`: no response. */
   async respond(message: Buffer, peer: Peer): Promise<Buffer | undefined> {
     const header = readHeader(message);
     if (header === undefined) return undefined;
@@ -108,7 +108,7 @@ export class Responder {
       peer,
       opcode: header.opcode,
       rcode,
-      octets: response.length,
+      bytes: response.length,
       tookMs: performance.now() - begunMs,
       admission,
       ...(decided.question && { question: { name: decided.question.name, type: decided.question.type } }),
@@ -119,7 +119,7 @@ export class Responder {
 
   #encode({ asked, signing }: Decided, reply: Reply): Buffer {
     if (signing === undefined) return encodeReply(asked, reply);
-    const response = encodeReply({ ...asked, signatureOctets: signingOctets(signing) }, reply);
+    const response = encodeReply({ ...asked, signatureBytes: signingBytes(signing) }, reply);
     return signResponse(response, signing, this.#nowS());
   }
 
@@ -127,13 +127,13 @@ export class Responder {
     return Math.floor((this.options.now?.() ?? new Date()).getTime() / 1000);
   }
 
-  /** A signature is judged before anything else is read, and nothing is done for one that does not hold. */
+  /** Verifies the signature before reading anything else; an invalid one has no effect. */
   async #decide(message: Buffer, header: RequestHeader, peer: Peer): Promise<Decided> {
     const { mostAmplification } = this.options;
     const asked: Asked = {
       header,
       transport: peer.transport,
-      ...(mostAmplification !== undefined && { udpOctets: message.length * mostAmplification }),
+      ...(mostAmplification !== undefined && { udpBytes: message.length * mostAmplification }),
     };
     const { tsigKeys = [] } = this.options;
     if (tsigKeys.length === 0) return await this.#carryOut(message, asked, peer, false);
@@ -163,7 +163,7 @@ export class Responder {
 
   async #query(message: Buffer, bare: Asked): Promise<Decided> {
     const { question, edns } = readQuery(message, bare.header);
-    const asked = { ...bare, questionOctets: question.octets, edns };
+    const asked = { ...bare, questionBytes: question.bytes, edns };
     if (isVersionUnknown(edns)) return { asked, question, reply: bareReply(RCODE.BADVERS) };
     try {
       return { asked, question, reply: await this.#inTime(resolve(question, this.options.source)) };
@@ -173,8 +173,8 @@ export class Responder {
   }
 
   /**
-   * Unsigned updates are taken from this machine only. An outside host cannot claim a loopback address: the kernel
-   * drops such packets on every other interface.
+   * Unsigned updates are accepted from this machine only. Other hosts cannot use a loopback address: the kernel drops
+   * such packets on other interfaces.
    */
   async #update(message: Buffer, bare: Asked, peer: Peer, isSigned: boolean): Promise<Decided> {
     const { updates, onlySignedUpdates = false } = this.options;
@@ -183,7 +183,7 @@ export class Responder {
     if (!isTaken) return { asked: bare, reply: bareReply(RCODE.REFUSED) };
     const update = readUpdate(message, bare.header);
     const question = readQuestion(message);
-    const asked = { ...bare, questionOctets: question.octets };
+    const asked = { ...bare, questionBytes: question.bytes };
     const rcode = await this.#inTime(Promise.resolve(updates.update(update)));
     return { asked, question, reply: bareReply(rcode) };
   }
@@ -202,24 +202,27 @@ export class Responder {
   }
 }
 
-/** Question and EDNS of a message of any opcode, echoed as of a query (RFC 6891 section 6.1.1), where it is written like one. */
+/**
+ * Question and EDNS of a message of any opcode, echoed as for a query (RFC 6891 section 6.1.1), if it has the same
+ * form.
+ */
 function heard(message: Buffer, asked: Asked): Pick<Decided, 'asked' | 'question'> {
   try {
     const { question, edns } = readQuery(message, asked.header);
-    return { asked: { ...asked, questionOctets: question.octets, edns }, question };
+    return { asked: { ...asked, questionBytes: question.bytes, edns }, question };
   } catch (error) {
     if (error instanceof WireFault) return { asked };
     throw error;
   }
 }
 
-/** Nothing is looked up for it, and it is not signed. `undefined`: no query. */
+/** Without lookup and signature. `undefined`: not a query. */
 function truncated(message: Buffer, asked: Asked): Decided | undefined {
   if (asked.header.opcode !== OPCODE.QUERY) return undefined;
   try {
     const { question, edns } = readQuery(message, asked.header);
-    // EDNS is answered with EDNS (RFC 6891 section 6.1.1): without it resolvers would take us for a server that has none.
-    const heard = { ...asked, questionOctets: question.octets, edns };
+    // A query with EDNS gets a response with EDNS (RFC 6891 section 6.1.1); otherwise resolvers assume no support.
+    const heard = { ...asked, questionBytes: question.bytes, edns };
     if (isVersionUnknown(edns)) return { asked: heard, question, reply: bareReply(RCODE.BADVERS) };
     return { asked: { ...heard, truncated: true }, question, reply: bareReply(RCODE.NOERROR) };
   } catch (error) {
@@ -232,7 +235,7 @@ function isVersionUnknown(edns: Edns | undefined): boolean {
   return edns !== undefined && edns.version > 0;
 }
 
-/** The header as it is without the TSIG record. */
+/** The header without the TSIG record. */
 function unsignedAsked(asked: Asked): Asked {
   const [questions, answers, authorities, additionals] = asked.header.counts;
   return {
@@ -244,10 +247,24 @@ function unsignedAsked(asked: Asked): Asked {
 function echoing(asked: Asked, message: Buffer): Pick<Decided, 'asked' | 'question'> {
   if (asked.header.counts[0] !== 1) return { asked };
   const question = readQuestion(message);
-  return { asked: { ...asked, questionOctets: question.octets }, question };
+  return { asked: { ...asked, questionBytes: question.bytes }, question };
 }
 
 export function isLoopback(address: string): boolean {
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'));
+}
+
+/** Maximum reads of the source per query: the name, eight CNAME hops, and name servers of a referral. */
+const READ_LIMIT = 24;
+
+/** Alternates between deciding and reading until there is a reply. Rejects when the source does. */
+export async function resolve(question: Question, source: RecordSource): Promise<Reply> {
+  const slices = new Map<DnsName, ZoneSlice | null>();
+  for (let reads = 0; reads <= READ_LIMIT; reads++) {
+    const outcome = answer(question, slices);
+    if (outcome.kind === 'reply') return outcome.reply;
+    slices.set(outcome.name, (await source.read(outcome.name)) ?? null);
+  }
+  return bareReply(RCODE.SERVFAIL);
 }

@@ -1,5 +1,5 @@
 import { CLASS, storedTypeOf } from './codes';
-import { HEADER_OCTETS } from './name';
+import { HEADER_BYTES } from './name';
 import { type ZoneRecord } from './record';
 import { readQuestion, readRecord } from './request';
 import { readContent } from './record-content';
@@ -12,13 +12,13 @@ export interface ResponseHeader {
   readonly truncated: boolean;
   /** The header's four bits. */
   readonly rcode: number;
-  /** The question section as it stands in the message; empty when there is none. */
-  readonly questionOctets: Buffer;
+  /** The question section of the message; empty when there is none. */
+  readonly questionBytes: Buffer;
 }
 
-/** @throws WireFault for octets that are no response */
+/** @throws WireFault unless the bytes are a response */
 export function readResponseHeader(message: Buffer): ResponseHeader {
-  if (message.length < HEADER_OCTETS) throw new WireFault('no whole header');
+  if (message.length < HEADER_BYTES) throw new WireFault('no whole header');
   const flags = message.readUInt16BE(2);
   if ((flags & 0x8000) === 0) throw new WireFault('a request where a response belongs');
   const questions = message.readUInt16BE(4);
@@ -29,7 +29,7 @@ export function readResponseHeader(message: Buffer): ResponseHeader {
     authoritative: (flags & 0x0400) !== 0,
     truncated: (flags & 0x0200) !== 0,
     rcode: flags & 0xf,
-    questionOctets: questions === 1 ? readQuestion(message).octets : Buffer.alloc(0),
+    questionBytes: questions === 1 ? readQuestion(message).bytes : Buffer.alloc(0),
   };
 }
 
@@ -39,18 +39,18 @@ export interface ResponseRecords {
 }
 
 /**
- * The records of a response, for those who ask: of the Internet class and of the types that a zone here can hold;
- * others are passed over. Read strictly, where dns-packet takes an address that is cut ("127.undefined…"), content of
- * another length than announced, and a dot inside a label for one between labels.
+ * The records of a response, of the Internet class and of supported types; others are skipped. Strict, unlike
+ * dns-packet, which accepts a truncated address ("127.undefined…") and content of a wrong length, and confuses a dot
+ * inside a label with a separator.
  * @throws WireFault
  */
 export function readResponseRecords(message: Buffer): ResponseRecords {
-  if (message.length < HEADER_OCTETS) throw new WireFault('no whole header');
+  if (message.length < HEADER_BYTES) throw new WireFault('no whole header');
   const [questions = 0, answerCount = 0, authorityCount = 0, additionalCount = 0] = [4, 6, 8, 10].map((at) =>
     message.readUInt16BE(at),
   );
   if (questions > 1) throw new WireFault('more than one question');
-  let at = HEADER_OCTETS + (questions === 1 ? readQuestion(message).octets.length : 0);
+  let at = HEADER_BYTES + (questions === 1 ? readQuestion(message).bytes.length : 0);
   const section = (count: number) => {
     const records: ZoneRecord[] = [];
     for (let n = 0; n < count; n++) {
@@ -67,6 +67,6 @@ export function readResponseRecords(message: Buffer): ResponseRecords {
   const answers = section(answerCount);
   const authority = section(authorityCount);
   for (let n = 0; n < additionalCount; n++) at = readRecord(message, at).next;
-  if (at !== message.length) throw new WireFault('octets after the last record');
+  if (at !== message.length) throw new WireFault('bytes after the last record');
   return { answers, authority };
 }

@@ -3,29 +3,27 @@ import { type DnsName } from './name';
 import { type ZoneRecord } from './record';
 import { type UpdateMessage } from './update/update-message';
 
-/** What one zone holds on the way from its apex to one name. */
+/** The records of a zone from its apex to one name. */
 export interface ZoneSlice {
   readonly apex: DnsName;
   /**
-   * Asked only for the apex, for the name the slice was read for, and for the names between them.
-   * `undefined`: the name does not exist. Empty: it exists only because something stands below it. The apex always
-   * has its SOA record.
+   * Called only for the apex, the name that the slice was read for, and the names between them. `undefined`: the name
+   * does not exist. Empty: it exists only because names below it do. The apex always has its SOA record.
    */
   recordsAt(name: DnsName): readonly ZoneRecord[] | undefined;
 }
 
 /**
- * Where the records come from. Called once per query, and once more for each CNAME followed and each in-zone name
- * server of a referral. May be slow or fail: the asker then gets SERVFAIL and tries another server. Nothing is cached
- * here.
+ * A source of records. Called once per query, and once more for each CNAME followed and each in-zone name server of a
+ * referral. May be slow or fail: the client then gets SERVFAIL and tries another server. Results are not cached.
  */
 export interface RecordSource {
-  /** The zone nearest above `name` (which may be any name at all), or `undefined` when no zone here holds it. */
+  /** The closest zone that contains `name` (any name), or `undefined`. */
   read(name: DnsName): ZoneSlice | undefined | Promise<ZoneSlice | undefined>;
 }
 
-/** What takes RFC 2136 updates. The caller has checked that the message came from this machine, or who signed it. */
+/** Applies RFC 2136 updates. The caller has checked that the message came from this machine or is signed. */
 export interface UpdateTarget {
-  /** Applies the whole message or nothing; resolves once it is as durable as this target promises. */
+  /** Applies the whole message or nothing; resolves once the change is durable. */
   update(message: UpdateMessage): Rcode | Promise<Rcode>;
 }

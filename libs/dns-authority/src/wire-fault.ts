@@ -1,4 +1,4 @@
-/** The octets are no DNS message; what could be read of it is answered FORMERR. */
+/** The bytes are not a valid DNS message; the response is FORMERR. */
 export class WireFault extends Error {
   constructor(message: string) {
     super(message);

@@ -31,7 +31,7 @@ describe('a DNS name in its normal form', () => {
     [`${'a'.repeat(63)}.com`, `${'a'.repeat(63)}.com`],
   ])('reads %s as %s', (input, name) => expect(nameOf(input)).toBe(name));
 
-  it('keeps a name of 253 octets and refuses one of 254', () => {
+  it('keeps a name of 253 bytes and refuses one of 254', () => {
     const longest = `${'a.'.repeat(120)}${'b'.repeat(9)}.com`;
     expect(longest).toHaveLength(253);
     expect(nameOf(longest)).toBe(longest);
@@ -157,7 +157,7 @@ describe('a name that is no part of a public domain', () => {
     'ipv4only.arpa',
   ])('%s', (input) => expect(nameOf(input)).toBe('not_public_domain'));
 
-  it('is told apart when it is reserved for a special use', () => {
+  it('has its own message when it is reserved for special use', () => {
     const parsed = parseDnsName('a.home.arpa');
     expect(parsed.ok ? '' : parsed.message).toBe(
       '"a.home.arpa" cannot be certified: names under home.arpa are reserved for special use (RFC 8375).',

@@ -4,14 +4,14 @@ import { normalLabel } from './label';
 import { quoteInput } from './quote-input';
 import { specialUseOf } from './special-use';
 
-/** RFC 1035, section 2.3.4: 255 octets on the wire are 253 characters of text without the trailing dot. */
-const longestName = 253;
+/** RFC 1035, section 2.3.4: 255 bytes on the wire are 253 characters of text without the trailing dot. */
+const maxNameLength = 253;
 
 /**
- * Characters that are looked at, at most. A U-label may be longer in UTF-16 units than in octets of its A-label, never
- * more than twice: a code point outside the BMP takes two units and at least one octet. The rest is the trailing dot.
+ * Maximum length of the input. A U-label may be longer in UTF-16 units than its A-label in bytes, at most twice: a
+ * code point outside the BMP takes two units and at least one byte. One more for the trailing dot.
  */
-const longestInput = 2 * longestName + 1;
+const maxInputLength = 2 * maxNameLength + 1;
 
 export type DnsNameFaultCode = FieldFaultCode & ('invalid_dns_name' | 'not_public_domain');
 
@@ -20,9 +20,9 @@ export type ParsedDnsName =
   | { readonly ok: false; readonly code: DnsNameFaultCode; readonly message: string };
 
 /**
- * Reads a name that a certificate may carry (Baseline Requirements, section 7.1.2.7.12). Normal form: lower-case A-labels,
- * no trailing dot, at most one leftmost `*.`. The name is beneath a public suffix, and so is everything a wildcard covers;
- * it is not reserved for a special use (RFC 6761), where no public CA that Certwright supports may issue.
+ * Reads a name that a certificate may carry (Baseline Requirements, section 7.1.2.7.12). Normal form: lower-case
+ * A-labels, no trailing dot, at most one leftmost `*.`. The name is beneath a public suffix, and so is everything a
+ * wildcard covers; it is not reserved for special use (RFC 6761), for which no supported public CA may issue.
  */
 export function parseDnsName(input: unknown): ParsedDnsName {
   const parsed = parsePublicName(input);
@@ -31,10 +31,10 @@ export function parseDnsName(input: unknown): ParsedDnsName {
   return notPublic(input, `names under ${reserved.suffix} are reserved for special use (${reserved.source})`);
 }
 
-/** As `parseDnsName`, and takes reserved names too: certificates for .onion names exist, and can be searched for. */
+/** As `parseDnsName`, but accepts reserved names: certificates for .onion names exist and can be searched for. */
 export function parsePublicName(input: unknown): ParsedDnsName {
   if (typeof input !== 'string') return invalid(input, 'a DNS name is a string');
-  if (input.length > longestInput) return invalid(input, `it is longer than ${longestName} octets`);
+  if (input.length > maxInputLength) return invalid(input, `it is longer than ${maxNameLength} bytes`);
   const unreadable = unreadableIn(input);
   if (unreadable !== undefined) return invalid(input, unreadable);
 
@@ -49,7 +49,7 @@ export function parsePublicName(input: unknown): ParsedDnsName {
   if (isNumeric(labels.at(-1) ?? '')) return invalid(input, 'it is an IP address or ends in a number');
   const base = labels.join('.');
   const name = wildcard ? `*.${base}` : base;
-  if (name.length > longestName) return invalid(input, `it is longer than ${longestName} octets`);
+  if (name.length > maxNameLength) return invalid(input, `it is longer than ${maxNameLength} bytes`);
   return beneathPublicSuffix(input, name, base, wildcard);
 }
 
@@ -61,10 +61,10 @@ function beneathPublicSuffix(input: string, name: string, base: string, wildcard
   return notPublic(input, 'it is itself a public suffix, which many parties register names under');
 }
 
-/** What keeps the text from being read as a name at all; checked before it is cut into labels. */
+/** Why the text is not a name at all; checked before it is split into labels. */
 function unreadableIn(input: string): string | undefined {
   if (input === '' || input === '.') return 'it is empty';
-  // A lone surrogate is stored as U+FFFD by PostgreSQL, so that different names would collide.
+  // PostgreSQL stores a lone surrogate as U+FFFD, so different names would collide.
   if (/\p{Surrogate}/u.test(input)) return 'it is not well-formed Unicode';
   if (/[\p{Cc}\p{Z}]/u.test(input)) return 'it has white space or control characters';
   if (/[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(input)) return 'it has invisible characters';
@@ -96,4 +96,31 @@ function notPublic(input: unknown, reason: string): ParsedDnsName {
     code: 'not_public_domain',
     message: `${quoteInput(input)} cannot be certified: ${reason}.`,
   };
+}
+
+export interface DnsNameListFault {
+  /** Index in the given list. */
+  readonly index: number;
+  readonly input: unknown;
+  readonly code: DnsNameFaultCode;
+  /** Safe to show: quotes the input escaped and truncated. */
+  readonly message: string;
+}
+
+export interface ParsedDnsNames {
+  /** In the order given, each name once. */
+  readonly names: readonly string[];
+  readonly faults: readonly DnsNameListFault[];
+}
+
+/** Reads every entry and reports every invalid one. The caller limits the number of entries first. */
+export function parseDnsNames(list: readonly unknown[]): ParsedDnsNames {
+  const names = new Set<string>();
+  const faults: DnsNameListFault[] = [];
+  list.forEach((input, index) => {
+    const parsed = parseDnsName(input);
+    if (parsed.ok) names.add(parsed.name);
+    else faults.push({ index, input, code: parsed.code, message: parsed.message });
+  });
+  return { names: [...names], faults };
 }

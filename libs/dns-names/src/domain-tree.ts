@@ -1,6 +1,6 @@
 import { parse } from 'tldts';
 
-/** The names are already in normal form, so that tldts has nothing to extract, validate or recognise. */
+/** The names are already in normal form, so tldts need not extract, validate or recognize anything. */
 const publicSuffixOptions = {
   allowIcannDomains: true,
   allowPrivateDomains: true,
@@ -18,7 +18,10 @@ export interface PublicSuffixPlace {
   readonly registeredDomain: string | null;
 }
 
-/** Where a name stands under the public suffix list, ICANN and private sections. Takes a name in normal form without `*.`. */
+/**
+ * The place of a name under the public suffix list, ICANN and private sections. Takes a name in normal form without
+ * `*.`.
+ */
 export function publicSuffixPlace(name: string): PublicSuffixPlace {
   const { domain, isIcann, isPrivate, publicSuffix } = parse(name, publicSuffixOptions);
   const listed = isIcann === true || isPrivate === true;

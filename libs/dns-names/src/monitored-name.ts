@@ -20,8 +20,8 @@ export function parseMonitoredName(input: unknown): ParsedDnsName {
 }
 
 /**
- * Of the entries that match a name, the most specific one decides: the exact name before the dotted sub-domain before
- * the dotted parent. Undefined when none matches. Entries and name are in normal form; one pass, nothing is sorted.
+ * The most specific entry that matches a name: the exact name before the dotted sub-domain before the dotted parent.
+ * Undefined when none matches. Entries and name are in normal form.
  */
 export function mostSpecificMatch<Entry extends { readonly name: string }>(
   entries: Iterable<Entry>,

@@ -5,6 +5,6 @@ it('writes 20 random bytes as 32 characters of base32 (RFC 4648, section 10)', (
   expect(secretLabel(Buffer.from('fooba'))).toBe('mzxw6ytb');
 });
 
-it('fits a label: at most 63 octets (RFC 1035, section 2.3.4)', () => {
+it('fits a label: at most 63 bytes (RFC 1035, section 2.3.4)', () => {
   expect(secretLabel(new Uint8Array(secretBytes))).toHaveLength(32);
 });

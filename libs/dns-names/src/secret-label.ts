@@ -1,7 +1,7 @@
-/** RFC 4648, section 6, in lower case: a DNS label does not tell cases apart. */
+/** RFC 4648, section 6, in lower case: DNS labels are case-insensitive. */
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Random bytes of a secret that stands in an address: 160 bits, which nobody guesses. */
+/** Random bytes of a secret in an address: 160 bits cannot be guessed. */
 export const secretBytes = 20;
 
 /** @param random 20 bytes, which make 32 characters without padding */

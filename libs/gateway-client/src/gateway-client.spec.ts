@@ -68,7 +68,7 @@ describe('a message', () => {
     expect(new Set(server.received.map(({ connection }) => connection)).size).toBe(1);
   });
 
-  it('asks for the description of one account; what only a newer gateway knows is left out', async () => {
+  it('fetches the description of one account, without members that only a newer gateway knows', async () => {
     const token = { name: 'token', meaning: 'An API token', secret: true, required: true };
     const kind = {
       type: 'bearer',
@@ -104,7 +104,7 @@ describe('an error', () => {
     });
   });
 
-  /** Like nothing that stands in a path of a stack trace. */
+  /** Does not occur in paths of a stack trace. */
   const resealedHandle = 'cwi1.resealed~handle';
   const resealed: readonly [string, number, object][] = [
     ['an error as documented', 502, { code: 'provider_auth_failed', message: 'It refuses.' }],
@@ -116,7 +116,7 @@ describe('an error', () => {
     server.willReply(says(status, { ...body, integration: resealedHandle }));
     const fault = await faultOf(client.getZones(opened));
     expect(fault.integration).toBe(resealedHandle);
-    // Whoever logs the error does not log the handle.
+    // A log of the error does not contain the handle.
     expect(inspect(fault) + JSON.stringify(fault)).not.toContain(resealedHandle);
   });
 
@@ -190,7 +190,7 @@ describe('the gateway is not reached', () => {
     }
   };
 
-  it('when nobody listens', async () => {
+  it('when the gateway is not listening', async () => {
     const fault = await asking(connect({ port: await freePort() }));
     expect(fault).toMatchObject({ code: 'unreachable', message: expect.stringContaining('ECONNREFUSED') });
   });

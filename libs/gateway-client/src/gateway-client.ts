@@ -25,7 +25,7 @@ const maxAnswerBytes = 1_048_576;
 /** Shorter than servers keep idle connections (Node: 5 s), so that few messages meet one that is being closed. */
 const idleMs = 4_000;
 /** Connections at a time; what comes on top waits its turn within its time. */
-const mostConnections = 32;
+const maxConnections = 32;
 
 /** Speaks to the DNS gateway over mutual TLS. Connections are kept; `close` ends them. */
 export class GatewayClient implements Gateway {
@@ -39,7 +39,7 @@ export class GatewayClient implements Gateway {
     this.#timeoutMs = timeoutMs;
     this.#line = {
       tls: { ca, cert: certificate, key, minVersion: 'TLSv1.3' },
-      agent: new Agent({ keepAlive: true, timeout: idleMs, maxSockets: mostConnections }),
+      agent: new Agent({ keepAlive: true, timeout: idleMs, maxSockets: maxConnections }),
       maxAnswerBytes,
     };
   }

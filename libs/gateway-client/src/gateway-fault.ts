@@ -1,6 +1,6 @@
 import type { FieldFault, ProblemCode } from '@certwright/errors';
 
-/** `unreachable`: no answer, or none that can be understood; whether something was done, nobody knows. */
+/** `unreachable`: no response, or an unreadable one; it is unknown whether the request was carried out. */
 export type GatewayFaultCode = ProblemCode | 'unreachable';
 
 export interface GatewayFaultDetails {

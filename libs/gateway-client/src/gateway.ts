@@ -4,8 +4,8 @@ export type Asked<E extends GatewayEndpoint> = GatewayMessages[E]['request'];
 export type Answered<E extends GatewayEndpoint> = GatewayMessages[E]['answer'];
 
 /**
- * The DNS gateway, for whoever talks to it. Whoever asks about an integration that is stored holds its lease, and stores
- * the new handle that an answer, or a GatewayFault, may bring.
+ * Client interface of the DNS gateway. The caller holds the lease of a stored integration, and stores the new handle
+ * that an answer, or a GatewayFault, may bring.
  *
  * Every method is bounded in time and throws GatewayFault and nothing else. Every message may be repeated, apart from
  * `makeIntegration` with an OAuth code, which the first one uses up.

@@ -6,16 +6,16 @@ import { GatewayFault } from './gateway-fault';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Visible ASCII: what a handle is made of is the gateway's affair. Octets. */
+/** Visible ASCII: what a handle is made of is the gateway's affair. Bytes. */
 const handleShape = /^[\x21-\x7e]{1,65536}$/;
 /** RFC 1035, section 2.3.4, as a name in lower case; underscores occur in zones of DNS providers. */
 const zoneNameShape = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
-const longestZoneId = 1_024;
-const longestMessage = 1_000;
-/** Seconds: a day, as long as any provider asks for patience. */
-const longestWaitS = 86_400;
+const maxZoneIdLength = 1_024;
+const maxMessageLength = 1_000;
+/** Seconds: a day, the longest wait that any provider requests. */
+const maxWaitS = 86_400;
 
-/** @throws GatewayFault as the gateway says; `unreachable` when nobody can tell what it says */
+/** @throws GatewayFault as the gateway reports; `unreachable` when its response is unreadable */
 export function readObject(answer: RawAnswer): Json {
   const json = parse(answer);
   if (answer.status !== 200) throw faultOf(answer, json);
@@ -65,9 +65,7 @@ function faultOf({ headers }: RawAnswer, json: Json | null): GatewayFault {
 
 /** RFC 9110, section 10.2.3; the gateway writes seconds. */
 function readRetryAfter(header: string | undefined): number | undefined {
-  return header !== undefined && /^\d{1,9}$/.test(header)
-    ? Math.min(Number(header), longestWaitS)
-    : undefined;
+  return header !== undefined && /^\d{1,9}$/.test(header) ? Math.min(Number(header), maxWaitS) : undefined;
 }
 
 function fieldFaults(value: unknown): readonly FieldFault[] {
@@ -110,13 +108,13 @@ function isZone(value: unknown): value is Zone {
 
 /** It is stored as text, which takes neither NUL nor half a surrogate pair. */
 const isZoneId = (id: string): boolean =>
-  id !== '' && id.length <= longestZoneId && !/\p{Cc}/u.test(id) && id.isWellFormed();
+  id !== '' && id.length <= maxZoneIdLength && !/\p{Cc}/u.test(id) && id.isWellFormed();
 
 /** Text for people, made fit to be stored and shown. */
 function sentence(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null;
   return value
-    .slice(0, longestMessage)
+    .slice(0, maxMessageLength)
     .toWellFormed()
     .replaceAll(/\p{Cc}/gu, ' ');
 }

@@ -16,7 +16,7 @@ const content: SealedContent = {
   issued_at: 1_795_305_600,
 };
 
-it('seals credentials so that the gateway, and nobody else, reads them', async () => {
+it('seals credentials so that only the gateway can read them', async () => {
   const { type, jwe } = await sealCredentials(jwk, content);
   expect(type).toBe('sealed');
   expect(Buffer.from(jwe, 'base64url').toString('latin1')).not.toContain('planted');

@@ -2,7 +2,7 @@ import { type SealedContent, type SealedCredentials, sealingAlgorithms } from '@
 import { CompactEncrypt, importJWK } from 'jose';
 
 /**
- * Seals credentials to the gateway, so that nobody in between can read them.
+ * Seals credentials so that only the gateway can read them.
  *
  * @param publicJwk `encryption_key` of the gateway's description
  * @throws Error when the key is none that credentials can be sealed to

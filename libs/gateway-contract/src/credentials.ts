@@ -1,12 +1,15 @@
 import type { ProviderName } from './providers';
 
-/** A secret that the customer made at the provider, with whatever belongs to it. Members differ by provider; all are strings. */
+/**
+ * A secret that the customer created at the provider, with related values. Members differ by provider; all are
+ * strings.
+ */
 export interface BearerCredentials {
   readonly type: 'bearer';
   readonly [member: string]: string;
 }
 
-/** What the provider sent the customer's browser back with (RFC 6749, section 4.1.2); exchanged once, by the gateway. */
+/** The provider's redirect parameters (RFC 6749, section 4.1.2); exchanged once, by the gateway. */
 export interface OauthCodeCredentials {
   readonly type: 'oauth_code';
   readonly code: string;
@@ -15,13 +18,13 @@ export interface OauthCodeCredentials {
   readonly [member: string]: string | undefined;
 }
 
-/** Which account of theirs the customer opened to the operator's own cloud account; nothing in it is secret. */
+/** The cloud account to which the customer gave the operator's cloud account access; nothing in it is secret. */
 export interface CloudAccountCredentials {
   readonly type: 'cloud_account';
   readonly [member: string]: string;
 }
 
-/** Sealed to the gateway's public key, so that nobody in between can read them. */
+/** Sealed to the gateway's public key, so that only the gateway can read them. */
 export interface SealedCredentials {
   readonly type: 'sealed';
   /** Compact JWE (RFC 7516) over `SealedContent`. */

@@ -1,7 +1,7 @@
 import type { Credentials } from './credentials';
 import type { ProviderName } from './providers';
 
-/** One member of a provider's credentials, for whoever has to fill it in. */
+/** One member of a provider's credentials, for a form. */
 export interface CredentialMember {
   readonly name: string;
   readonly meaning: string;
@@ -13,9 +13,9 @@ export interface CredentialMember {
 export interface CredentialKind {
   readonly type: Credentials['type'];
   readonly members: readonly CredentialMember[];
-  /** Of `oauth_code`: where the customer's browser is sent; the caller appends its own `state`. Else null. */
+  /** Of `oauth_code`: where to send the customer's browser; the caller appends its own `state`. Otherwise null. */
   readonly authorization_url: string | null;
-  /** Of `cloud_account`: whom the customer lets in, and the external id to demand of it. Else null. */
+  /** Of `cloud_account`: the principal to allow, and the external id to require of it. Otherwise null. */
   readonly principal: string | null;
   readonly external_id: string | null;
 }
@@ -25,7 +25,7 @@ export interface ProviderDescription {
   readonly title: string;
   /** Least privilege: what to allow, and what not. */
   readonly advice: string;
-  /** Empty when the operator has not set up what this provider needs. */
+  /** Empty when the operator has not configured this provider. */
   readonly credentials: readonly CredentialKind[];
 }
 

@@ -22,6 +22,9 @@ export {
   type Integrated,
   type IntegrationOwner,
   type MaybeResealed,
+  type RecordType,
+  recordTypes,
+  type WantedRecord,
+  type Zone,
 } from './messages';
 export { type ProviderName, providerNames } from './providers';
-export { type RecordType, recordTypes, type WantedRecord, type Zone } from './records';

@@ -1,8 +1,37 @@
 import type { Credentials, SealedCredentials } from './credentials';
 import type { ProviderName } from './providers';
-import type { WantedRecord, Zone } from './records';
 
-/** Whose integration a request is about. A handle opens only together with the same three. */
+/** The record types for the issuance of certificates; others are never changed. */
+export const recordTypes = ['TXT', 'CAA', 'CNAME', 'NS'] as const;
+export type RecordType = (typeof recordTypes)[number];
+
+export interface WantedRecord {
+  /** The owner name, absolute with or without its dot: `_acme-challenge.www.example.com`. */
+  readonly fqdn: string;
+  readonly type: RecordType;
+  /**
+   * TXT: the text itself, without quotes, printable ASCII, at most 512 bytes (strings of 255 are joined). CAA:
+   * `0 issue "ca.example"` (RFC 8659, section 4.1.1). CNAME, NS: the target's name.
+   */
+  readonly value: string;
+  /** Seconds. Default: what the provider takes, at least 60. */
+  readonly ttl?: number;
+  /**
+   * True: afterwards it is the only one of these types at its name, as a CNAME must be. Default: true for CNAME and NS,
+   * false for TXT and CAA, which stand beside others.
+   */
+  readonly replace?: boolean;
+}
+
+/** A zone that an integration may change. */
+export interface Zone {
+  /** The provider's own, opaque. */
+  readonly id: string;
+  /** Lower case, A-labels, no dot at the end. */
+  readonly name: string;
+}
+
+/** The owner of an integration. A handle is valid only with the same three values. */
 export interface IntegrationOwner {
   /** The platform's account. */
   readonly account: string;
@@ -17,17 +46,17 @@ export interface Integrated extends IntegrationOwner {
 }
 
 /**
- * An answer, and an error too, may bring a new integration handle: the credentials changed (a refresh token that the
- * provider rotated), or the key that sealed it is retiring. The caller stores it in place of the old one, whatever else
- * the answer says.
+ * A response, including an error, may contain a new integration handle: the credentials changed (a refresh token that
+ * the provider rotated), or the key that sealed it is retiring. The caller stores it in place of the old one in every
+ * case.
  */
 export interface MaybeResealed {
   readonly integration?: string;
 }
 
-/** The four messages: path → request and answer. Each may be repeated: the second time changes nothing more. */
+/** The four messages: path → request and response. All are idempotent. */
 export interface GatewayMessages {
-  /** Checks the credentials at the provider and seals them. An OAuth code is used up by it. */
+  /** Checks the credentials at the provider and seals them. Uses up an OAuth code. */
   make_integration: {
     request: IntegrationOwner & { readonly credentials: Credentials | SealedCredentials };
     answer: { readonly integration: string };
@@ -36,12 +65,12 @@ export interface GatewayMessages {
     request: Integrated;
     answer: { readonly zones: readonly Zone[] } & MaybeResealed;
   };
-  /** Also when the record stands already, the answer is a handle that removes it. */
+  /** When the record exists already, the response also has a handle that removes it. */
   add_record: {
     request: Integrated & { readonly record: WantedRecord };
     answer: { readonly record_handle: string } & MaybeResealed;
   };
-  /** A record that is gone already is a success. */
+  /** A missing record counts as removed. */
   remove_record: {
     request: Integrated & { readonly record_handle: string };
     answer: MaybeResealed;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactions, type Tx } from '@certwright/core-schema';
 import { type IdempotentRequest, IdempotencyRecords, type RepeatableAnswer } from './idempotency-records';
 
-/** A request that writes, and how it is told from others when it comes again. */
+/** A write, and how to recognize it when it is repeated. */
 export interface WriteRequest extends Omit<IdempotentRequest, 'key' | 'method'> {
   /** The `Idempotency-Key`; null: the caller does not ask for it. */
   readonly key: string | null;

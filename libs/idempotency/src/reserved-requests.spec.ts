@@ -71,7 +71,7 @@ it('is free again after its time, when a crash left it; who comes back too late 
   await requests.giveUp(crashed);
   await settle(taken);
   expect(await reserve()).toEqual({ answer });
-  // Giving up what is settled takes nothing away.
+  // Giving up a settled request has no effect.
   await requests.giveUp(taken);
   expect(await reserve()).toEqual({ answer });
 });

@@ -78,7 +78,7 @@ export class ReservedRequests {
       [accountId, requestSha256],
     );
     const [row] = rows;
-    // Given up just now: whoever repeats gets it.
+    // Given up meanwhile: the repeating client gets it.
     if (row === undefined) throw keyInUse();
     if (!request.fingerprint.matches(row.body_sha256)) throw keyReused();
     if (row.status === reserved) throw keyInUse();

@@ -52,7 +52,7 @@ const columns = {
 type Column = keyof typeof columns;
 
 /** As libs/ct reads them from certificates. */
-const longestUrl = 1_024;
+const maxUrlLength = 1_024;
 
 /**
  * Reads any of CCADB's reports with certificates (AllCertificateRecords, AllCertificatePEMs), CAA identifiers or problem reporting
@@ -121,7 +121,7 @@ class Row {
     };
   }
 
-  /** Those of certificates that nobody trusts any more are of no use. */
+  /** Lists of certificates that are no longer trusted are of no use. */
   private crls(asOf: string): Pick<ProfileFacts, 'fullCrls' | 'partitionedCrls'> {
     const hasFull = this.places.has('fullCrl') || this.places.has('fullCrls');
     const validTo = this.text('validTo')?.replace(/[./]/g, '-');
@@ -195,9 +195,9 @@ class Row {
 }
 
 function isUrl(text: string): boolean {
-  return text.length <= longestUrl && /^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text);
+  return text.length <= maxUrlLength && /^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text);
 }
 
-function sha256(octets: Uint8Array): Buffer {
-  return createHash('sha256').update(octets).digest();
+function sha256(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
 }

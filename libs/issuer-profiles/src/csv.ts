@@ -56,8 +56,7 @@ class CsvReader {
     const pattern = /[^,\r\n]*/y;
     pattern.lastIndex = this.at;
     const [value = ''] = pattern.exec(this.text) ?? [];
-    if (value.includes('"'))
-      throw new CsvFault(this.line, 'a quotation mark stands inside a field that has none around it');
+    if (value.includes('"')) throw new CsvFault(this.line, 'a quotation mark is inside an unquoted field');
     this.at += value.length;
     return value;
   }
@@ -72,11 +71,11 @@ class CsvReader {
       this.line += piece.split('\n').length - 1;
       pieces.push(piece);
       this.at = end + 1;
-      // Doubled, it stands for itself.
+      // A doubled quotation mark is a literal one.
       if (this.text[this.at] !== '"') break;
     }
     if (this.at < this.text.length && !/[,\r\n]/.test(this.text[this.at] ?? ''))
-      throw new CsvFault(this.line, 'something stands between the end of a quoted field and the next comma');
+      throw new CsvFault(this.line, 'there is text between the end of a quoted field and the next comma');
     return pieces.join('"');
   }
 }

@@ -1,5 +1,4 @@
 export { readCcadb } from './ccadb-records';
-export { discloseCrls } from './disclosed-crls';
+export { discloseCrls, IssuerProfiles } from './keep-profiles';
 export { type IssuerView, issuerViews } from './issuer-profiles';
-export { IssuerProfiles } from './keep-profiles';
 export { knownOrganizationsAsOf } from './known-organizations';

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(async () => await ct.close());
 beforeEach(async () => await ct.database.query(`TRUNCATE ct_crl, ct_issuer_profile, ct_issuer`));
 
-const sha256 = (octets: Uint8Array) => createHash('sha256').update(octets).digest();
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
 const keyIdOf = (spkiDer: Buffer) => createHash('sha1').update(spkiDer.subarray(26)).digest();
 const newKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ type: 'spki', format: 'der' });
@@ -71,7 +71,7 @@ const fingerprint = (text: string) => sha256(Buffer.from(text)).toString('hex').
 
 describe('what is known of an issuer', () => {
   it('is nothing, until somebody says so', async () => {
-    const { id } = await anIssuer('Nobody Knows');
+    const { id } = await anIssuer('Unknown');
     expect(await view(id)).toEqual(nothing);
     expect((await issuerViews(ct.database.manager, [id + 1_000])).size).toBe(0);
   });
@@ -271,8 +271,8 @@ describe('a file', () => {
     ['a,b\n1,2', 'Line 1: no column tells'],
     ['CA Owner,x\nA,"b\nc"\nB,1,2', 'Line 4: 3 fields where the header has 2'],
     ['CA Owner,x\nA,"b\n', 'Line 2: a quotation mark is opened and never closed'],
-    ['CA Owner,x\nA,b"c"', 'Line 2: a quotation mark stands inside a field'],
-    ['CA Owner,x\nA,"b"c', 'Line 2: something stands between'],
+    ['CA Owner,x\nA,b"c"', 'Line 2: a quotation mark is inside'],
+    ['CA Owner,x\nA,"b"c', 'Line 2: there is text between'],
     ['CA Owner,SHA-256 Fingerprint\n"A\nB",12:34', 'Line 2: the fingerprint is no SHA-256'],
     ['X.509 Certificate (PEM)\n-----BEGIN', 'Line 2: the certificate is no PEM'],
     [

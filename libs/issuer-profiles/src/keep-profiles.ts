@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { keyIdentifiers } from '@certwright/ct';
 import type { DataSource, EntityManager } from 'typeorm';
-import { discloseCrls } from './disclosed-crls';
 import type { CcadbRecord } from './ccadb-records';
 import { knownOrganizations, knownOrganizationsAsOf, knownOrganizationsSource } from './known-organizations';
 import { ProfileSet, type StoredProfile } from './profile-set';
 
-/** One lock for whoever writes profiles, over all processes. */
+/** One lock for all writers of profiles, across processes. */
 const profilesLock = 7_308_604_102;
 
 export interface ImportedFrom {
@@ -160,3 +159,31 @@ function valuesOf(profile: StoredProfile, { asOf, source }: ImportedFrom): unkno
     source,
   ];
 }
+
+/**
+ * Stores the lists that profiles of issuers name, for known issuers with that key. Lists that they no longer name are
+ * not fetched any more, unless certificates name them. Idempotent, and safe in several processes.
+ */
+export async function discloseCrls(database: Pick<EntityManager, 'query'>): Promise<void> {
+  await database.query(statement);
+}
+
+const statement = `
+  WITH disclosed AS (
+    SELECT DISTINCT ON (issuer.id, list.url) issuer.id AS issuer, list.url, list.role
+    FROM ct_issuer AS issuer JOIN ct_issuer_profile AS profile USING (spki_sha256),
+      LATERAL (
+        SELECT unnest(full_crls) AS url, 'full' AS role UNION ALL SELECT unnest(partitioned_crls), 'partition') AS list
+    ORDER BY issuer.id, list.url, list.role),
+  gone AS (
+    UPDATE ct_crl SET role = NULL WHERE role IS NOT NULL AND NOT EXISTS (
+      SELECT FROM disclosed WHERE disclosed.issuer = ct_crl.issuer AND disclosed.url = ct_crl.url))
+  INSERT INTO ct_crl (issuer, url, host, role)
+  SELECT issuer, url,
+    CASE WHEN url !~* '^https:' THEN regexp_replace(place, ':80$', '') WHEN place ~ ':[0-9]+$' THEN place ELSE place || ':443' END, role
+  FROM disclosed, lower(substring(url from '^[a-zA-Z]+://(?:[^/?#]*@)?([^/?#]+)')) AS place
+  WHERE NOT EXISTS (
+    SELECT FROM ct_crl AS known
+    WHERE known.issuer = disclosed.issuer AND known.url = disclosed.url AND known.role = disclosed.role)
+  ORDER BY issuer, url
+  ON CONFLICT (issuer, url) DO UPDATE SET role = excluded.role`;

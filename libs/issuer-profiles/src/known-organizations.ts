@@ -1,6 +1,6 @@
 /** What is said of everyone who has an organization in their name. Null is unknown. */
 export interface KnownOrganization {
-  /** As it stands in the names of issuers. */
+  /** As in the names of issuers. */
   readonly organizations: readonly string[];
   readonly friendlyName: string;
   readonly website: string;

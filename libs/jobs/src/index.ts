@@ -21,7 +21,7 @@ export {
   type InstallationQuestion,
   installationTestPatienceMs,
   installationTestWithinMs,
-  mostTestedHosts,
+  maxTestedHosts,
   noProbeAnswer,
   type ProbeHop,
   type ProbeMessages,
@@ -32,4 +32,4 @@ export {
   type WebRuleQuestion,
 } from './probe';
 export { type QueueName, queueNames, type QueueOptions, queues } from './queues';
-export { type DueRow, nudgeRevision } from './nudge-revision';
+export { type DueRow, wakeUpRevision } from './wake-up-revision';

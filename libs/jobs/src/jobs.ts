@@ -4,9 +4,9 @@ import type { QueueName } from './queues';
 export interface JobPayloads {
   /** Take the next steps of one issuance. */
   'advance-issuance': { readonly issuanceId: string };
-  /** Another certificate, or none, is the current one: its owner tells whoever wants to know. */
+  /** The current certificate changed: notify webhooks of the owner. */
   'current-certificate-changed': { readonly planId: string };
-  /** The same of a plan whose owner listens on another queue. */
+  /** The same for a plan whose owner uses another queue. */
   'current-instance-changed': { readonly planId: string };
   /** Try one delivery. */
   'deliver-webhook': { readonly deliveryId: string };
@@ -14,7 +14,7 @@ export interface JobPayloads {
   'send-mail': { readonly mailId: string };
   /** Have the CA revoke a certificate that is revoked here. */
   'revoke-certificate': { readonly certificateId: string };
-  /** Do what is due at one integration: add, look for, remove records; list its zones. */
+  /** Do what is due for one integration: add, check and remove records; list its zones. */
   'keep-integration': { readonly integrationId: string };
 }
 
@@ -35,14 +35,17 @@ export const jobNames = Object.keys(queueOf) as JobName[];
 
 export interface Job<N extends JobName = JobName> {
   readonly name: N;
-  /** `<job>-<row id>-<revision>`; a second job with an id that is still queued is dropped by Redis, which is what we want. */
+  /** `<job>-<row id>-<revision>`; Redis drops a second job with an id that is still queued, as intended. */
   readonly id: string;
   readonly payload: JobPayloads[N];
-  /** From 1: lower ones run first, equal ones in the order in which they came. Left out: before all that have one. */
+  /** From 1: lower numbers run first, equal ones in order of arrival. Absent: before all others. */
   readonly priority?: number;
 }
 
-/** @param revision how often the issuance was leased so far: a nudge for the next look is not lost behind the present one */
+/**
+ * @param revision how often the issuance was leased so far, so that the next wake-up is not dropped as a duplicate of
+ * the current job
+ */
 export function advanceIssuance(issuanceId: string, revision: string | number): Job<'advance-issuance'> {
   return {
     name: 'advance-issuance',
@@ -89,7 +92,7 @@ export function sendMail(mailId: string, revision: string | number): Job<'send-m
   return { name: 'send-mail', id: `send-mail-${mailId}-${revision}`, payload: { mailId } };
 }
 
-/** @param revision which try it is */
+/** @param revision number of the attempt */
 export function revokeCertificate(
   certificateId: string,
   revision: string | number,

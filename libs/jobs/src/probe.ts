@@ -1,13 +1,13 @@
 /**
- * Questions to the prober, and its answers. They are asked by whoever waits, and may be lost on the way or answered too
- * late: whoever asks asks again. No job, since nothing is owed to anybody.
+ * Requests to the prober, and its responses. Both may be lost or late; the requester then repeats the request. Not a
+ * job, since nothing depends on the response.
  */
 export interface ProbeMessages {
   'probe-web-rule': { readonly question: WebRuleQuestion; readonly answer: WebRuleAnswer };
   'test-installation': { readonly question: InstallationQuestion; readonly answer: InstallationAnswer };
 }
 
-/** What does the web server of a name answer at a path, on port 80, redirects followed? */
+/** Fetch a path from the web server of a name, on port 80, following redirects. */
 export interface WebRuleQuestion {
   /** Normal form, no wildcard: HTTP approves single names only. */
   readonly dnsName: string;
@@ -19,69 +19,69 @@ export interface ProbeHop {
   /** Without user and password. */
   readonly url: string;
   readonly status: number;
-  /** IP address that answered. */
+  /** IP address of the server. */
   readonly address: string;
 }
 
 export type WebRuleAnswer =
   | {
       readonly kind: 'answered';
-      /** Of the last hop; whether it is the right one, the asker decides. */
+      /** Status of the last hop, unchecked. */
       readonly status: number;
-      /** Its first 4,096 octets read as UTF-8, what is none replaced by U+FFFD. Anybody may have written it. */
+      /** The first 4,096 bytes as UTF-8, invalid bytes replaced by U+FFFD. Untrusted. */
       readonly body: string;
       readonly hops: readonly ProbeHop[];
     }
   | {
       readonly kind: 'failed';
-      /** A sentence for the customer: what was found, and where. */
+      /** A sentence for the customer: what was found, and where it was found. */
       readonly problem: string;
-      /** What answered before. */
+      /** The hops before the failure. */
       readonly hops: readonly ProbeHop[];
     };
 
-/** Whole time that the prober takes for one question, ms: what CAs grant as well. */
+/** Total time for one request, ms; CAs allow about the same. */
 export const probeWithinMs = 10_000;
 
-/** How long an asker waits, ms: the probe itself, and half as long for a free place and the way. */
+/** Timeout of the requester, ms: the probe, and half as long for queueing and transport. */
 export const probePatienceMs = 15_000;
 
-/** What an asker gets when there is no answer: the very object, so that it can be told from a finding of the prober. */
+/** The result when there is no response: this very object, to distinguish it from a result of the prober. */
 export const noProbeAnswer: WebRuleAnswer = Object.freeze({
   kind: 'failed',
   problem: 'the prober did not answer',
   hops: [],
 });
 
-/** Which certificates do the TLS servers at all addresses of these hosts present? */
+/** Fetch the certificates that the TLS servers at all addresses of these hosts present. */
 export interface InstallationQuestion {
   /** DNS names in normal form, without wildcards, and IP addresses in their shortest form; each once. */
   readonly hosts: readonly string[];
   readonly port: number;
-  /** DNS name that servers are asked for (SNI) where the host is an IP address; else they are asked for the host. */
+  /** Requested server name (SNI) if the host is an IP address; otherwise the host is. */
   readonly serverName: string;
-  /** SHA-256 over the DER certificate, lower-case hex, as below: the one that should be presented. */
+  /** SHA-256 over the DER certificate, lower-case hex, of the expected certificate. */
   readonly leafSha256: string;
-  /** The intermediates that should come with it, in any order; none: nothing need come. */
+  /** The expected intermediates, in any order; may be empty. */
   readonly chainSha256: readonly string[];
-  /** What may be presented in place of all these while the real one is on its way. */
+  /** Temporary certificates that are accepted as well. */
   readonly temporarySha256: readonly string[];
 }
 
-/** Why nothing can be said: no connection, no TLS, or nobody looked. */
+/** Why there is no result: no connection, no TLS, or no test. */
 export const inconclusiveStatuses = ['connect_error', 'handshake_error', 'internal_error'] as const;
 export type InconclusiveStatus = (typeof inconclusiveStatuses)[number];
 
 export interface TestedAddress {
   /** As in the question. */
   readonly host: string;
-  /** Shortest form; empty when there is no address to tell of. */
+  /** Shortest form; empty without an address. */
   readonly address: string;
 }
 
 export interface ConclusiveTest extends TestedAddress {
   readonly status: 'conclusive';
-  /** The leaf is the one asked about, or a temporary one. */
+  /** The leaf is the expected one, or a temporary one. */
   readonly correct: boolean;
   /** All intermediates were presented, whatever else was; a temporary certificate needs none. */
   readonly chained: boolean;
@@ -90,7 +90,7 @@ export interface ConclusiveTest extends TestedAddress {
 
 export interface InconclusiveTest extends TestedAddress {
   readonly status: InconclusiveStatus;
-  /** A sentence for the customer, without anything that the other side sent. */
+  /** A sentence for the customer, without data from the server. */
   readonly problem: string;
 }
 
@@ -99,11 +99,11 @@ export interface InstallationAnswer {
   readonly tests: readonly (ConclusiveTest | InconclusiveTest)[];
 }
 
-/** Hosts of one question: a certificate has at most 100 names. */
-export const mostTestedHosts = 100;
+/** Maximum hosts of one request: a certificate has at most 100 names. */
+export const maxTestedHosts = 100;
 
-/** Whole time that the prober takes for all hosts together, ms. */
+/** Total time for all hosts, ms. */
 export const installationTestWithinMs = 15_000;
 
-/** How long an asker waits, ms: the test itself, and a third as long for a free place and the way. */
+/** Timeout of the requester, ms: the test, and a third as long for queueing and transport. */
 export const installationTestPatienceMs = 20_000;

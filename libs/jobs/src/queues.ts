@@ -1,13 +1,14 @@
 /**
- * Every queue, every option explicit. Redis is a nudge: a job carries ids only, may be lost or run twice, and the row
- * in PostgreSQL decides. So no queue keeps what is done or failed, and none retries by itself: the sweep does.
+ * Every queue, with every option explicit. Redis only carries wake-ups: a job contains ids only, may be lost or run
+ * twice, and the row in PostgreSQL decides. So no queue keeps finished or failed jobs, and none retries: the sweep
+ * does.
  */
 export interface QueueOptions {
-  /** Jobs that one process runs side by side. */
+  /** Jobs that one process runs in parallel. */
   readonly concurrency: number;
-  /** How often BullMQ runs a job that threw. 1: never again; the row's own due time brings it back. */
+  /** How often BullMQ runs a failing job. 1: no retry; the row's due time triggers the next run. */
   readonly attempts: number;
-  /** How long a worker may hold a job without a sign of life, ms. */
+  /** How long a worker may hold a job without renewal, ms. */
   readonly lockDurationMs: number;
   /** Jobs found stalled more often than this are failed for good by BullMQ; the sweep re-creates them from the row. */
   readonly maxStalledCount: number;
@@ -20,7 +21,7 @@ export const queues = {
     concurrency: 16,
     attempts: 1,
     lockDurationMs: 30_000,
-    // Two SIGKILLs during one job would fail it; with removal on failure and the sweep it comes back all the same.
+    // Two SIGKILLs during one job would fail it; removal on failure and the sweep re-create it.
     maxStalledCount: 1,
     removeFinished: true,
   },
@@ -39,7 +40,7 @@ export const queues = {
     removeFinished: true,
   },
   webhooks: {
-    // A job only tells the process that a delivery may be due.
+    // A job only says that a delivery may be due.
     concurrency: 64,
     attempts: 1,
     lockDurationMs: 30_000,

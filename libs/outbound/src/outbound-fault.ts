@@ -1,7 +1,7 @@
 /**
- * What went wrong, closed: `refused_address` a special-purpose address, `bad_url` nothing was tried, `dns` no addresses,
- * `connect` no TCP connection, `tls` no TLS or a certificate that does not hold, `timeout` the time in all was up,
- * `too_large` a header or transfer beyond its bound (a long body is cut instead), `protocol` no complete HTTP answer.
+ * Kinds of failures: `refused_address` a special-purpose address, `bad_url` nothing was tried, `dns` no addresses,
+ * `connect` no TCP connection, `tls` no TLS or an invalid certificate, `timeout` the total time is over, `too_large`
+ * a header or transfer over its limit (a long body is cut instead), `protocol` no complete HTTP response.
  */
 export const outboundFaultKinds = [
   'refused_address',
@@ -17,8 +17,8 @@ export const outboundFaultKinds = [
 export type OutboundFaultKind = (typeof outboundFaultKinds)[number];
 
 /**
- * Why a request to somebody's address has no answer. The message is a sentence for the customer who named the address:
- * it never holds bytes that the other side sent, credentials, or addresses that only our resolver knows.
+ * Why a request to a customer-chosen address has no response. The message is a sentence for that customer: it never
+ * contains bytes from the other side, credentials, or addresses that only our resolver knows.
  */
 export class OutboundFault extends Error {
   constructor(

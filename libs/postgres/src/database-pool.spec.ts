@@ -48,7 +48,7 @@ describe.each([
     expect(await one()).toEqual([{ one: 1 }]);
   });
 
-  it('rejects the next statement of whoever has checked it out', async () => {
+  it('rejects the next statement on a checked-out connection', async () => {
     const client = await pool.connect();
     const ended = new Promise((resolve) => client.once('end', resolve));
     await lose();

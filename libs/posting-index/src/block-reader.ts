@@ -1,8 +1,8 @@
-import { keyOctets } from './posting';
+import { keyBytes } from './posting';
 import { filterHead, RecentDays, small, smallBits, unlisted } from './posting-block';
 
 /** The last factor of a number of 53 bits. */
-const mostScale = 2 ** 49;
+const maxScale = 2 ** 49;
 
 /** Reads a block posting by posting. */
 export class BlockReader {
@@ -16,13 +16,13 @@ export class BlockReader {
   private readonly days = new RecentDays();
   private isFirst = true;
 
-  /** @throws RangeError for octets that are no block, here or in `next` */
-  constructor(private readonly octets: Buffer) {
+  /** @throws RangeError for bytes that are no block, here or in `next` */
+  constructor(private readonly bytes: Buffer) {
     // The filter is for the database.
-    const begin = filterHead + octets.readUInt16BE(0);
-    if (begin + keyOctets > octets.length) throw new RangeError('a block ends within its filter');
-    this.key = octets.readUIntBE(begin, keyOctets);
-    this.at = begin + keyOctets;
+    const begin = filterHead + bytes.readUInt16BE(0);
+    if (begin + keyBytes > bytes.length) throw new RangeError('a block ends within its filter');
+    this.key = bytes.readUIntBE(begin, keyBytes);
+    this.at = begin + keyBytes;
     this.from = this.varint();
     this.position = this.from;
     this.days.begin(this.varint());
@@ -34,19 +34,19 @@ export class BlockReader {
    * @returns whether the next one has the key
    */
   skipTo(wanted: number): boolean {
-    const { octets, days } = this;
+    const { bytes, days } = this;
     while (this.key < wanted) {
       for (let goesOn = true; goesOn;) {
-        if (this.at >= octets.length) return false;
-        let octet = octets[this.at++] ?? 0;
-        const low = octet & 7;
-        while (octet >= 128) octet = octets[this.at++] ?? 0;
+        if (this.at >= bytes.length) return false;
+        let byte = bytes[this.at++] ?? 0;
+        const low = byte & 7;
+        while (byte >= 128) byte = bytes[this.at++] ?? 0;
         goesOn = low >= 4;
         const nth = low & 3;
         if (nth === unlisted) days.list(unzigzag(this.varint()));
         else if (nth > 0) days.nth(nth);
       }
-      if (this.at >= octets.length) return false;
+      if (this.at >= bytes.length) return false;
       this.key += this.varint();
     }
     return this.key === wanted;
@@ -54,11 +54,11 @@ export class BlockReader {
 
   /** @returns false at the end */
   next(): boolean {
-    if (this.at >= this.octets.length) return false;
+    if (this.at >= this.bytes.length) return false;
     if (!this.isFirst && !this.goesOn) {
       this.key += this.varint();
       this.position = this.from;
-      if (this.at >= this.octets.length) throw new RangeError('a block ends within a posting');
+      if (this.at >= this.bytes.length) throw new RangeError('a block ends within a posting');
     }
     this.isFirst = false;
     const value = this.varint();
@@ -72,19 +72,19 @@ export class BlockReader {
   }
 
   private varint(): number {
-    const { octets } = this;
-    let octet = octets[this.at++] ?? 0;
-    let value = octet & 127;
-    for (let shift = 7; octet >= 128 && shift < smallBits; shift += 7) {
-      octet = octets[this.at++] ?? 0;
-      value |= (octet & 127) << shift;
+    const { bytes } = this;
+    let byte = bytes[this.at++] ?? 0;
+    let value = byte & 127;
+    for (let shift = 7; byte >= 128 && shift < smallBits; shift += 7) {
+      byte = bytes[this.at++] ?? 0;
+      value |= (byte & 127) << shift;
     }
-    for (let scale = small; octet >= 128; scale *= 128) {
-      if (scale > mostScale) throw new RangeError('a number in a block is too long');
-      octet = octets[this.at++] ?? 0;
-      value += (octet & 127) * scale;
+    for (let scale = small; byte >= 128; scale *= 128) {
+      if (scale > maxScale) throw new RangeError('a number in a block is too long');
+      byte = bytes[this.at++] ?? 0;
+      value += (byte & 127) * scale;
     }
-    if (this.at > octets.length) throw new RangeError('a block ends within a number');
+    if (this.at > bytes.length) throw new RangeError('a block ends within a number');
     return value;
   }
 }

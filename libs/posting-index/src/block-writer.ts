@@ -1,12 +1,12 @@
-import { keyOctets, type TakePosting } from './posting';
-import { blockOctets, filterHead, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
+import { keyBytes, type TakePosting } from './posting';
+import { blockBytes, filterHead, type PostingBlock, RecentDays, small, unlisted } from './posting-block';
 
 /** Room that one more posting may need: its varint, a day and the next key. */
-const longestPosting = 8 + 4 + 7;
+const maxPostingLength = 8 + 4 + 7;
 
 /** Fills blocks one after another from postings in order. */
 export class BlockWriter {
-  private readonly buffer = Buffer.alloc(blockOctets);
+  private readonly buffer = Buffer.alloc(blockBytes);
   private at = 0;
   /** Those in the block, each once. */
   private keys: number[] = [];
@@ -23,12 +23,12 @@ export class BlockWriter {
   /**
    * @param from first position of the run
    * @param done takes each block that is full
-   * @param octets of a block at most
+   * @param bytes of a block at most
    */
   constructor(
     private readonly from: number,
     private readonly done: (block: PostingBlock) => void,
-    private readonly octets = blockOctets,
+    private readonly bytes = blockBytes,
   ) {}
 
   readonly add: TakePosting = (key, position, day) => {
@@ -56,7 +56,7 @@ export class BlockWriter {
 
   /** For one more posting, of another key. */
   private get hasRoom(): boolean {
-    return filterHead + this.keys.length + 1 + this.at + longestPosting <= this.octets;
+    return filterHead + this.keys.length + 1 + this.at + maxPostingLength <= this.bytes;
   }
 
   private begin(key: number, firstPosition: number, day: number): void {
@@ -66,8 +66,8 @@ export class BlockWriter {
     this.firstPosition = firstPosition;
     this.position = this.from;
     this.days.begin(day);
-    this.buffer.writeUIntBE(key, 0, keyOctets);
-    this.at = writeVarint(this.buffer, writeVarint(this.buffer, keyOctets, this.from), day);
+    this.buffer.writeUIntBE(key, 0, keyBytes);
+    this.at = writeVarint(this.buffer, writeVarint(this.buffer, keyBytes, this.from), day);
   }
 
   private write(goesOn: boolean): void {
@@ -83,14 +83,14 @@ export class BlockWriter {
   private emit(): void {
     const { firstKey, firstPosition, at } = this;
     if (at > 0) {
-      const octets = Buffer.concat([filterOf(this.keys), this.buffer.subarray(0, at)]);
-      this.done({ firstKey, firstPosition, octets });
+      const bytes = Buffer.concat([filterOf(this.keys), this.buffer.subarray(0, at)]);
+      this.done({ firstKey, firstPosition, bytes });
     }
     this.at = 0;
   }
 }
 
-/** An octet for each key: of eight keys that are not in the block, it lets one through. */
+/** A byte for each key: of eight keys that are not in the block, it lets one through. */
 function filterOf(keys: readonly number[]): Buffer {
   const filter = Buffer.alloc(filterHead + keys.length);
   filter.writeUInt16BE(keys.length);
@@ -106,7 +106,7 @@ function zigzag(value: number): number {
   return value < 0 ? -2 * value - 1 : 2 * value;
 }
 
-/** @returns where the next octet goes */
+/** @returns where the next byte goes */
 function writeVarint(buffer: Buffer, at: number, value: number): number {
   let next = at;
   let rest = value;

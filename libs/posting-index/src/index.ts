@@ -1,6 +1,6 @@
 export { BlockReader } from './block-reader';
 export { BlockWriter } from './block-writer';
-export { type PostingBlock, blockOctets } from './posting-block';
+export { type PostingBlock, blockBytes } from './posting-block';
 export {
   type TakePosting,
   expiryDay,

@@ -1,15 +1,15 @@
 /**
- * Octets of a block at most. A row has 60 octets beside it, and eight rows fill a page of PostgreSQL (8,168 octets and a line
- * pointer of four each) without being moved out of line, which begins above 2,032 octets of row.
+ * Bytes of a block at most. A row has 60 bytes beside it, and eight rows fill a page of PostgreSQL (8,168 bytes and a line
+ * pointer of four each) without being moved out of line, which begins above 2,032 bytes of row.
  */
-export const blockOctets = 956;
+export const blockBytes = 956;
 
 /**
  * A block of postings, in order of key and position, that can be read without anything beside it:
  *
- * - two octets: how many octets the filter has; the filter: of its bits, the least significant one of each octet first, the one with
+ * - two bytes: how many bytes the filter has; the filter: of its bits, the least significant one of each byte first, the one with
  *   the number `key` modulo their number is set for each key
- * - first key, six octets; varint: first position of the run; varint: the day that is assumed to be the latest one
+ * - first key, six bytes; varint: first position of the run; varint: the day that is assumed to be the latest one
  * - varint for each posting: distance of the position from the run's first one, or under the same key from the one before;
  *   times eight, plus four when the next posting has the same key, plus the day: 0, 1, 2: of the three latest days; 3: a varint
  *   follows, distance from the latest day, zigzag
@@ -21,10 +21,10 @@ export interface PostingBlock {
   readonly firstKey: number;
   /** 0 where the block begins with all that the run has under its first key. */
   readonly firstPosition: number;
-  readonly octets: Buffer;
+  readonly bytes: Buffer;
 }
 
-/** Octets in front of the filter. */
+/** Bytes in front of the filter. */
 export const filterHead = 2;
 
 /** Place of a day that is none of the three latest ones. */
@@ -70,6 +70,6 @@ export class RecentDays {
   }
 }
 
-/** What fits four octets of a varint is written and read with integers, which are quicker than numbers of 53 bits. */
+/** What fits four bytes of a varint is written and read with integers, which are quicker than numbers of 53 bits. */
 export const smallBits = 28;
 export const small = 2 ** smallBits;

@@ -1,21 +1,21 @@
 /**
- * Takes postings in order: by key, and by position under one key. A posting says that an issuance stands under a key; plain
- * numbers, since there are hundreds of millions.
+ * Takes postings in order: by key, and by position under one key. A posting maps a key to an issuance; plain numbers,
+ * since there are hundreds of millions.
  *
- * @param key its first six octets, big-endian: fewer than `keySpace`
+ * @param key its first six bytes, big-endian: fewer than `keySpace`
  * @param day by whose end the issuance has expired, since 1970; `expiryDay`
  */
 export type TakePosting = (key: number, position: number, day: number) => void;
 
 /**
- * Six octets of a key are kept, which is what a number of JavaScript holds exactly: among 10^10 names each shares its key with
+ * Six bytes of a key are kept, which is what a number of JavaScript holds exactly: among 10^10 names each shares its key with
  * another one by a chance of 1 in 30,000, and names are checked again on the row.
  */
-export const keyOctets = 6;
+export const keyBytes = 6;
 export const keySpace = 2 ** 48;
 
-/** Octets of a key as it comes. */
-const indexKeyOctets = 8;
+/** Bytes of a key as it comes. */
+const indexKeyBytes = 8;
 
 /** Keys fall into shards by their first four bits: a distributed table keeps all blocks of a key together. */
 const shards = 16;
@@ -23,21 +23,21 @@ const keysPerShard = keySpace / shards;
 
 const dayMs = 86_400_000;
 
-/** @throws RangeError for a key shorter than six octets */
+/** @throws RangeError for a key shorter than six bytes */
 export function keyNumber(key: Buffer, at = 0): number {
   return key.readUInt16BE(at) * 2 ** 32 + key.readUInt32BE(at + 2);
 }
 
 /**
- * Of keys of eight octets in hexadecimal digits; all at once, as a Buffer for each takes three times as long.
+ * Of keys of eight bytes in hexadecimal digits; all at once, as a Buffer for each takes three times as long.
  *
  * @throws RangeError when one of them is no such key
  */
 export function keyNumbers(keys: readonly string[]): Float64Array {
-  const octets = Buffer.from(keys.join(''), 'hex');
-  if (octets.length !== keys.length * indexKeyOctets) throw new RangeError('a key has eight octets');
+  const bytes = Buffer.from(keys.join(''), 'hex');
+  if (bytes.length !== keys.length * indexKeyBytes) throw new RangeError('a key has eight bytes');
   const numbers = new Float64Array(keys.length);
-  for (let nth = 0; nth < keys.length; nth += 1) numbers[nth] = keyNumber(octets, nth * indexKeyOctets);
+  for (let nth = 0; nth < keys.length; nth += 1) numbers[nth] = keyNumber(bytes, nth * indexKeyBytes);
   return numbers;
 }
 

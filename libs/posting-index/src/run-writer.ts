@@ -1,8 +1,8 @@
 import { BlockWriter } from './block-writer';
-import { blockOctets, type PostingBlock } from './posting-block';
+import { blockBytes, type PostingBlock } from './posting-block';
 import { shardOf, type TakePosting } from './posting';
 
-/** A block and where it stands in its run. */
+/** A block and its place in its run. */
 export interface ShardBlock extends PostingBlock {
   readonly shard: number;
 }
@@ -15,8 +15,8 @@ export class RunWriter {
   private readonly writer: BlockWriter;
 
   /** @param from first position of the run */
-  constructor(from: number, octets = blockOctets) {
-    this.writer = new BlockWriter(from, (block) => this.full.push({ ...block, shard: this.shard }), octets);
+  constructor(from: number, bytes = blockBytes) {
+    this.writer = new BlockWriter(from, (block) => this.full.push({ ...block, shard: this.shard }), bytes);
   }
 
   readonly add: TakePosting = (key, position, day) => {

@@ -18,7 +18,7 @@ beforeEach(async () => {
   name = `${redis.prefix}reader`;
   const log = { warn: () => undefined, info: () => undefined };
   following = followDisabledKeys(redis.url, { name, keys, log, channel });
-  // Published to nobody means that the subscription does not stand yet.
+  // No receivers: the subscription is not active yet.
   await eventually(async () => expect(await publish('{}')).toBe(1));
   // Once for the connection, once for the news.
   await eventually(() => expect(keys.clear).toHaveBeenCalledTimes(2));

@@ -24,7 +24,7 @@ export interface DisabledKeysOptions {
   readonly name: string;
   readonly keys: RememberedKeys;
   readonly log: RedisLog;
-  /** Another channel, for who shares a Redis with strangers: channels know no databases. */
+  /** Another channel, when the Redis is shared: channels do not belong to a database. */
   readonly channel?: string;
 }
 

@@ -3,13 +3,13 @@ import type { RedisLog } from './redis-connection';
 import { EventServer } from './transport/event-server';
 
 export interface IssuanceNewsListenerOptions extends IssuanceNewsOptions {
-  /** How often the connection is asked whether anything comes through it still, in milliseconds. Default: 5,000. */
-  readonly askEveryMs?: number;
+  /** Interval of pings on the connection, in milliseconds. Default: 5,000. */
+  readonly pingEveryMs?: number;
 }
 
 /**
- * Hears which issuances have changed: one connection for the process, however many wait. News may be lost; whoever waits
- * looks into the database after `on`, after `onReconnected`, and once in a while.
+ * Receives ids of changed issuances: one connection per process, any number of listeners. Messages may be lost;
+ * listeners query the database after `on`, after `onReconnected`, and periodically.
  */
 export class IssuanceNewsListener {
   readonly #server: EventServer;
@@ -20,11 +20,11 @@ export class IssuanceNewsListener {
   /** @param channel another name keeps specs apart */
   constructor(
     redisUrl: string,
-    { name, log, askEveryMs }: IssuanceNewsListenerOptions,
+    { name, log, pingEveryMs }: IssuanceNewsListenerOptions,
     channel: string = issuanceNewsChannel,
   ) {
     this.#log = log;
-    this.#server = new EventServer(redisUrl, { name, log, ...(askEveryMs && { pingEveryMs: askEveryMs }) });
+    this.#server = new EventServer(redisUrl, { name, log, ...(pingEveryMs && { pingEveryMs }) });
     this.#server.addHandler(channel, async (ids: unknown) => await Promise.resolve(this.#wake(ids)), true);
     this.#server.status.subscribe((status) => {
       if (status === 'subscribed') this.#callAll(this.#reconnected);
@@ -46,7 +46,7 @@ export class IssuanceNewsListener {
   }
 
   /**
-   * Called whenever news can be heard again, the first time included: what was told before is lost.
+   * Called whenever the subscription is active again, including the first time: earlier messages are lost.
    *
    * @returns what ends it
    */
@@ -66,7 +66,7 @@ export class IssuanceNewsListener {
     for (const id of known) this.#callAll(this.#waiting.get(id) ?? []);
   }
 
-  /** Each, whatever another one does; one that is added or ended meanwhile does not disturb. */
+  /** Calls each listener, regardless of errors and changes meanwhile. */
   #callAll(listeners: Iterable<() => void>): void {
     for (const listener of [...listeners]) {
       try {

@@ -40,9 +40,9 @@ function publisher(url = redis.url): IssuanceNews {
   return news;
 }
 
-/** Asks its connection often. */
+/** Pings its connection often. */
 function listener(url = redis.url, name = 'spec-listener'): IssuanceNewsListener {
-  const listening = new IssuanceNewsListener(url, { name, log, askEveryMs: 100 }, channel);
+  const listening = new IssuanceNewsListener(url, { name, log, pingEveryMs: 100 }, channel);
   closing.push(async () => await listening.close());
   return listening;
 }
@@ -71,7 +71,7 @@ class Heard {
 }
 
 /** News goes out once the publisher's own connection is made. */
-async function told(news: IssuanceNews, heard: Heard, id: string): Promise<void> {
+async function announced(news: IssuanceNews, heard: Heard, id: string): Promise<void> {
   const end = heard.on(id);
   await eventually(() => {
     news.publish(id);
@@ -81,11 +81,11 @@ async function told(news: IssuanceNews, heard: Heard, id: string): Promise<void>
 }
 
 describe('news of an issuance', () => {
-  it('wakes everybody in every process who waits for it, and nobody else', async () => {
+  it('wakes all listeners of it in every process, and no others', async () => {
     const news = publisher();
     const [one, other] = [new Heard(listener()), new Heard(listener())];
     await Promise.all([one.connected(), other.connected()]);
-    await told(news, one, 'warm-up');
+    await announced(news, one, 'warm-up');
     one.on('1');
     one.on('1');
     other.on('1');
@@ -95,7 +95,7 @@ describe('news of an issuance', () => {
     expect(other.of('2')).toBe(0);
   });
 
-  it('wakes nobody who has stopped waiting, however often that is said', async () => {
+  it('wakes no listener that has stopped, even when stopped twice', async () => {
     const news = publisher();
     const heard = new Heard(listener());
     await heard.connected();
@@ -104,7 +104,7 @@ describe('news of an issuance', () => {
     heard.on('1');
     end();
     news.publish('1');
-    await told(news, heard, '2');
+    await announced(news, heard, '2');
     news.publish('1');
     await eventually(() => expect(heard.of('1')).toBeGreaterThan(0), patience);
     expect(heard.of('1')).toBeLessThanOrEqual(2);
@@ -114,7 +114,7 @@ describe('news of an issuance', () => {
     const news = publisher();
     const heard = new Heard(listener(redis.url, 'spec-thousands'));
     await heard.connected();
-    await told(news, heard, 'warm-up');
+    await announced(news, heard, 'warm-up');
     const ids = Array.from({ length: 5_000 }, (_, n) => String(1_000_000 + n));
     const ends = ids.map((id) => heard.on(id));
     for (const id of ids) news.publish(id);
@@ -124,13 +124,13 @@ describe('news of an issuance', () => {
     for (const end of ends) end();
   });
 
-  it('that nobody can read wakes nobody, and does no harm', async () => {
+  it('that is unreadable wakes no listener and does no harm', async () => {
     const news = publisher();
     const heard = new Heard(listener());
     await heard.connected();
     heard.on('5');
     for (const text of ['{', '7', '"5"', '{"5":1}', '[5,null,["5"]]', '']) await raw.publish(channel, text);
-    await told(news, heard, '6');
+    await announced(news, heard, '6');
     expect(heard.of('5')).toBe(0);
   });
 
@@ -142,7 +142,7 @@ describe('news of an issuance', () => {
       throw new Error('of its own');
     });
     heard.on('1');
-    await told(news, heard, '1');
+    await announced(news, heard, '1');
     expect(lines).toContain('a listener to news of issuances failed');
   });
 });
@@ -152,28 +152,28 @@ describe('publishing', () => {
     const news = publisher();
     const heard = new Heard(listener());
     await heard.connected();
-    await told(news, heard, 'warm-up');
+    await announced(news, heard, 'warm-up');
     const ids = Array.from({ length: 12_000 }, (_, n) => String(n));
     for (const id of ids) heard.on(id);
     for (const id of ids) news.publish(id);
     await eventually(() => expect(heard.of('9999')).toBe(1), patience);
-    await told(news, heard, 'afterwards');
+    await announced(news, heard, 'afterwards');
     // 10,000 wait for their turn; the first may have gone out at once.
     expect([10_000, 10_001]).toContain(ids.filter((id) => heard.of(id) > 0).length);
   });
 
-  it('loses its news while Redis is away, and goes on when it is back', async () => {
+  it('loses messages while Redis is unavailable, and continues when it is back', async () => {
     const link = await linkToRedis();
     const news = publisher(link.url);
     const heard = new Heard(listener());
     await heard.connected();
-    await told(news, heard, '1');
+    await announced(news, heard, '1');
     link.cut();
-    await eventually(() => expect(lines).toContain('Redis is away'), patience);
+    await eventually(() => expect(lines).toContain('Redis is unavailable'), patience);
     heard.on('2');
     for (let n = 0; n < 1_000; n += 1) news.publish('2');
     link.mend();
-    await told(news, heard, '3');
+    await announced(news, heard, '3');
     expect(heard.of('2')).toBe(0);
   });
 
@@ -188,7 +188,7 @@ describe('publishing', () => {
 });
 
 describe('a listener', () => {
-  it('that was cut off hears again, and those who wait are told to look', async () => {
+  it('that was cut off reconnects, and listeners are notified', async () => {
     const link = await linkToRedis();
     const news = publisher();
     const heard = new Heard(listener(link.url));
@@ -199,7 +199,7 @@ describe('a listener', () => {
       news.publish('1');
       link.mend();
       await heard.connected(time);
-      await told(news, heard, `after ${time}`);
+      await announced(news, heard, `after ${time}`);
     }
   });
 
@@ -207,11 +207,11 @@ describe('a listener', () => {
     const link = await linkToRedis();
     link.cut();
     const heard = new Heard(listener(link.url));
-    await eventually(() => expect(lines).toContain('Redis is away'), patience);
+    await eventually(() => expect(lines).toContain('Redis is unavailable'), patience);
     expect(heard.reconnections).toBe(0);
     link.mend();
     await heard.connected();
-    await told(publisher(), heard, '1');
+    await announced(publisher(), heard, '1');
   });
 
   it('finds out by itself that nothing comes through its connection any more', async () => {
@@ -220,7 +220,7 @@ describe('a listener', () => {
     await heard.connected();
     line.freeze();
     await heard.connected(2);
-    await told(publisher(), heard, '1');
+    await announced(publisher(), heard, '1');
   });
 
   it('keeps a connection that works, however often it is asked', async () => {
@@ -235,7 +235,7 @@ describe('a listener', () => {
     expect(lines).toEqual([]);
   });
 
-  it('that is closed stays closed, and whoever is told to look no more is not', async () => {
+  it('that is closed stays closed, and stopped listeners are not notified', async () => {
     const heard = new Heard(new IssuanceNewsListener(redis.url, { name: 'spec-closed', log }, channel));
     await heard.connected();
     const once = new Heard(listener());

@@ -12,14 +12,14 @@ export interface IssuanceNewsOptions {
   readonly log: RedisLog;
 }
 
-/** Ids that wait for the message under way, at most; further ones are lost. Some minutes of the busiest worker. */
-const mostWaiting = 10_000;
-/** Ids of one message: some kilobytes, whatever has gathered. */
-const mostTogether = 500;
+/** Maximum ids waiting for the message under way; further ones are lost. Some minutes of the busiest worker. */
+const maxWaiting = 10_000;
+/** Maximum ids of one message: some kilobytes. */
+const maxTogether = 500;
 
 /**
- * Tells every copy of every API that an issuance has changed. Publishing never throws and never waits: what Redis does not
- * take at once is lost, and whoever listens looks into the database once in a while anyway. Built once per process.
+ * Publishes to every copy of every API that an issuance has changed. Never throws and never waits: what Redis does
+ * not accept at once is lost, and listeners query the database periodically. One per process.
  */
 export class IssuanceNews implements OnApplicationShutdown {
   readonly #client: EventClient;
@@ -35,9 +35,9 @@ export class IssuanceNews implements OnApplicationShutdown {
     this.#client = new EventClient(redisUrl, { name, log });
   }
 
-  /** To be called once what has changed is committed. */
+  /** Call after the change is committed. */
   publish(issuanceId: string): void {
-    if (this.#waiting.size < mostWaiting) this.#waiting.add(issuanceId);
+    if (this.#waiting.size < maxWaiting) this.#waiting.add(issuanceId);
     if (!this.#sending) void this.#send();
   }
 
@@ -49,16 +49,16 @@ export class IssuanceNews implements OnApplicationShutdown {
     await this.#client.close();
   }
 
-  /** One message at a time: what comes meanwhile goes together with the next. Never rejects. */
+  /** One message at a time; later ids go into the next one. Never rejects. */
   async #send(): Promise<void> {
     this.#sending = true;
     while (this.#waiting.size > 0) {
-      const ids = [...this.#waiting].slice(0, mostTogether);
+      const ids = [...this.#waiting].slice(0, maxTogether);
       for (const id of ids) this.#waiting.delete(id);
       try {
         await lastValueFrom(this.#client.emit(this.channel, ids), { defaultValue: undefined });
       } catch {
-        // Redis is away, which its connection has logged; what waits would come too late.
+        // Redis is unavailable, which its connection has logged; waiting ids would be late.
         this.#waiting.clear();
       }
     }

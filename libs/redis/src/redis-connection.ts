@@ -11,32 +11,32 @@ export interface RedisConnectionOptions {
   /** Shown by `CLIENT LIST`. */
   readonly name: string;
   readonly log: RedisLog;
-  /** How long a command may wait for its answer, in milliseconds. Default: 500. */
+  /** Timeout of a command, in milliseconds. Default: 500. */
   readonly commandTimeoutMs?: number;
-  /** How long a connection may take to be made, in milliseconds. Default: 5,000. */
+  /** Timeout of connecting, in milliseconds. Default: 5,000. */
   readonly connectTimeoutMs?: number;
 }
 
 export interface RedisConnection {
   readonly client: Redis;
-  /** Rejects when Redis does not answer in time: a readiness check for what only reads or subscribes. */
+  /** Rejects when Redis does not respond in time: a readiness check of processes that only read or subscribe. */
   ping(): Promise<void>;
-  /** Rejects when Redis does not answer in time, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
+  /** Rejects when Redis does not respond in time, or refuses writes (OOM, READONLY, MISCONF): a readiness check. */
   checkWrites(): Promise<void>;
-  /** Never rejects; what is under way gets a moment to finish. */
+  /** Never rejects; commands under way may finish. */
   close(): Promise<void>;
 }
 
-/** How long the key of a readiness check stays, ms. */
+/** Lifetime of the key of a readiness check, ms. */
 const readinessKeyMs = 10_000;
 
-/** First and longest wait before connecting again, in milliseconds. */
-const reconnect = { firstMs: 50, longestMs: 2_000 };
+/** First and maximum delay of reconnecting, in milliseconds. */
+const reconnect = { firstMs: 50, maxMs: 2_000 };
 
 /**
- * A connection for the path of a request: a command is answered in time or rejects, and none waits for Redis to come
- * back. The connection is made in the background and made again for ever. Commands that were sent and not answered
- * are not sent again, so each runs at most once.
+ * A connection for request handling: a command succeeds in time or rejects; none waits for Redis to come back.
+ * Connects in the background and reconnects forever. Unanswered commands are not sent again, so each runs at most
+ * once.
  *
  * @param url `redis://` or `rediss://`, with credentials and database number as needed
  */
@@ -49,7 +49,7 @@ export function connectRedis(url: string, options: RedisConnectionOptions): Redi
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(reconnect.longestMs, reconnect.firstMs * 2 ** Math.min(attempt, 10)),
+    retryStrategy: (attempt) => Math.min(reconnect.maxMs, reconnect.firstMs * 2 ** Math.min(attempt, 10)),
     // After a fail-over the old address may still answer, but as a replica.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
@@ -67,23 +67,23 @@ export function connectRedis(url: string, options: RedisConnectionOptions): Redi
   };
 }
 
-/** One line when Redis goes away and one when it is back, however often connecting fails between. */
+/** Logs one line when Redis becomes unavailable and one when it is back. */
 function logChanges(client: Redis, name: string, log: RedisLog): void {
-  let away = false;
+  let isUnavailable = false;
   // Without a listener an `error` event would end the process.
   client.on('error', (error: Error & { readonly code?: string }) => {
-    if (away) return;
-    away = true;
-    log.warn({ connection: name, err: error }, 'Redis is away');
+    if (isUnavailable) return;
+    isUnavailable = true;
+    log.warn({ connection: name, err: error }, 'Redis is unavailable');
   });
   client.on('close', () => {
-    if (away || client.status === 'end') return;
-    away = true;
-    log.warn({ connection: name }, 'Redis is away');
+    if (isUnavailable || client.status === 'end') return;
+    isUnavailable = true;
+    log.warn({ connection: name }, 'Redis is unavailable');
   });
   client.on('ready', () => {
-    if (away) log.info({ connection: name }, 'Redis is back');
-    away = false;
+    if (isUnavailable) log.info({ connection: name }, 'Redis is back');
+    isUnavailable = false;
   });
 }
 
@@ -92,7 +92,7 @@ async function close(client: Redis): Promise<void> {
   try {
     if (client.status === 'ready') await client.quit();
   } catch {
-    // It went away meanwhile, which is what was to be done.
+    // The connection was lost meanwhile.
   } finally {
     client.disconnect();
   }

@@ -105,7 +105,7 @@ describe('the readiness check', () => {
   });
 });
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   let line: CuttableLine;
   beforeEach(async () => {
     line = await CuttableLine.to(new URL(redis.url));
@@ -126,7 +126,7 @@ describe('while Redis is away', () => {
     });
     await line.mend();
     await eventually(() => connection.ping());
-    expect(messages).toEqual(['Redis is away', 'Redis is back']);
+    expect(messages).toEqual(['Redis is unavailable', 'Redis is back']);
   });
 
   it('from the beginning, the process starts nevertheless', async () => {

@@ -46,8 +46,8 @@ describe('SealingKeys', () => {
 
   it('refuses keys and nonces of another length', () => {
     expect(() => new SealingKeys([])).toThrow('at least one');
-    expect(() => new SealingKeys([Buffer.alloc(16)])).toThrow('32 octets');
-    expect(() => new SealingKeys([old]).seal('x', context, Buffer.alloc(8))).toThrow('12 octets');
+    expect(() => new SealingKeys([Buffer.alloc(16)])).toThrow('32 bytes');
+    expect(() => new SealingKeys([old]).seal('x', context, Buffer.alloc(8))).toThrow('12 bytes');
   });
 });
 

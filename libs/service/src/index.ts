@@ -23,11 +23,8 @@ export {
   SettingsError,
   type SettingValues,
 } from './config/settings';
-export { createLogger, type Logger, type LogLevel } from './logging/logger';
-export { maskSecrets } from './logging/mask-secrets';
-export { nestLogger } from './logging/nest-logger';
-export { Html, html, type HtmlValue } from './html/html';
-export { type InlineStyle, inlineStyle } from './html/inline-style';
+export { createLogger, type Logger, type LogLevel, maskSecrets, nestLogger } from './logging/logger';
+export { Html, html, type HtmlValue, type InlineStyle, inlineStyle } from './html/html';
 export { closeHttpApp, createHttpApp } from './http/http-app';
 export { defaultTimeouts, type HttpAppOptions, type HttpTimeouts } from './http/http-options';
 export { canonicalJson, readIdempotencyKey } from './http/idempotency-key';
@@ -54,14 +51,27 @@ export { FailedAuthentication } from './authentication/failed-authentication';
 export { KeyAuthentication } from './authentication/key-authentication';
 export { hashPassword } from './authentication/password-hash';
 export { type KnownUser, type PasswordOptions, Passwords, type Users } from './authentication/passwords';
-export { isAllowed, type Permission, permissions } from './authentication/permissions';
-export { Authenticated, Public, RequirePermission, type RouteAccess } from './authentication/route-access';
+export {
+  Authenticated,
+  isAllowed,
+  type Permission,
+  permissions,
+  Public,
+  RequirePermission,
+  type RouteAccess,
+} from './authentication/route-access';
 export { addressKey } from './limits/client-address';
 export { FallbackTokenBuckets, type FallbackOptions } from './limits/fallback-token-buckets';
 export { type HandfulOptions, HandfulTokenBuckets } from './limits/handful-token-buckets';
-export { MemoryTokenBuckets, type MemoryTokenBucketsOptions } from './limits/memory-token-buckets';
+export {
+  MemoryTokenBuckets,
+  type MemoryTokenBucketsOptions,
+  type Rate,
+  type Take,
+  type Taken,
+  type TokenBuckets,
+} from './limits/token-buckets';
 export { limitSettings, type RequestLimits, requestLimits } from './limits/request-limits';
-export { type Rate, type Take, type Taken, type TokenBuckets } from './limits/token-buckets';
 export { Metrics, type ObservedRequest } from './operations/metrics';
 export { type OperationsServer, startOperationsServer } from './operations/operations-server';
 export { Readiness, type ReadinessCheck, type ReadinessReport } from './operations/readiness';

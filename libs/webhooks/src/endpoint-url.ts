@@ -1,5 +1,5 @@
 /** Longest URL, in characters. */
-export const longestUrl = 2_048;
+export const maxUrlLength = 2_048;
 
 /** Where deliveries go, and with what. */
 export interface EndpointUrl {
@@ -15,7 +15,7 @@ export type EndpointUrlReading = { readonly value: EndpointUrl } | { readonly fa
 
 /** @returns what is wrong with it in words that follow "it", when it is no address that can be delivered to */
 export function readEndpointUrl(text: string): EndpointUrlReading {
-  if (text.length > longestUrl) return { fault: `is longer than ${longestUrl} characters` };
+  if (text.length > maxUrlLength) return { fault: `is longer than ${maxUrlLength} characters` };
   // The parser would silently drop or turn them, and so read another address than a person does.
   if (/[\p{Cc}\s\\]/u.test(text)) return { fault: 'has white space, control characters or backslashes' };
   if (!/^https?:\/\//i.test(text)) return { fault: 'does not begin with http:// or https://' };
@@ -27,8 +27,8 @@ export function readEndpointUrl(text: string): EndpointUrlReading {
     return { fault: 'has a user name with a colon, or one that is not well-formed' };
   parsed.username = '';
   parsed.password = '';
-  if (parsed.href.length > longestUrl)
-    return { fault: `is longer than ${longestUrl} characters when encoded` };
+  if (parsed.href.length > maxUrlLength)
+    return { fault: `is longer than ${maxUrlLength} characters when encoded` };
   return { value: { url: parsed.href, hostname: parsed.hostname, credentials } };
 }
 

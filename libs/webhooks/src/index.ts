@@ -1,2 +1,2 @@
-export { credentialsContext, secretContext, signingSecret, signingSecretOctets } from './endpoint-seals';
-export { type EndpointUrl, type EndpointUrlReading, longestUrl, readEndpointUrl } from './endpoint-url';
+export { credentialsContext, secretContext, signingSecret, signingSecretBytes } from './endpoint-seals';
+export { type EndpointUrl, type EndpointUrlReading, maxUrlLength, readEndpointUrl } from './endpoint-url';

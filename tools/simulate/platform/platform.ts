@@ -1,4 +1,4 @@
-import { deliverWebhook, type DueRow, nudgeRevision } from '@certwright/jobs';
+import { deliverWebhook, type DueRow, wakeUpRevision } from '@certwright/jobs';
 import { AnnouncementRound } from '@certwright/delivery';
 import { CaIssuers } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-issuers';
 import { CaSignings } from '../../../apps/issuance-worker/src/certificate-authorities/built-in/ca-signings';
@@ -179,7 +179,7 @@ function otherRounds(
     // In place of its own, which wakes the dispatcher.
     sweepDeliveries: async () => {
       const due = await database.query<(DueRow & { readonly id: string })[]>(dueStatement, [batch]);
-      await jobs.addAll(due.map((delivery) => deliverWebhook(delivery.id, nudgeRevision(delivery))));
+      await jobs.addAll(due.map((delivery) => deliverWebhook(delivery.id, wakeUpRevision(delivery))));
       return 1_000;
     },
   };

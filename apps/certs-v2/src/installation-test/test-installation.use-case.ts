@@ -1,4 +1,4 @@
-import { type InstallationAnswer, type InstallationQuestion, mostTestedHosts } from '@certwright/jobs';
+import { type InstallationAnswer, type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
 import { Certificates, type StoredCertificate } from '@certwright/ordering';
 import { sha256Hex } from '@certwright/pki';
 import { ProbeQuestions } from '@certwright/redis';
@@ -100,7 +100,7 @@ export class TestInstallation {
 /** An imported certificate may have more names than those that are issued here. */
 function defaultHosts({ dnsNames }: StoredCertificate): readonly string[] {
   const hosts = hostsOf(dnsNames);
-  if (hosts.length <= mostTestedHosts) return hosts;
+  if (hosts.length <= maxTestedHosts) return hosts;
   throw badParam('hostname', 'bad_param', `must say which of the ${hosts.length} hosts are to be tested.`);
 }
 

@@ -17,7 +17,7 @@ export const packingText = `(${packAll.toString()})(require);`;
 function packAll(load: NodeJS.Require): void {
   const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
   const { deflateRawSync } = load('node:zlib') as typeof import('node:zlib');
-  const { firstOctet, options } = workerData as typeof bodyDeflation;
+  const { firstByte, options } = workerData as typeof bodyDeflation;
   parentPort?.on('message', ({ octets: ders, ends }: Pieces) => {
     // What got shorter, and its first octet, fits where it was.
     const octets = new Uint8Array(ders.length);
@@ -29,7 +29,7 @@ function packAll(load: NodeJS.Require): void {
         chunkSize: Math.max(64, end - start),
       });
       if (deflated.length < end - start) {
-        octets[at] = firstOctet;
+        octets[at] = firstByte;
         octets.set(deflated, at + 1);
         at += deflated.length + 1;
       }

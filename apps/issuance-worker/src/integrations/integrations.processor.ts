@@ -1,7 +1,7 @@
 import { JobQueues, Processor } from '@certwright/bullmq';
 import { ApprovalRecords } from '@certwright/approvals';
 import { DnsIntegrations, LeasedIntegrations } from '@certwright/dns-integrations';
-import { type JobPayloads, keepIntegration, nudgeRevision } from '@certwright/jobs';
+import { type JobPayloads, keepIntegration, wakeUpRevision } from '@certwright/jobs';
 import { Round } from '@certwright/service';
 import { KeepIntegration } from './keep-integration';
 
@@ -33,7 +33,7 @@ export class IntegrationsProcessor {
   @Round('integrations')
   async sweep(): Promise<number> {
     const due = await this.leased.due(sweepBatch);
-    await this.queues.addAll(due.map((each) => keepIntegration(each.id, nudgeRevision(each))));
+    await this.queues.addAll(due.map((each) => keepIntegration(each.id, wakeUpRevision(each))));
     return sweepEveryMs;
   }
 

@@ -1,6 +1,6 @@
 import type { JobQueues } from '@certwright/bullmq';
 import { inTurn } from '@certwright/issuance';
-import { advanceIssuance, nudgeRevision } from '@certwright/jobs';
+import { advanceIssuance, wakeUpRevision } from '@certwright/jobs';
 import type { LeasedIssuances } from '@certwright/ordering';
 import { mostWaitingIssuances } from './backlog';
 
@@ -23,7 +23,7 @@ export async function sweepOnce(
   const due = await issuances.due(mostWaitingIssuances);
   await jobs.addAll(
     inTurn(due).map(({ item, turn }) => ({
-      ...advanceIssuance(item.id, nudgeRevision(item)),
+      ...advanceIssuance(item.id, wakeUpRevision(item)),
       priority: turn,
     })),
   );

@@ -133,7 +133,7 @@ describe('a delivery', () => {
     [
       'never answers',
       (socket: { resume: () => unknown }) => void socket.resume(),
-      /no complete answer within/,
+      /no complete response within/,
       true,
     ],
     [
@@ -142,7 +142,7 @@ describe('a delivery', () => {
         void socket.once('data', () =>
           socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf', () => socket.resetAndDestroy()),
         ),
-      /closed before the answer was complete/,
+      /closed before the response was complete/,
       false,
     ],
     [
@@ -157,7 +157,7 @@ describe('a delivery', () => {
         const timer = setInterval(() => socket.write('H'), 50);
         socket.once('close', () => clearInterval(timer));
       },
-      /not an HTTP answer|no complete answer/,
+      /response is not HTTP|no complete response/,
       true,
     ],
   ])('to a server that %s has failed, and comes again in 5 s', async (_, talk, problem, isSlow) => {

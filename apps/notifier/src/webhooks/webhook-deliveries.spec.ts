@@ -1,7 +1,7 @@
 import { CoreDatabaseFixture } from '@certwright/core-testing';
 import { bounds, leaseMs, LeasedWebhookFixture } from '../testing/leased-webhooks';
 import type { TriedDelivery } from './delivery-lease';
-import { mostWebhookEndpoints } from '@certwright/delivery';
+import { maxWebhookEndpoints } from '@certwright/delivery';
 
 let core: CoreDatabaseFixture;
 let webhooks: LeasedWebhookFixture;
@@ -348,10 +348,10 @@ describe('the log', () => {
 
 describe('endpoints', () => {
   it('are bounded in number for each account, and belong to it alone', async () => {
-    for (let each = 0; each < mostWebhookEndpoints; each += 1) await webhooks.endpoint(account);
+    for (let each = 0; each < maxWebhookEndpoints; each += 1) await webhooks.endpoint(account);
     await webhooks.endpoint(account);
     const own = await webhooks.endpoints.ofAccount(account);
-    expect(own).toHaveLength(mostWebhookEndpoints);
+    expect(own).toHaveLength(maxWebhookEndpoints);
     const id = own[0]?.id ?? '';
     expect(await webhooks.endpoints.get('4712', id)).toBeNull();
     await core.transactions.run(async (tx) => {

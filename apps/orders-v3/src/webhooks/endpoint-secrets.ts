@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Keeping, WriteRequest } from '@certwright/idempotency';
 import type { SealingKeys } from '@certwright/sealing';
-import { credentialsContext, secretContext, signingSecret, signingSecretOctets } from '@certwright/webhooks';
+import { credentialsContext, secretContext, signingSecret, signingSecretBytes } from '@certwright/webhooks';
 
 /** Of a nonce of the sealing keys. */
 const nonceBytes = 12;
 
 export function freshSigningSecret(): string {
-  return signingSecret(randomBytes(signingSecretOctets));
+  return signingSecret(randomBytes(signingSecretBytes));
 }
 
 /** Seals what endpoints must keep to themselves. What opens it, apart from a repeated request, is the delivery. */

@@ -119,7 +119,7 @@ describe('POST /api/v3/account/webhooks', () => {
         expect(answer.status).toBe(400);
         expect(faultsOf(answer)).toEqual(['url invalid_value']);
         expect(answer.json.sub_errors[0].message).toContain(
-          `Port ${port} is reserved for another protocol than HTTP. Use another port.`,
+          `Port ${port} is reserved for a protocol other than HTTP. Use another port.`,
         );
       }
     },

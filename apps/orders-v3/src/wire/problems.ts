@@ -1,5 +1,5 @@
 import { mostDnsIntegrations } from '@certwright/dns-integrations';
-import { mostWebhookEndpoints } from '@certwright/delivery';
+import { maxWebhookEndpoints } from '@certwright/delivery';
 import { Problem } from '@certwright/errors';
 
 /** The same for an unknown name and for one of another account. */
@@ -29,7 +29,7 @@ export function nothingSent(): Problem {
 export function tooManyWebhooks(): Problem {
   return new Problem(
     'conflict',
-    `An account has ${mostWebhookEndpoints} webhooks at most: delete one that is no longer needed.`,
+    `An account has ${maxWebhookEndpoints} webhooks at most: delete one that is no longer needed.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { isWildcard, parseDnsName } from '@certwright/dns-names';
-import { type InstallationQuestion, mostTestedHosts } from '@certwright/jobs';
+import { type InstallationQuestion, maxTestedHosts } from '@certwright/jobs';
 
 /** Longer lists of digests are nobody's chain. */
 const mostDigests = 100;
@@ -11,7 +11,7 @@ export function readInstallationQuestion(value: unknown): InstallationQuestion |
   const { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 } = value as Readonly<
     Record<string, unknown>
   >;
-  if (!isListOf(hosts, mostTestedHosts, isHost) || !isDnsName(serverName) || !isPort(port)) return null;
+  if (!isListOf(hosts, maxTestedHosts, isHost) || !isDnsName(serverName) || !isPort(port)) return null;
   if (!isDigest(leafSha256) || !isListOf(chainSha256, mostDigests, isDigest)) return null;
   if (!isListOf(temporarySha256, mostDigests, isDigest)) return null;
   return { hosts, port, serverName, leafSha256, chainSha256, temporarySha256 };

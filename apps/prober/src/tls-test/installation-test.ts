@@ -101,7 +101,7 @@ export class InstallationTest {
         port: question.port,
         serverName: isIP(host) === 0 ? host : question.serverName,
         timeoutMs: this.times.connectionWithinMs,
-        maxOctets: mostOctets,
+        maxBytes: mostOctets,
         signal,
       });
       return { host, address, status: 'conclusive', ...judgePresented(presented, question) };

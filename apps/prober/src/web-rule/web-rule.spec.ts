@@ -160,7 +160,7 @@ describe('a web server rule', () => {
     ['/file', 'neither http nor https'],
     ['/port', 'redirects to port 6379'],
     ['/large', 'answers more than 64 KiB'],
-    ['/reset', 'closed before the answer was complete'],
+    ['/reset', 'closed before the response was complete'],
   ])('at %s fails in words for the customer', async (path, words) => {
     const answer = await ask(path);
     expect(answer).toMatchObject({ kind: 'failed', problem: expect.stringContaining(words) as string });

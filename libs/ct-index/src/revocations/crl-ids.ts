@@ -10,19 +10,19 @@ export interface NamedCrl {
 }
 
 /** Lists that this process remembers. All public CAs together have some ten thousand. */
-const mostKept = 50_000;
+const maxKept = 50_000;
 
 /**
  * Lists of one issuer. Public CAs shard into hundreds; one that puts a list of its own into each certificate has no status for
  * those that come after.
  */
-export const mostCrlsPerIssuer = 5_000;
+export const maxCrlsPerIssuer = 5_000;
 
 /**
  * Hosts with lists of one issuer; public CAs have one or two. An intermediate CA in wrong hands could have all places asked at slow
  * hosts of its own otherwise.
  */
-export const mostHostsPerIssuer = 16;
+export const maxHostsPerIssuer = 16;
 
 /** How much longer than asked for a list is said to be needed, ms: so that it is said rarely. */
 const moreMs = 30 * 86_400_000;
@@ -47,8 +47,8 @@ export class CrlIds {
     database: Pick<EntityManager, 'query'>,
     named: readonly (NamedCrl | null)[],
   ): Promise<readonly (number | null)[]> {
-    if (this.kept.size > mostKept) this.kept = new Map();
-    if (this.refused.size > mostKept) this.refused = new Map();
+    if (this.kept.size > maxKept) this.kept = new Map();
+    if (this.refused.size > maxKept) this.refused = new Map();
     const ids: (number | null)[] = [];
     for (const crl of named) ids.push(crl === null ? null : await this.id(database, crl));
     return ids;
@@ -73,7 +73,7 @@ export class CrlIds {
              OR (SELECT count(DISTINCT host) FROM ct_crl WHERE issuer = $1) < $6::int))
        ON CONFLICT (issuer, url) DO UPDATE SET needed_until = greatest(ct_crl.needed_until, excluded.needed_until)
        RETURNING id`,
-      [issuer, url, hostOf(url), neededUntilMs / 1_000, mostCrlsPerIssuer, mostHostsPerIssuer],
+      [issuer, url, hostOf(url), neededUntilMs / 1_000, maxCrlsPerIssuer, maxHostsPerIssuer],
     );
     const id = row?.id ?? null;
     (id === null ? this.refused : this.kept).set(keyOf(crl), { id, neededUntilMs });

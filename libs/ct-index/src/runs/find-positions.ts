@@ -47,8 +47,8 @@ export async function findPositions(
   reach: Reach,
 ): Promise<FoundPositions> {
   const numbers = keys.map((key) => keyNumber(key));
-  const mostBlocks = mostBlocksOf(reach, after, keys.length);
-  const questions = numbers.map((key) => ({ after, key, mostBlocks }));
+  const maxBlocks = maxBlocksOf(reach, after, keys.length);
+  const questions = numbers.map((key) => ({ after, key, maxBlocks }));
   const found = reader.isSharded
     ? await lookOneByOne(reader, reach, questions)
     : await look(reader, reach, questions);
@@ -68,7 +68,7 @@ export async function findPositions(
  * will fill this one from the first ones. What the server sends beyond 8 kB comes in pieces, each of which wakes the client: six
  * blocks are less.
  */
-function mostBlocksOf({ where, looked }: Reach, after: number, keys: number): number {
+function maxBlocksOf({ where, looked }: Reach, after: number, keys: number): number {
   if (where === 'near') return Math.max(2, Math.floor((after === 0 ? 6 : 3) / keys));
   // A key may go on and on with what has expired.
   return where === 'onward' ? Math.min(16, 2 ** looked) : 32;
@@ -103,7 +103,7 @@ async function lookOneByOne(
 }
 
 /** Partitions settle and leave every few days: so many in one page are none of that. */
-const mostHomes = 20;
+const maxHomes = 20;
 
 async function lookInHome(
   reader: PageReader,
@@ -112,7 +112,7 @@ async function lookInHome(
 ): Promise<readonly BlocksOfKey[]> {
   const after = questions[0]?.after ?? 0;
   let home = reader.settled.behind(after);
-  for (let asked = 0; asked < mostHomes; asked += 1) {
+  for (let asked = 0; asked < maxHomes; asked += 1) {
     try {
       const found = await reader.look(postingsIn(home), questions);
       for (const each of found) reader.settled.learn(each.home);
@@ -126,7 +126,7 @@ async function lookInHome(
       home = young;
     }
   }
-  throw new Error(`the first run behind ${after} was in none of ${mostHomes} places`);
+  throw new Error(`the first run behind ${after} was in none of ${maxHomes} places`);
 }
 
 /** Collects the positions of all keys from their blocks, which come in order. */

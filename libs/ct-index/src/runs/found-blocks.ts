@@ -10,7 +10,7 @@ export interface KeyBehind {
   /** Number of the key. */
   readonly key: number;
   /** That are of use. */
-  readonly mostBlocks: number;
+  readonly maxBlocks: number;
 }
 
 export interface FoundBlock {
@@ -64,7 +64,7 @@ function lookupBy({ one, many }: RowStatement): PostingsLookup {
   };
   return {
     async of(reader, questions) {
-      const rows = questions.map(({ after, key, mostBlocks }) => [after, shardOf(key), key, mostBlocks]);
+      const rows = questions.map(({ after, key, maxBlocks }) => [after, shardOf(key), key, maxBlocks]);
       const answers = await ask(reader, rows);
       return answers.map(({ packed }) => readBlocks(Buffer.from(packed, 'base64')));
     },
@@ -72,14 +72,14 @@ function lookupBy({ one, many }: RowStatement): PostingsLookup {
 }
 
 /** In front of the blocks: home, from where on nothing was looked at. */
-const headOctets = 16;
-/** In front of each: where its run and its partition end, how many octets. */
-const blockHeadOctets = 20;
+const headBytes = 16;
+/** In front of each: where its run and its partition end, how many bytes. */
+const blockHeadBytes = 20;
 
 function readBlocks(packed: Buffer): BlocksOfKey {
   const blocks: FoundBlock[] = [];
-  for (let at = headOctets; at < packed.length;) {
-    const begin = at + blockHeadOctets;
+  for (let at = headBytes; at < packed.length;) {
+    const begin = at + blockHeadBytes;
     const [runEnd, partition] = [bigintAt(packed, at), bigintAt(packed, at + 8)];
     at = begin + packed.readInt32BE(begin - 4);
     blocks.push({ runEnd, partition, postings: packed.subarray(begin, at) });
@@ -88,6 +88,6 @@ function readBlocks(packed: Buffer): BlocksOfKey {
 }
 
 /** Of 53 bits. */
-function bigintAt(octets: Buffer, at: number): number {
-  return octets.readInt32BE(at) * 2 ** 32 + octets.readUInt32BE(at + 4);
+function bigintAt(bytes: Buffer, at: number): number {
+  return bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }

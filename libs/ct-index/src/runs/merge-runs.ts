@@ -1,11 +1,9 @@
+import { blockTable, insertBlocks, insertRun, nextRunId, type Run, young } from '@certwright/ct-schema';
+import { firstLivingDay, RunWriter } from '@certwright/posting-index';
 import type { DataSource, EntityManager } from 'typeorm';
 import { chooseMerge, type Merge, type MergeLane } from './choose-merge';
-import { ExpiryCounts } from './expiry-counts';
 import { MergedPostings } from './merged-postings';
-import { firstLivingDay } from '@certwright/posting-index';
 import { fetchBlocks, RunSource } from './run-source';
-import { blockTable, insertBlocks, insertRun, nextRunId, type Run, young } from '@certwright/ct-schema';
-import { RunWriter } from '@certwright/posting-index';
 
 /** One merger for each lane, over all processes: numbers of advisory locks. */
 const laneLocks = {
@@ -144,4 +142,25 @@ async function remove(tx: EntityManager, sources: readonly Run[]): Promise<numbe
     blocks += dead;
   }
   return blocks;
+}
+
+/** Postings by the day by whose end they have expired. */
+class ExpiryCounts {
+  private readonly counts = new Map<number, number>();
+  private total = 0;
+
+  add(day: number): void {
+    this.counts.set(day, (this.counts.get(day) ?? 0) + 1);
+    this.total += 1;
+  }
+
+  /** The first day by whose end half of them have expired. */
+  halfExpiredDay(): number | null {
+    let expired = 0;
+    for (const [day, count] of [...this.counts].sort(([one], [other]) => one - other)) {
+      expired += count;
+      if (2 * expired >= this.total) return day;
+    }
+    return null;
+  }
 }

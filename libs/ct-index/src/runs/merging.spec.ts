@@ -41,7 +41,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-/** Keys of the oracle: a few that stand under nearly everything, many that stand under little; some differ in the last octet only. */
+/** Keys of the oracle: a few that stand under nearly everything, many that stand under little; some differ in the last byte only. */
 const keys = Array.from({ length: 60 }, (_, nth) =>
   nth % 3 === 0
     ? Buffer.from([255, 255, 255, 255, 255, nth, 0, 0])

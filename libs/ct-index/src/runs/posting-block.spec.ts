@@ -1,6 +1,6 @@
 import { BlockReader } from '@certwright/posting-index';
 import { BlockWriter } from '@certwright/posting-index';
-import { blockOctets, type PostingBlock } from '@certwright/posting-index';
+import { blockBytes, type PostingBlock } from '@certwright/posting-index';
 import { expiryDay, keyNumber, keySpace, shardOf } from '@certwright/posting-index';
 import { setImmediate } from 'node:timers/promises';
 import { SortedPostings } from './sorted-postings';
@@ -16,8 +16,8 @@ function write(postings: readonly Posting[], from: number): PostingBlock[] {
 }
 
 function read(blocks: readonly PostingBlock[]): (readonly [...Posting, boolean])[] {
-  return blocks.flatMap(({ octets }) => {
-    const reader = new BlockReader(octets);
+  return blocks.flatMap(({ bytes }) => {
+    const reader = new BlockReader(bytes);
     const found: [...Posting, boolean][] = [];
     while (reader.next()) found.push([reader.key, reader.position, reader.day, reader.goesOn]);
     return found;
@@ -44,15 +44,15 @@ describe('blocks', () => {
   });
 
   it('are full, and never longer than four to a page', () => {
-    const octets = write(postings, lengths.from).map((block) => block.octets.length);
-    expect(Math.max(...octets)).toBeLessThanOrEqual(blockOctets);
-    expect(Math.min(...octets.slice(0, -1))).toBeGreaterThan(blockOctets - 40);
+    const bytes = write(postings, lengths.from).map((block) => block.bytes.length);
+    expect(Math.max(...bytes)).toBeLessThanOrEqual(blockBytes);
+    expect(Math.min(...bytes.slice(0, -1))).toBeGreaterThan(blockBytes - 40);
   });
 
   it('have a filter that lets all of their keys through, and one of eight others', () => {
-    const passes = ({ octets }: PostingBlock, key: number) => {
-      const bit = key % (8 * octets.readUInt16BE(0));
-      return ((octets[2 + (bit >>> 3)] ?? 0) & (1 << (bit & 7))) > 0;
+    const passes = ({ bytes }: PostingBlock, key: number) => {
+      const bit = key % (8 * bytes.readUInt16BE(0));
+      return ((bytes[2 + (bit >>> 3)] ?? 0) & (1 << (bit & 7))) > 0;
     };
     const spread = Array.from({ length: 2_000 }, (_, nth) =>
       Math.floor((nth + 0.5) * (keySpace / 2_000) + nth * 7_919),
@@ -71,8 +71,8 @@ describe('blocks', () => {
   it('begin at position 0 of their first key, unless the block before has some of it', () => {
     const blocks = write(postings, lengths.from);
     const lastKeys = blocks.map((block) => read([block]).at(-1)?.[0]);
-    blocks.forEach(({ firstKey, firstPosition, octets }, nth) => {
-      const reader = new BlockReader(octets);
+    blocks.forEach(({ firstKey, firstPosition, bytes }, nth) => {
+      const reader = new BlockReader(bytes);
       reader.next();
       expect(reader.key).toBe(firstKey);
       expect(firstPosition).toBe(lastKeys[nth - 1] === firstKey ? reader.position : 0);
@@ -82,8 +82,8 @@ describe('blocks', () => {
   it('are passed over up to a key as they are read', () => {
     const blocks = write(postings, lengths.from);
     for (const wanted of [...lengths.keys, 5, 2 ** 46]) {
-      const found = blocks.flatMap(({ octets }) => {
-        const reader = new BlockReader(octets);
+      const found = blocks.flatMap(({ bytes }) => {
+        const reader = new BlockReader(bytes);
         const all: Posting[] = [];
         if (reader.skipTo(wanted))
           while (reader.next() && reader.key === wanted) all.push([wanted, reader.position, reader.day]);
@@ -93,18 +93,18 @@ describe('blocks', () => {
     }
   });
 
-  it('that are none, or end too early, are refused; no octets are read for ever', () => {
+  it('that are none, or end too early, are refused; no bytes are read for ever', () => {
     const [block] = write(postings, lengths.from);
-    const octets = block?.octets ?? Buffer.alloc(0);
+    const bytes = block?.bytes ?? Buffer.alloc(0);
     for (let length = 0; length < 200; length += 1) {
-      const cut = () => read([{ firstKey: 0, firstPosition: 0, octets: octets.subarray(0, length) }]);
+      const cut = () => read([{ firstKey: 0, firstPosition: 0, bytes: bytes.subarray(0, length) }]);
       try {
         expect(cut().length).toBeLessThan(length);
       } catch (error) {
         expect(error).toHaveProperty('name', 'RangeError');
       }
     }
-    const endless = { firstKey: 0, firstPosition: 0, octets: Buffer.alloc(40, 255) };
+    const endless = { firstKey: 0, firstPosition: 0, bytes: Buffer.alloc(40, 255) };
     expect(() => read([endless])).toThrow(RangeError);
   });
 });
@@ -152,6 +152,6 @@ it('many postings are sorted in turns with other work, and are the same', async 
   expect(turns).toBeGreaterThan(3);
   let count = 0;
   sorted.each(Float64Array.of(1), 1, 2, () => (count += 1));
-  // Six octets of a key are kept: of 50,000 from 0 on, one is left.
+  // Six bytes of a key are kept: of 50,000 from 0 on, one is left.
   expect(count).toBe(1);
 });

@@ -13,7 +13,7 @@ const asked = {
  */
 export type RowStatement = Readonly<Record<keyof typeof asked, string>>;
 
-/** @param found with `home`, `not_from`, `blocks`; `found-blocks.ts` reads it: as text, since the driver reads octets slowly */
+/** @param found with `home`, `not_from`, `blocks`; `found-blocks.ts` reads it: as text, since the driver reads bytes slowly */
 function rowStatement(found: string): RowStatement {
   const text = (rows: string) => `
     SELECT encode(int8send(coalesce(home, 0)) || int8send(coalesce(not_from, 0)) || coalesce(blocks, ''), 'base64') AS packed

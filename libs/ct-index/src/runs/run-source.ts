@@ -36,12 +36,12 @@ export class RunSource {
 
 /** Blocks of all sources together that are fetched at once. */
 const blocksAtATime = 2_048;
-const mostOfOne = 128;
+const maxOfOne = 128;
 
 /** Fetches for all that have nothing left. */
 export async function fetchBlocks(tx: EntityManager, sources: readonly RunSource[]): Promise<void> {
   const wanting = sources.filter((source) => source.isEmpty && !source.isFetched);
-  const limit = Math.max(1, Math.min(mostOfOne, Math.floor(blocksAtATime / sources.length)));
+  const limit = Math.max(1, Math.min(maxOfOne, Math.floor(blocksAtATime / sources.length)));
   for (const [home, those] of Map.groupBy(wanting, ({ run }) => run.home)) {
     const rows: FetchedBlock[] = await tx.query(
       `SELECT nth::int, block.shard, block.first_key AS key, block.first_position AS position, block.postings

@@ -60,7 +60,7 @@ export class SortedPostings {
       const nth = nths[at] ?? 0;
       const position = positions[nth] ?? 0;
       if (position < from || position >= to) continue;
-      // Two keys of one issuance may agree in the octets that are kept.
+      // Two keys of one issuance may agree in the bytes that are kept.
       if (key === lastKey && nth === lastNth) continue;
       take(key, position, days[nth] ?? 0);
       lastKey = key;

@@ -14,7 +14,7 @@ export class BinaryRows extends BinaryValues {
 
   /**
    * @param columns of each row, each written with one call
-   * @param expected octets of all rows
+   * @param expected bytes of all rows
    */
   constructor(columns: number, expected: number) {
     super(header, expected);

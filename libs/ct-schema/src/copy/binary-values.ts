@@ -1,8 +1,8 @@
-const leastSize = 1_024;
-/** Above so many octets a copy is quicker than a loop. */
-const loopedOctets = 48;
+const minSize = 1_024;
+/** Above this many bytes a copy is faster than a loop. */
+const loopedBytes = 48;
 /** One certificate may have 16 MB: no room is made for a second one. */
-const mostGrowth = 2 * 1_048_576;
+const maxGrowth = 2 * 1_048_576;
 /** 2000-01-01, from which timestamps of PostgreSQL count, ms. */
 const epochMs = 946_684_800_000;
 const upperHalf = 2 ** 32;
@@ -11,7 +11,7 @@ const upperHalf = 2 ** 32;
 const typeIds = { bytea: 17, int8: 20, int4: 23, text: 25, timestamptz: 1184, uuid: 2950 } as const;
 
 /**
- * Values in the binary form of PostgreSQL, each after its length: the server takes them as they are, where in a text each octet
+ * Values in the binary form of PostgreSQL, each after its length: the server takes them as they are, where in a text each byte
  * of a bytea is four characters to be parsed.
  */
 export class BinaryValues {
@@ -19,11 +19,11 @@ export class BinaryValues {
   protected at: number;
 
   /**
-   * @param begin what stands before the first value
-   * @param expected octets of all values; more may come
+   * @param begin bytes before the first value
+   * @param expected bytes of all values; more may come
    */
   constructor(begin: Uint8Array, expected: number) {
-    this.buffer = Buffer.allocUnsafe(Math.max(leastSize, begin.length + expected));
+    this.buffer = Buffer.allocUnsafe(Math.max(minSize, begin.length + expected));
     this.buffer.set(begin);
     this.at = begin.length;
   }
@@ -38,7 +38,7 @@ export class BinaryValues {
     this.put(value);
   }
 
-  /** @param digits hexadecimal digits of octets */
+  /** @param digits hexadecimal digits of bytes */
   hex(digits: string): void {
     this.length(digits.length / 2);
     this.at += this.buffer.write(digits, this.at, 'hex');
@@ -87,9 +87,9 @@ export class BinaryValues {
   }
 
   /** Without a length. */
-  protected raw(octets: Uint8Array): void {
-    this.reserve(octets.length);
-    this.put(octets);
+  protected raw(bytes: Uint8Array): void {
+    this.reserve(bytes.length);
+    this.put(bytes);
   }
 
   /** Writes or moves what was written before. */
@@ -97,16 +97,16 @@ export class BinaryValues {
     return this.buffer;
   }
 
-  private put(octets: Uint8Array): void {
+  private put(bytes: Uint8Array): void {
     const { buffer, at } = this;
-    const { length } = octets;
-    if (length > loopedOctets) buffer.set(octets, at);
-    else for (let nth = 0; nth < length; nth += 1) buffer[at + nth] = octets[nth] ?? 0;
+    const { length } = bytes;
+    if (length > loopedBytes) buffer.set(bytes, at);
+    else for (let nth = 0; nth < length; nth += 1) buffer[at + nth] = bytes[nth] ?? 0;
     this.at = at + length;
   }
 
   private text(value: string): void {
-    // Three octets for each unit of UTF-16 at most.
+    // Three bytes for each unit of UTF-16 at most.
     this.reserve(4 + 3 * value.length);
     const written = this.buffer.write(value, this.at + 4);
     this.buffer.writeInt32BE(written, this.at);
@@ -118,22 +118,22 @@ export class BinaryValues {
     this.at = this.buffer.writeUInt32BE(lower, this.at);
   }
 
-  /** @param octets of the value; -1: NULL */
-  private length(octets: number): void {
-    this.reserve(4 + Math.max(0, octets));
-    this.at = this.buffer.writeInt32BE(octets, this.at);
+  /** @param bytes of the value; -1: NULL */
+  private length(bytes: number): void {
+    this.reserve(4 + Math.max(0, bytes));
+    this.at = this.buffer.writeInt32BE(bytes, this.at);
   }
 
-  private reserve(octets: number): void {
-    if (this.at + octets <= this.buffer.length) return;
+  private reserve(bytes: number): void {
+    if (this.at + bytes <= this.buffer.length) return;
     const { length } = this.buffer;
-    const larger = Buffer.allocUnsafe(Math.max(Math.min(2 * length, length + mostGrowth), this.at + octets));
+    const larger = Buffer.allocUnsafe(Math.max(Math.min(2 * length, length + maxGrowth), this.at + bytes));
     this.buffer.copy(larger, 0, 0, this.at);
     this.buffer = larger;
   }
 }
 
-/** What stands before the elements of an array of one dimension. */
+/** Header of an array of one dimension. */
 function arrayHead(typeId: number, length: number): Buffer {
   const dimensions = length === 0 ? [] : [length, 1];
   const head = Buffer.alloc(12 + 4 * dimensions.length);

@@ -58,7 +58,7 @@ export class CtLogEntity {
   @Column('boolean')
   enabled!: boolean;
 
-  /** Something was wrong that no repetition mends: a fork, a rollback, a bad signature. An operator looks. */
+  /** An error that repetition does not fix: a fork, a rollback, an invalid signature. Needs an operator. */
   @Column('timestamptz', { name: 'stopped_at', nullable: true })
   stoppedAt!: Date | null;
 
@@ -71,7 +71,7 @@ export class CtLogEntity {
   @Column('bigint', { default: 0, comment: 'next entry that is ingested' })
   position!: string;
 
-  /** Compact range over [0, position): hashes of perfect subtrees from left to right, 32 octets each. */
+  /** Compact range over [0, position): hashes of perfect subtrees from left to right, 32 bytes each. */
   @Column('bytea', { name: 'tree_state', default: '\\x' })
   treeState!: Buffer;
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A host with revocation lists. Whoever holds it is the only one that asks it. */
+/** A host with revocation lists. Only the holder of its lease sends requests to it. */
 @Entity('ct_crl_host')
 export class CtCrlHostEntity {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'ct_crl_host_pkey', comment: 'host and port' })

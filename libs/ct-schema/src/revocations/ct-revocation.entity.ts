@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 const primaryKeyConstraintName = 'ct_revocation_pkey';
 
-/** A certificate that stands on a list. */
+/** A certificate on a revocation list. */
 @Entity('ct_revocation')
 export class CtRevocationEntity {
   @PrimaryColumn('integer', { primaryKeyConstraintName })

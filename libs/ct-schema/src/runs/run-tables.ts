@@ -11,7 +11,10 @@ import type { ShardBlock } from '@certwright/posting-index';
 export type Home = number;
 export const young: Home = 0;
 
-/** Table of the blocks of a home, which is used without asking for its parent: nobody waits there who makes partitions. */
+/**
+ * Table of the blocks of a home. Used directly, so that nothing waits for locks on its parent while partitions are
+ * created.
+ */
 export function blockTable(home: Home): string {
   return home === young ? 'ct_block_young' : `ct_block_p${home}`;
 }
@@ -56,7 +59,7 @@ export async function insertRun(tx: EntityManager, run: Omit<Run, 'id'>, given?:
   return id;
 }
 
-/** Octets of most blocks and of what stands beside them. */
+/** Size of most blocks with their other columns, in bytes. */
 const usualBlock = 1_024;
 
 export async function insertBlocks(
@@ -66,14 +69,14 @@ export async function insertBlocks(
 ): Promise<void> {
   if (blocks.length === 0) return;
   const rows = new BinaryRows(6, blocks.length * usualBlock);
-  for (const { shard, firstKey, firstPosition, octets } of blocks) {
+  for (const { shard, firstKey, firstPosition, bytes } of blocks) {
     rows.row();
     rows.bigint(home);
     rows.bigint(firstKey);
     rows.bigint(firstPosition);
     rows.integer(id);
     rows.smallint(shard);
-    rows.bytes(octets);
+    rows.bytes(bytes);
   }
   const columns = '(home, first_key, first_position, run, shard, postings)';
   await copyIn(tx, `${blockTable(home)} ${columns}`, rows);

@@ -1,5 +1,5 @@
 import type { DerCursor, DerSpan } from '../reading/der-cursor';
-import { mostExtensions, readExtensions } from './extensions';
+import { maxExtensions, readExtensions } from './extensions';
 
 /** What a list is about (RFC 5280, section 5.2). */
 export interface CrlScope {
@@ -37,12 +37,12 @@ const points = {
 /** GeneralNames of the fullName, and the URI of a GeneralName (section 4.2.1.6). */
 const [fullName, uri] = [0xa0, 0x86];
 
-/** Section 5.2.3: 20 octets at most; some have more. */
-const longestNumber = 32;
+/** Section 5.2.3: 20 bytes at most; some have more. */
+const maxNumberLength = 32;
 
-/** Places that a list is for, and octets of each. */
-const mostPlaces = 64;
-const longestPlace = 1_024;
+/** Places that a list is for, and bytes of each. */
+const maxPlaces = 64;
+const maxPlaceLength = 1_024;
 
 interface Found {
   number: string | null;
@@ -67,7 +67,7 @@ export function readCrlExtensions(cursor: DerCursor, wrapper: DerSpan | null): C
   if (wrapper === null) return found;
   const extensions = readExtensions(cursor, wrapper);
   // There may be more behind them.
-  if (extensions.length === mostExtensions) found.hasUnknownCritical = true;
+  if (extensions.length === maxExtensions) found.hasUnknownCritical = true;
   for (const { id, critical, value } of extensions) {
     if (id === known.number) found.number = readNumber(cursor, value);
     else if (id === known.delta) found.isDelta = true;
@@ -80,7 +80,7 @@ export function readCrlExtensions(cursor: DerCursor, wrapper: DerSpan | null): C
 function readNumber(cursor: DerCursor, value: DerSpan): string | null {
   if (!cursor.moveTo(value.start, value.end) || cursor.tag !== tags.integer) return null;
   const { bytes, start, end } = cursor;
-  if (end === start || end - start > longestNumber || ((bytes[start] ?? 0) & 0x80) !== 0) return null;
+  if (end === start || end - start > maxNumberLength || ((bytes[start] ?? 0) & 0x80) !== 0) return null;
   return BigInt(`0x${bytes.toString('hex', start, end)}`).toString();
 }
 
@@ -104,13 +104,13 @@ function readPoint(cursor: DerCursor, value: DerSpan, found: Found): void {
   }
 }
 
-/** URIs of the point at the cursor. A name relative to the issuer's is a place that nobody can name. */
+/** URIs of the point at the cursor. Names relative to the issuer are ignored. */
 function readPlaces(cursor: DerCursor): string[] {
   const places: string[] = [];
   if (!cursor.moveTo(cursor.start, cursor.end) || cursor.tag !== fullName) return places;
   const { start, end, bytes } = cursor;
-  for (let at = start; places.length < mostPlaces && cursor.moveTo(at, end); at = cursor.next) {
-    if (cursor.tag === uri && cursor.end - cursor.start <= longestPlace)
+  for (let at = start; places.length < maxPlaces && cursor.moveTo(at, end); at = cursor.next) {
+    if (cursor.tag === uri && cursor.end - cursor.start <= maxPlaceLength)
       places.push(bytes.toString('latin1', cursor.start, cursor.end));
   }
   return places;

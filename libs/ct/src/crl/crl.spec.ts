@@ -176,11 +176,11 @@ describe('entries', () => {
   });
 
   it('have the serial number of their certificate, however it is written', () => {
-    const same = (octets: Uint8Array) => {
-      const { serial } = readIssued(forgeCertificate({ serial: tlv(0x02, octets) }), 'certificate');
+    const same = (bytes: Uint8Array) => {
+      const { serial } = readIssued(forgeCertificate({ serial: tlv(0x02, bytes) }), 'certificate');
       // As it is stored.
       const stored = serial?.startsWith('-') === true ? `00${serial.slice(1)}` : serial;
-      return read(forge([entry(tlv(0x02, octets))])).entries[0]?.serial === (stored ?? undefined);
+      return read(forge([entry(tlv(0x02, bytes))])).entries[0]?.serial === (stored ?? undefined);
     };
     const written = [
       '',
@@ -280,28 +280,28 @@ describe('what is no list', () => {
       'algorithms',
     ],
     ['no time', seq(seq(algorithm, issuer), algorithm, tlv(0x03, hex('00'))), 'this_update'],
-  ])('%s', (_, octets, fault) => expect(readCrl(octets)).toEqual({ ok: false, fault }));
+  ])('%s', (_, bytes, fault) => expect(readCrl(bytes)).toEqual({ ok: false, fault }));
 
-  it('one cut off anywhere, or with any octet changed, is read without an exception', () => {
+  it('one cut off anywhere, or with any byte changed, is read without an exception', () => {
     const der = forge([entry(int('01'), reason(1)), entry(int('02'))], [extension('551d14', int('05'))]);
     for (let end = 0; end < der.length; end += 1) walk(der.subarray(0, end));
     fc.assert(
-      fc.property(fc.nat(der.length - 1), fc.nat(255), (at, octet) => {
+      fc.property(fc.nat(der.length - 1), fc.nat(255), (at, byte) => {
         const changed = Buffer.from(der);
-        changed[at] = octet;
+        changed[at] = byte;
         walk(changed);
       }),
       { numRuns: 2_000 },
     );
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 400 }), (octets) => void walk(octets)),
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => void walk(bytes)),
       { numRuns: 1_000 },
     );
   });
 });
 
-function walk(octets: Uint8Array): number {
-  const reading = readCrl(octets);
+function walk(bytes: Uint8Array): number {
+  const reading = readCrl(bytes);
   return reading.ok ? [...new RevokedCertificates(reading.crl)].length : 0;
 }
 
@@ -310,7 +310,7 @@ it('is DER: what has no length is none', () => {
     endless(0x30, forge([])),
     seq(endless(0x30, algorithm), algorithm, tlv(0x03, hex('00'))),
   ];
-  for (const octets of [first, second]) expect(readCrl(octets)).toMatchObject({ ok: false });
+  for (const bytes of [first, second]) expect(readCrl(bytes)).toMatchObject({ ok: false });
 });
 
 describe('entries of a long list', () => {
@@ -337,7 +337,7 @@ describe('entries of a long list', () => {
   });
 });
 
-it('names longer than any are the same only octet by octet', () => {
+it('names longer than any are the same only byte by byte', () => {
   const level = set(seq(tlv(0x06, hex('550403')), text(0x0c, 'CA')));
   const long = seq(many(1_000_000, level));
   const startedAt = performance.now();
@@ -363,7 +363,7 @@ it.each([
   ],
   ['entries without lengths or ends', forge([many(100_000, endlessEntry.subarray(0, -2))])],
   ['entries', forge([many(100_000, seq(int('01'), generalizedTime('20250101000000Z')))])],
-])('takes time in proportion to its octets: %s', (_, der) => {
+])('takes time in proportion to its bytes: %s', (_, der) => {
   const startedAt = performance.now();
   walk(der);
   // A quadratic reader would take minutes.

@@ -1,10 +1,10 @@
 import type { DerCursor, DerSpan } from '../reading/der-cursor';
 
 export interface CrlExtension {
-  /** Lower-case hexadecimal of the octets of the OBJECT IDENTIFIER. */
+  /** Lower-case hexadecimal of the bytes of the OBJECT IDENTIFIER. */
   readonly id: string;
   readonly critical: boolean;
-  /** What the octet string holds. */
+  /** Content of the OCTET STRING. */
   readonly value: DerSpan;
 }
 
@@ -14,17 +14,17 @@ const tags = { boolean: 0x01, octetString: 0x04, objectIdentifier: 0x06, sequenc
 >;
 
 /** Those that are known have 3. */
-const longestId = 32;
+const maxIdLength = 32;
 
 /** Extensions of a list, or of an entry. Those of public CAs have five; what stands behind these is not read. */
-export const mostExtensions = 64;
+export const maxExtensions = 64;
 
 /** @param around what holds the SEQUENCE of extensions */
 export function readExtensions(cursor: DerCursor, around: Pick<DerSpan, 'start' | 'end'>): CrlExtension[] {
   const extensions: CrlExtension[] = [];
   if (!cursor.moveTo(around.start, around.end) || cursor.tag !== tags.sequence) return extensions;
   const { start, end } = cursor;
-  for (let at = start; extensions.length < mostExtensions && cursor.moveTo(at, end);) {
+  for (let at = start; extensions.length < maxExtensions && cursor.moveTo(at, end);) {
     at = cursor.next;
     const extension = readExtension(cursor, cursor.start, cursor.end);
     if (extension !== null) extensions.push(extension);
@@ -34,7 +34,7 @@ export function readExtensions(cursor: DerCursor, around: Pick<DerSpan, 'start' 
 
 function readExtension(cursor: DerCursor, start: number, end: number): CrlExtension | null {
   if (!cursor.moveTo(start, end) || cursor.tag !== tags.objectIdentifier) return null;
-  const id = cursor.bytes.toString('hex', cursor.start, Math.min(cursor.end, cursor.start + longestId));
+  const id = cursor.bytes.toString('hex', cursor.start, Math.min(cursor.end, cursor.start + maxIdLength));
   let critical = false;
   while (cursor.moveTo(cursor.next, end)) {
     if (cursor.tag === tags.boolean) critical = cursor.end > cursor.start && cursor.bytes[cursor.start] !== 0;

@@ -1,21 +1,21 @@
-import { asBuffer } from '../octets';
+import { asBuffer } from '../bytes';
 import { DerCursor, type DerSpan } from '../reading/der-cursor';
 import { readTime } from '../reading/time';
 import { type CrlScope, readCrlExtensions } from './crl-extensions';
 
 /**
- * `not_a_crl`: the octets are of another kind. `cut_off`: they end too early. `trailing_bytes`: something follows. `algorithms`: it
+ * `not_a_crl`: the bytes are of another kind. `cut_off`: they end too early. `trailing_bytes`: something follows. `algorithms`: it
  * names one algorithm inside and another outside (RFC 5280, section 5.1.1.2). `this_update`: there is none that can be read.
  */
 export type CrlFault = 'not_a_crl' | 'cut_off' | 'trailing_bytes' | 'algorithms' | 'this_update';
 
-/** A CertificateList (RFC 5280, section 5.1), not verified. Buffers are views of the octets given. */
+/** A CertificateList (RFC 5280, section 5.1), not verified. Buffers are views of the bytes given. */
 export interface Crl extends CrlScope {
   /** What the signature is over. */
   readonly tbsDer: Buffer;
   /** The AlgorithmIdentifier. */
   readonly algorithmDer: Buffer;
-  /** Without the octet that counts unused bits. */
+  /** Without the byte that counts unused bits. */
   readonly signature: Buffer;
   /** DER of the whole Name. */
   readonly issuerDer: Buffer;
@@ -42,14 +42,14 @@ const tags = {
 
 const begin = '-----BEGIN X509 CRL-----';
 
-/** Octets before it. */
-const longestPreamble = 256;
+/** Bytes before it. */
+const maxPreambleLength = 256;
 
 /** PEM, as some publish it all the same (RFC 7468, section 6). */
 const armour = /^\s*-----BEGIN X509 CRL-----([A-Za-z0-9+/=\s]*)-----END X509 CRL-----\s*$/;
 
-/** Octets of PEM: taking more of it apart keeps everybody else waiting, and long lists are published in DER. */
-const longestArmour = 8 * 1_048_576;
+/** Bytes of PEM: taking more of it apart keeps everybody else waiting, and long lists are published in DER. */
+const maxArmourLength = 8 * 1_048_576;
 
 /** X.690, section 8.1.3.6, which DER does not have: where the element ends is only known once all of it was read. */
 const indefinite = 0x80;
@@ -123,7 +123,7 @@ function slice(bytes: Buffer, span: DerSpan): Buffer {
 }
 
 function withoutArmour(bytes: Buffer): Buffer {
-  if (bytes.length > longestArmour || bytes.subarray(0, longestPreamble).indexOf(begin) < 0) return bytes;
+  if (bytes.length > maxArmourLength || bytes.subarray(0, maxPreambleLength).indexOf(begin) < 0) return bytes;
   const match = armour.exec(bytes.toString('latin1'));
   return match === null ? bytes : Buffer.from(match[1] ?? '', 'base64');
 }

@@ -1,10 +1,10 @@
 import { DerCursor } from '../reading/der-cursor';
 import { readTime } from '../reading/time';
-import { sameName } from './same-name';
+import { sameName } from '../distinguished-name';
 import type { Crl } from './read-crl';
 
 export interface RevokedCertificate {
-  /** Magnitude without leading zero octets; after one zero octet when it is negative. Mostly a view of the list. */
+  /** Magnitude without leading zero bytes; after one zero byte when it is negative. Mostly a view of the list. */
   readonly serial: Buffer;
   /** Milliseconds since the epoch. */
   readonly revokedAt: number;
@@ -15,17 +15,17 @@ export interface RevokedCertificate {
 /** RFC 5280, section 5.3.1: it was on hold, and is no longer. */
 const removeFromCrl = 8;
 
-/** Octets of an entry; those of public CAs have fifty, in indirect lists two hundred. What stands in a longer one is not read. */
-const longestEntry = 4 * 1_024;
+/** Bytes of an entry; those of public CAs have fifty, in indirect lists two hundred. What stands in a longer one is not read. */
+const maxEntryLength = 4 * 1_024;
 
-/** Octets of entries that are read at a time: some milliseconds, whatever stands in them. */
-const pieceOctets = 256 * 1_024;
+/** Bytes of entries that are read at a time: some milliseconds, whatever stands in them. */
+const pieceBytes = 256 * 1_024;
 
 /** X.690, section 8.1.3.6, which DER does not have. */
 const indefinite = 0x80;
 
 /** Longer ones identify nothing: certificates with them are taken for unreadable, too. */
-const longestSerial = 64;
+const maxSerialLength = 64;
 
 const tags = {
   integer: 0x02,
@@ -61,14 +61,14 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
     const walk = new EntryWalk(this.crl, cursor);
     for (let at = revoked.start; at < revoked.end;) {
       const piece: RevokedCertificate[] = [];
-      for (const from = at; at < revoked.end && at - from < pieceOctets;) {
+      for (const from = at; at < revoked.end && at - from < pieceBytes;) {
         if (bytes[at + 1] === indefinite || !cursor.moveTo(at, revoked.end)) {
           this.unreadable += 1;
           at = revoked.end;
           break;
         }
         at = cursor.next;
-        const serial = cursor.next - cursor.at > longestEntry ? null : walk.read();
+        const serial = cursor.next - cursor.at > maxEntryLength ? null : walk.read();
         if (serial === null) this.unreadable += 1;
         else if (walk.isOwn && walk.reason !== removeFromCrl)
           piece.push({ serial, revokedAt: walk.revokedAt, reason: walk.reason });
@@ -78,7 +78,7 @@ export class RevokedCertificates implements Iterable<RevokedCertificate> {
   }
 }
 
-/** What stands in the entry at the cursor, one after another. */
+/** The elements of the entry at the cursor, in order. */
 class EntryWalk {
   revokedAt = 0;
   reason = 0;
@@ -96,7 +96,7 @@ class EntryWalk {
     const { bytes, start, end, tag } = cursor;
     if (tag !== tags.sequence) return null;
     if (!cursor.moveTo(start, end) || cursor.tag !== tags.integer) return null;
-    const serial = serialOctets(bytes, cursor.start, cursor.end);
+    const serial = serialBytes(bytes, cursor.start, cursor.end);
     const time = cursor.moveTo(cursor.next, end) ? readTime(bytes, cursor) : null;
     if (serial === null || time === null) return null;
     this.revokedAt = time.ms;
@@ -132,8 +132,8 @@ class EntryWalk {
   }
 }
 
-function serialOctets(bytes: Buffer, start: number, end: number): Buffer | null {
-  if (end === start || end - start > longestSerial) return null;
+function serialBytes(bytes: Buffer, start: number, end: number): Buffer | null {
+  if (end === start || end - start > maxSerialLength) return null;
   if (((bytes[start] ?? 0) & 0x80) !== 0) return negative(bytes, start, end);
   let first = start;
   while (first < end - 1 && bytes[first] === 0) first++;

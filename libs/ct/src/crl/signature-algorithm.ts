@@ -10,7 +10,7 @@ export interface CrlSignatureAlgorithm {
 const tags = { sequence: 0x30, objectIdentifier: 0x06, hashAlgorithm: 0xa0 } satisfies Record<string, number>;
 
 /**
- * By the octets of the OBJECT IDENTIFIER: RFC 8017, 5758 and 8410. Without SHA-1 and older ones, under which somebody else might
+ * By the bytes of the OBJECT IDENTIFIER: RFC 8017, 5758 and 8410. Without SHA-1 and older ones, under which somebody else might
  * find a second list to a signature.
  */
 const algorithms: ReadonlyMap<string, CrlSignatureAlgorithm> = new Map([

@@ -1,5 +1,5 @@
 import { isHash } from '../merkle/hashes';
-import { fromBase64 } from '../octets';
+import { fromBase64 } from '../bytes';
 import { sha256 } from '../sha256';
 import type { LogKey } from './log-key';
 import { type NoteFault, type NoteSignature, readNote } from './note';
@@ -18,7 +18,7 @@ export type CheckpointReading =
 /** static-ct-api, "Checkpoints". */
 const rfc6962NoteSignatureType = 0x05;
 
-const timestampOctets = 8;
+const timestampBytes = 8;
 
 /** A submission prefix without scheme and without slashes at its end (static-ct-api, "Checkpoints"). */
 export function checkpointOrigin(submissionUrl: string): string {
@@ -28,7 +28,7 @@ export function checkpointOrigin(submissionUrl: string): string {
   return rest.slice(0, end);
 }
 
-/** First four octets of SHA-256 over the key name, a line feed, 0x05 and the log id. */
+/** First four bytes of SHA-256 over the key name, a line feed, 0x05 and the log id. */
 export function rfc6962KeyId(keyName: string, logId: Uint8Array): number {
   const head = Buffer.from(`${keyName}\n`, 'utf8');
   return sha256(Buffer.concat([head, Buffer.from([rfc6962NoteSignatureType]), logId])).readUInt32BE(0);
@@ -62,11 +62,11 @@ function latestOf(
 ): CheckpointReading {
   let newest: TreeHead | null = null;
   for (const { signature } of signatures) {
-    if (signature.length < timestampOctets) return faulty('signature_form');
+    if (signature.length < timestampBytes) return faulty('signature_form');
     const timestamp = Number(signature.readBigUInt64BE(0));
     if (!Number.isSafeInteger(timestamp)) return faulty('signature_form');
     const head = { ...tree, timestamp };
-    const fault = treeHeadSignatureFault(head, signature.subarray(timestampOctets), key);
+    const fault = treeHeadSignatureFault(head, signature.subarray(timestampBytes), key);
     if (fault !== null) return faulty(fault);
     if (newest === null || timestamp > newest.timestamp) newest = head;
   }

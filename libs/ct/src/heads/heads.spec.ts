@@ -76,7 +76,7 @@ describe('a key of a log', () => {
     ['P-384', () => spkiOf(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey), undefined],
     ['Ed25519', () => spkiOf(generateKeyPairSync('ed25519').publicKey), undefined],
     ['nothing', () => Buffer.alloc(0), undefined],
-    ['any octets', () => Buffer.alloc(64, 0x30), undefined],
+    ['any bytes', () => Buffer.alloc(64, 0x30), undefined],
   ])('may be %s: %3$s', (_kind, make, algorithm) => {
     expect(readLogKey(make())?.algorithm).toBe(algorithm);
   });
@@ -90,7 +90,7 @@ describe('a signed tree head', () => {
     });
   });
 
-  it('has the octets of RFC 6962 signed', () => {
+  it('has the bytes of RFC 6962 signed', () => {
     const input = treeHeadSignatureInput({
       treeSize: 258,
       timestamp: 2 ** 40 + 1,
@@ -103,7 +103,7 @@ describe('a signed tree head', () => {
     ['another size', { ...sth2020, tree_size: 90785921 }, 'signature'],
     ['another time', { ...sth2020, timestamp: 1588741228372 }, 'signature'],
     ['another root', { ...sth2020, sha256_root_hash: willow.lines[2] }, 'signature'],
-    ['a root of 31 octets', { ...sth2020, sha256_root_hash: Buffer.alloc(31).toString('base64') }, 'json'],
+    ['a root of 31 bytes', { ...sth2020, sha256_root_hash: Buffer.alloc(31).toString('base64') }, 'json'],
     ['a size in a text', { ...sth2020, tree_size: '90785920' }, 'json'],
     ['a negative size', { ...sth2020, tree_size: -1 }, 'json'],
     ['a size that is not exact', { ...sth2020, tree_size: 2 ** 53 }, 'json'],
@@ -111,8 +111,8 @@ describe('a signed tree head', () => {
     ['no signature', { ...sth2020, tree_head_signature: undefined }, 'json'],
     ['a signature that is no base64', { ...sth2020, tree_head_signature: '*' }, 'json'],
     ['an empty signature', { ...sth2020, tree_head_signature: '' }, 'signature_form'],
-    ['an octet after the signature', { ...sth2020, tree_head_signature: 'BAMAAQEB' }, 'signature_form'],
-    ['a signature of one octet', { ...sth2020, tree_head_signature: 'BAMAAQE=' }, 'signature'],
+    ['a byte after the signature', { ...sth2020, tree_head_signature: 'BAMAAQEB' }, 'signature_form'],
+    ['a signature of one byte', { ...sth2020, tree_head_signature: 'BAMAAQE=' }, 'signature'],
     ['another hash algorithm', { ...sth2020, tree_head_signature: 'AgMAAQE=' }, 'signature_algorithm'],
     ['the algorithm of another key', { ...sth2020, tree_head_signature: 'BAEAAQE=' }, 'signature_algorithm'],
     ['null', null, 'json'],
@@ -175,7 +175,7 @@ describe('a checkpoint', () => {
     ['with a size in hexadecimal', note([lines[0]!, '0x10', lines[2]!], [own]), 'checkpoint_form'],
     ['with a size beyond 2^53', note([lines[0]!, '9007199254740992', lines[2]!], [own]), 'checkpoint_form'],
     [
-      'with a root of 31 octets',
+      'with a root of 31 bytes',
       note([lines[0]!, '1', Buffer.alloc(31).toString('base64')], [own]),
       'checkpoint_form',
     ],
@@ -211,12 +211,12 @@ describe('a checkpoint', () => {
   it('whose own signature is cut off before or in the time is refused', () => {
     const keyId = Buffer.alloc(4);
     keyId.writeUInt32BE(rfc6962KeyId(willow.origin, willow.key.logId));
-    const signed = (octets: number, fill = 0) =>
+    const signed = (size: number, fill = 0) =>
       note(lines, [
-        `— ${willow.origin} ${Buffer.concat([keyId, Buffer.alloc(octets, fill)]).toString('base64')}`,
+        `— ${willow.origin} ${Buffer.concat([keyId, Buffer.alloc(size, fill)]).toString('base64')}`,
       ]);
-    for (const octets of [1, 7, 8, 11])
-      expect(read(signed(octets))).toEqual({ ok: false, fault: 'signature_form' });
+    for (const size of [1, 7, 8, 11])
+      expect(read(signed(size))).toEqual({ ok: false, fault: 'signature_form' });
     expect(read(signed(12, 0xff))).toEqual({ ok: false, fault: 'signature_form' });
     expect(read(signed(12))).toEqual({ ok: false, fault: 'signature_algorithm' });
   });

@@ -10,7 +10,7 @@ export interface LogKey {
 }
 
 /** RFC 6962, section 2.1.4: ECDSA on P-256, or RSA of at least 2048 bits. */
-const smallestRsaBits = 2048;
+const minRsaBits = 2048;
 
 /** Null when it is no SubjectPublicKeyInfo of a key that a log may have. */
 export function readLogKey(spkiDer: Uint8Array): LogKey | null {
@@ -19,7 +19,7 @@ export function readLogKey(spkiDer: Uint8Array): LogKey | null {
   const { namedCurve, modulusLength = 0 } = publicKey?.asymmetricKeyDetails ?? {};
   if (publicKey?.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1')
     return { logId, algorithm: 'ecdsa', publicKey };
-  if (publicKey?.asymmetricKeyType === 'rsa' && modulusLength >= smallestRsaBits)
+  if (publicKey?.asymmetricKeyType === 'rsa' && modulusLength >= minRsaBits)
     return { logId, algorithm: 'rsa', publicKey };
   return null;
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { fromBase64 } from '../octets';
+import { fromBase64 } from '../bytes';
 
 export interface NoteSignature {
   readonly keyName: string;
-  /** First four octets of the digest that names the key, big-endian. */
+  /** First four bytes of the digest that names the key, big-endian. */
   readonly keyId: number;
   readonly signature: Buffer;
 }
@@ -15,7 +15,7 @@ export interface Note {
 }
 
 /**
- * Why octets are no signed note: too many; no UTF-8, or control characters; no empty line with signatures
+ * Why bytes are no signed note: too many; no UTF-8, or control characters; no empty line with signatures
  * after it; a line there that is no signature.
  */
 export type NoteFault = 'note_size' | 'note_characters' | 'note_form' | 'signature_line';
@@ -23,17 +23,17 @@ export type NoteFault = 'note_size' | 'note_characters' | 'note_form' | 'signatu
 export type NoteReading =
   { readonly ok: true; readonly note: Note } | { readonly ok: false; readonly fault: NoteFault };
 
-/** Octets: sixteen post-quantum signatures of 5 kB in base64, as signed-note wants at least, fit well. */
-const longestNote = 256 * 1024;
+/** Bytes: sixteen post-quantum signatures of 5 kB in base64, as signed-note wants at least, fit well. */
+const maxNoteLength = 256 * 1024;
 
-const keyIdOctets = 4;
+const keyIdBytes = 4;
 
 /** U+2014 and a space. */
 const signatureStart = '\u2014 ';
 
 /** Reads a signed note (c2sp.org/signed-note, "Format"). Nothing is verified: the text means nothing yet. */
 export function readNote(bytes: Uint8Array): NoteReading {
-  if (bytes.length > longestNote) return { ok: false, fault: 'note_size' };
+  if (bytes.length > maxNoteLength) return { ok: false, fault: 'note_size' };
   if (!isUtf8(bytes)) return { ok: false, fault: 'note_characters' };
   const whole = Buffer.from(bytes).toString('utf8');
   if (/[\0-\x09\x0b-\x1f]/.test(whole)) return { ok: false, fault: 'note_characters' };
@@ -52,9 +52,9 @@ export function readNote(bytes: Uint8Array): NoteReading {
 function readSignatureLine(line: string): NoteSignature | null {
   if (!line.startsWith(signatureStart)) return null;
   const [keyName = '', base64, ...more] = line.slice(signatureStart.length).split(' ');
-  const octets = fromBase64(base64);
-  if (!isKeyName(keyName) || more.length > 0 || octets === null || octets.length <= keyIdOctets) return null;
-  return { keyName, keyId: octets.readUInt32BE(0), signature: octets.subarray(keyIdOctets) };
+  const bytes = fromBase64(base64);
+  if (!isKeyName(keyName) || more.length > 0 || bytes === null || bytes.length <= keyIdBytes) return null;
+  return { keyName, keyId: bytes.readUInt32BE(0), signature: bytes.subarray(keyIdBytes) };
 }
 
 /** Not empty, no Unicode spaces, no plus. */

@@ -1,6 +1,6 @@
 import { verify } from 'node:crypto';
 import { isHash } from '../merkle/hashes';
-import { fromBase64 } from '../octets';
+import { fromBase64 } from '../bytes';
 import { TlsReader } from '../tls-reader';
 import type { LogKey } from './log-key';
 

@@ -2,7 +2,7 @@ import { sha256Length } from '../sha256';
 import { emptyRoot, isHash, nodeHash } from './hashes';
 
 /** Of the size, before the hashes. */
-const sizeOctets = 8;
+const sizeBytes = 8;
 
 /**
  * A Merkle tree of which only the full subtrees along its right edge are kept: as many hashes as its size has
@@ -34,13 +34,13 @@ export class CompactTree {
 
   /** What `serialize` made; null for anything else. */
   static restore(bytes: Uint8Array): CompactTree | null {
-    if (bytes.length < sizeOctets) return null;
+    if (bytes.length < sizeBytes) return null;
     const buffer = Buffer.from(bytes);
     const size = buffer.readBigUInt64BE(0);
-    if (size > BigInt(Number.MAX_SAFE_INTEGER) || (buffer.length - sizeOctets) % sha256Length !== 0)
+    if (size > BigInt(Number.MAX_SAFE_INTEGER) || (buffer.length - sizeBytes) % sha256Length !== 0)
       return null;
     const subtrees: Buffer[] = [];
-    for (let at = sizeOctets; at < buffer.length; at += sha256Length)
+    for (let at = sizeBytes; at < buffer.length; at += sha256Length)
       subtrees.push(buffer.subarray(at, at + sha256Length));
     return CompactTree.of(Number(size), subtrees);
   }
@@ -51,7 +51,7 @@ export class CompactTree {
 
   /** The hash is kept, not copied. Throws for what is no hash. */
   append(leafHash: Buffer): void {
-    if (!isHash(leafHash)) throw new RangeError('a leaf hash has 32 octets');
+    if (!isHash(leafHash)) throw new RangeError('a leaf hash has 32 bytes');
     let hash = leafHash;
     for (let full = this.leaves; full % 2 === 1; full = (full - 1) / 2) {
       const left = this.subtrees.pop();
@@ -73,9 +73,9 @@ export class CompactTree {
     return new CompactTree(this.leaves, [...this.subtrees]);
   }
 
-  /** The size as uint64 and the hashes; at most 1,704 octets. */
+  /** The size as uint64 and the hashes; at most 1,704 bytes. */
   serialize(): Buffer {
-    const size = Buffer.alloc(sizeOctets);
+    const size = Buffer.alloc(sizeBytes);
     size.writeBigUInt64BE(BigInt(this.leaves));
     return Buffer.concat([size, ...this.subtrees]);
   }

@@ -15,7 +15,7 @@ export interface HashTile {
   readonly width: number;
 }
 
-/** Tells the octets of a tile that has been fetched; undefined when it has not, or has another length. */
+/** Tells the bytes of a tile that has been fetched; undefined when it has not, or has another length. */
 export type ReadHashTile = (tile: HashTile) => Uint8Array | undefined;
 
 /** The subtrees whose hashes are the path of a leaf, in the order of RFC 6962, section 2.1.1. */

@@ -4,12 +4,12 @@ import { sha256, sha256Length } from '../sha256';
 export const emptyRoot: Buffer = sha256(Buffer.alloc(0));
 
 /**
- * Preimages are put together here, octet after octet: nothing is awaited between filling it and hashing it.
+ * Preimages are put together here, byte after byte: nothing is awaited between filling it and hashing it.
  * Larger than nearly any entry; others get one of their own.
  */
 const scratch = Buffer.alloc(64 * 1024);
 
-/** SHA-256 over 0x00 and the leaf, which may come in two pieces, the first of a few octets. */
+/** SHA-256 over 0x00 and the leaf, which may come in two pieces, the first of a few bytes. */
 export function leafHash(leaf: Uint8Array, head?: Uint8Array): Buffer {
   const start = 1 + (head?.length ?? 0);
   const length = start + leaf.length;
@@ -28,7 +28,7 @@ const nodePreimage = Buffer.alloc(1 + 2 * sha256Length, 0x01);
 
 /** SHA-256 over 0x01 and the two hashes; throws for what is no hash. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  if (!isHash(left) || !isHash(right)) throw new RangeError('a hash of a Merkle tree has 32 octets');
+  if (!isHash(left) || !isHash(right)) throw new RangeError('a hash of a Merkle tree has 32 bytes');
   nodePreimage.set(left, 1);
   nodePreimage.set(right, 1 + sha256Length);
   return sha256(nodePreimage);

@@ -228,8 +228,8 @@ describe('inclusion', () => {
     ['an empty tree', { treeSize: 0 }],
     ['an endless tree', { treeSize: Infinity }],
     ['a tree beyond 2^53', { treeSize: 2 ** 53 }],
-    ['a leaf hash of 31 octets', { leafHash: Buffer.alloc(31) }],
-    ['a hash of 33 octets in the path', { path: [Buffer.alloc(33)] }],
+    ['a leaf hash of 31 bytes', { leafHash: Buffer.alloc(31) }],
+    ['a hash of 33 bytes in the path', { path: [Buffer.alloc(33)] }],
     ['a path without end', { path: Array.from({ length: 10_000 }, () => Buffer.alloc(32)) }],
   ])('is not proven by %s', (_what, wrong) => {
     const proof = { leafHash: leaves[0]!, index: 0, treeSize: 2, path: [leaves[1]!] };
@@ -350,7 +350,7 @@ it('the proof of the last leaf makes the compact tree, at every size', () => {
     expect(
       treeUpTo(
         proof,
-        leaves[0]!.map((octet) => octet ^ 1),
+        leaves[0]!.map((byte) => byte ^ 1),
       ),
     ).toBeNull();
   }

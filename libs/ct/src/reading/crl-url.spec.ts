@@ -50,7 +50,7 @@ it.each([
   ['a URL with a password', ofPoints(point(fullName(uri('http://:p@a/'))))],
   ['no host', ofPoints(point(fullName(uri('http://'))))],
   ['a port that is none', ofPoints(point(fullName(uri('http://a:99999/'))))],
-  ['octets', crlUrl(extension(id, hex('30ff')))],
+  ['bytes', crlUrl(extension(id, hex('30ff')))],
   ['deep nesting', crlUrl(extension(id, Buffer.alloc(1_000, 0xa0)))],
   ['endless nesting', crlUrl(extension(id, Buffer.alloc(1_000, Buffer.from('a080', 'hex'))))],
 ])('%s is none', (_, url) => expect(url).toBeNull());

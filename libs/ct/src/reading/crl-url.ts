@@ -1,10 +1,10 @@
 import type { DerCursor, DerSpan } from './der-cursor';
 
-/** Octets of a URL; those of public CAs have fifty. */
-const longestUrl = 1_024;
+/** Bytes of a URL; those of public CAs have fifty. */
+const maxUrlLength = 1_024;
 
-/** Octets of an extension that is looked at: several places, some of them LDAP with long names. */
-const longestExtension = 2 * 1_024;
+/** Bytes of an extension that is looked at: several places, some of them LDAP with long names. */
+const maxExtensionLength = 2 * 1_024;
 
 /** RFC 5280, section 4.2.1.13: DistributionPoint and DistributionPointName, and the URI of a GeneralName. */
 const tags: Readonly<Record<'distributionPoint' | 'reasons' | 'crlIssuer' | 'fullName' | 'uri', number>> = {
@@ -15,9 +15,9 @@ const tags: Readonly<Record<'distributionPoint' | 'reasons' | 'crlIssuer' | 'ful
   uri: 0x86,
 };
 
-/** What extensions said lately, by their octets: one CA says the same in millions of certificates. */
+/** What extensions said lately, by their bytes: one CA says the same in millions of certificates. */
 let known = new Map<string, string | null>();
-const mostKnown = 2_048;
+const maxKnown = 2_048;
 
 /**
  * The first URI with http or https of a distribution point for all reasons that the certificate's own issuer signs; null: there is
@@ -26,12 +26,12 @@ const mostKnown = 2_048;
  * @param value of the extension
  */
 export function readCrlUrl(cursor: DerCursor, value: DerSpan | null): string | null {
-  if (value === null || value.end - value.start > longestExtension) return null;
+  if (value === null || value.end - value.start > maxExtensionLength) return null;
   const key = cursor.bytes.toString('latin1', value.start, value.end);
   const before = known.get(key);
   if (before !== undefined) return before;
   const url = findUrl(cursor, value);
-  if (known.size >= mostKnown) known = new Map();
+  if (known.size >= maxKnown) known = new Map();
   known.set(key, url);
   return url;
 }
@@ -61,7 +61,7 @@ function firstUrl(cursor: DerCursor, name: DerSpan): string | null {
   if (!cursor.moveTo(name.start, name.end) || cursor.tag !== tags.fullName) return null;
   const { start, end: limit } = cursor;
   for (let at = start; cursor.moveTo(at, limit); at = cursor.next) {
-    if (cursor.tag !== tags.uri || cursor.end - cursor.start > longestUrl) continue;
+    if (cursor.tag !== tags.uri || cursor.end - cursor.start > maxUrlLength) continue;
     const text = cursor.bytes.toString('latin1', cursor.start, cursor.end).trim();
     if (/^https?:\/\/[\x21-\x7e]+$/i.test(text) && URL.canParse(text) && isAnonymous(new URL(text)))
       return text;

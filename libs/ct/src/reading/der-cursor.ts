@@ -1,23 +1,23 @@
-/** Where an element stands in the octets that are read: offsets, so that nothing is copied. */
+/** Offsets of an element in the input; nothing is copied. */
 export interface DerSpan {
-  /** The identifier octet: class, constructed bit and number. */
+  /** The identifier byte: class, constructed bit and number. */
   readonly tag: number;
-  /** Of the identifier octet. */
+  /** Of the identifier byte. */
   readonly at: number;
   /** Of the content. */
   readonly start: number;
   readonly end: number;
-  /** Where the next element begins: after `end`, and after the end-of-contents octets if there are any. */
+  /** Where the next element begins: after `end`, and after the end-of-contents bytes if there are any. */
   readonly next: number;
 }
 
-/** X.690, section 8.1.3.6: the length is not told, end-of-contents octets follow. */
+/** X.690, section 8.1.3.6: the length is not told, end-of-contents bytes follow. */
 const indefinite = -1;
 
 /**
  * Stands on one element at a time, without an object per element. Reads what the Basic Encoding Rules allow
  * and more: an element that ends after what is around it is taken to end there. Moving on costs constant
- * time, or the octets skipped when the length is indefinite.
+ * time, or the bytes skipped when the length is indefinite.
  */
 export class DerCursor implements DerSpan {
   tag = 0;
@@ -32,7 +32,7 @@ export class DerCursor implements DerSpan {
 
   constructor(readonly bytes: Buffer) {}
 
-  /** Stands on the element at `position`; false when there is none before `limit`. */
+  /** Moves to the element at `position`; false when there is none before `limit`. */
   moveTo(position: number, limit: number): boolean {
     if (position >= limit) return false;
     this.at = position;
@@ -55,7 +55,7 @@ export class DerCursor implements DerSpan {
     const bytes = this.bytes;
     const tag = bytes[position] ?? 0;
     let at = position + 1;
-    // Tag numbers from 31 take more octets. No structure here has one: it only is to be stepped over.
+    // Tag numbers from 31 take more bytes. No structure here has one: it only is to be stepped over.
     if ((tag & 0x1f) === 0x1f) while (at < limit && ((bytes[at++] ?? 0) & 0x80) !== 0);
     this.tag = tag;
     this.start = at + 1;
@@ -65,13 +65,13 @@ export class DerCursor implements DerSpan {
   }
 
   private readLongLength(at: number, first: number, limit: number): number {
-    const octets = first & 0x7f;
-    if (octets === 0) {
+    const lengthBytes = first & 0x7f;
+    if (lengthBytes === 0) {
       this.sawBerLength = true;
       return indefinite;
     }
     const bytes = this.bytes;
-    const start = at + 1 + octets;
+    const start = at + 1 + lengthBytes;
     if (start > limit) return this.headCutOff(limit);
     let length = 0;
     // Beyond 2^53 it is inexact, and far beyond any limit.
@@ -93,7 +93,7 @@ export class DerCursor implements DerSpan {
   }
 
   /**
-   * Steps over elements until the end-of-contents octets that belong to this one; others may be nested in it.
+   * Steps over elements until the end-of-contents bytes that belong to this one; others may be nested in it.
    */
   private findEnd(limit: number): true {
     const { bytes, tag, start } = this;

@@ -1,6 +1,6 @@
-/** RFC 1035, section 2.3.4: octets of a name as text without its last dot, and of a label. */
-const longestName = 253;
-const longestLabel = 63;
+/** RFC 1035, section 2.3.4: bytes of a name as text without its last dot, and of a label. */
+const maxNameLength = 253;
+const maxLabelLength = 63;
 
 /**
  * What a label may have: LDH and the underscore of service names, in lower case, and the asterisk of
@@ -14,12 +14,12 @@ kinds.fill(digit, 0x30, 0x3a);
 kinds[0x2e] = dot;
 
 /**
- * Whether these octets are a name in its normal form, as nearly all are: then there is nothing to change
+ * Whether these bytes are a name in its normal form, as nearly all are: then there is nothing to change
  * about it.
  */
 export function isPlainName(bytes: Uint8Array, start: number, end: number): boolean {
   const length = end - start;
-  if (length === 0 || length > longestName) return false;
+  if (length === 0 || length > maxNameLength) return false;
   let labelStart = start;
   let allDigits = true;
   for (let i = start; i < end; i++) {
@@ -27,12 +27,12 @@ export function isPlainName(bytes: Uint8Array, start: number, end: number): bool
     if (kind === other) return false;
     if (kind === labelCharacter) allDigits = false;
     else if (kind === dot) {
-      if (i === labelStart || i - labelStart > longestLabel) return false;
+      if (i === labelStart || i - labelStart > maxLabelLength) return false;
       labelStart = i + 1;
       allDigits = true;
     }
   }
-  return !allDigits && end > labelStart && end - labelStart <= longestLabel;
+  return !allDigits && end > labelStart && end - labelStart <= maxLabelLength;
 }
 
 /**
@@ -40,10 +40,10 @@ export function isPlainName(bytes: Uint8Array, start: number, end: number): bool
  * top-level domain is one.
  */
 export function isName(text: string): boolean {
-  if (text.length > longestName || !/^[a-z0-9_*.-]+$/.test(text)) return false;
+  if (text.length > maxNameLength || !/^[a-z0-9_*.-]+$/.test(text)) return false;
   const labels = text.split('.');
   if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return false;
-  return labels.every((label) => label !== '' && label.length <= longestLabel);
+  return labels.every((label) => label !== '' && label.length <= maxLabelLength);
 }
 
 /**
@@ -103,11 +103,11 @@ function withoutOuter(text: string, isOuter: (unit: number) => boolean): string 
 /**
  * The A-labels of a name with U-labels (UTS #46, non-transitional, as browsers map them); undefined when it
  * has none. The URL parser is the platform's UTS #46; the ASCII characters are checked first, so that nothing
- * else of a URL is in the text. A code point takes two UTF-16 units at most, and one octet of the A-label at
+ * else of a URL is in the text. A code point takes two UTF-16 units at most, and one byte of the A-label at
  * least.
  */
 export function asciiName(text: string): string | undefined {
-  if (text.length > 2 * longestName || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
+  if (text.length > 2 * maxNameLength || !/^[a-z0-9_*.\u0080-\u{10ffff}-]+$/u.test(text)) return undefined;
   if (!URL.canParse(`http://${text}/`)) return undefined;
   const name = withoutOuter(new URL(`http://${text}/`).hostname, isDot);
   return isName(name) ? name : undefined;

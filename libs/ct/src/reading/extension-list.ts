@@ -20,7 +20,7 @@ type KnownExtension = keyof typeof known;
 export interface ExtensionList {
   /** The SEQUENCE around all of them; null without one. */
   readonly list: DerSpan | null;
-  /** What their octet strings hold. */
+  /** Contents of their OCTET STRINGs. */
   readonly subjectAlternativeName: readonly DerSpan[];
   readonly authorityKeyIdentifier: readonly DerSpan[];
   /** Of the first one. */
@@ -109,7 +109,7 @@ function isAt(bytes: Buffer, start: number, expected: Buffer): boolean {
 }
 
 /**
- * From the identifier on to the last element of the extension, past `critical`: the one element in its octet
+ * From the identifier on to the last element of the extension, past `critical`: the one element in its byte
  * string.
  */
 function valueOf(cursor: DerCursor, end: number): DerSpan | undefined {

@@ -14,7 +14,7 @@ import {
   hex,
   ids,
   int,
-  octets,
+  octetString,
   poison,
   sctList,
   seq,
@@ -86,25 +86,25 @@ function pkijsView(der: Uint8Array): View {
   };
 }
 
-/** One to four changes: an octet is another, left out or doubled, or a piece is moved elsewhere. */
+/** One to four changes: a byte is another, left out or doubled, or a piece is moved elsewhere. */
 const changes = fc.array(
   fc.record({
     kind: fc.constantFrom('change', 'change', 'change', 'remove', 'double', 'move'),
     at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
     to: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-    octet: fc.constantFrom(0, 1, 2, 0x0c, 0x1e, 0x30, 0x80, 0x81, 0x82, 0x84, 0xff, ...Buffer.from('a.*Z9-')),
+    byte: fc.constantFrom(0, 1, 2, 0x0c, 0x1e, 0x30, 0x80, 0x81, 0x82, 0x84, 0xff, ...Buffer.from('a.*Z9-')),
   }),
   { minLength: 1, maxLength: 4 },
 );
 type Change = typeof changes extends fc.Arbitrary<(infer T)[]> ? T : never;
 
-function changed(der: Buffer, { kind, at, to, octet }: Change): Buffer {
+function changed(der: Buffer, { kind, at, to, byte }: Change): Buffer {
   const [here, there] = [Math.floor(at * der.length), Math.floor(to * der.length)];
   const [before, after] = [der.subarray(0, here), der.subarray(here + 1)];
   if (kind === 'remove') return Buffer.concat([before, after]);
   if (kind === 'double') return Buffer.concat([before, der.subarray(here, here + 1), der.subarray(here)]);
   const copy = Buffer.from(der);
-  if (kind === 'change') copy[here] = octet;
+  if (kind === 'change') copy[here] = byte;
   else der.copy(copy, there, here, here + 16);
   return copy;
 }
@@ -135,12 +135,12 @@ it('changed certificates are never too odd to read, and what Node and pkijs agre
   for (const count of Object.values(agreements)) expect(count).toBeGreaterThan(25);
 });
 
-it('every octet of a certificate may be any other, and its end anywhere', () => {
+it('every byte of a certificate may be any other, and its end anywhere', () => {
   const der = precertificates[0]!;
   for (let at = 0; at < der.length; at++) {
-    for (const octet of [0x00, 0x80, 0x84, 0xff]) {
+    for (const byte of [0x00, 0x80, 0x84, 0xff]) {
       const copy = Buffer.from(der);
-      copy[at] = octet;
+      copy[at] = byte;
       readAll(copy);
     }
     readAll(der.subarray(0, at));
@@ -148,7 +148,7 @@ it('every octet of a certificate may be any other, and its end anywhere', () => 
   }
 });
 
-it('any octets may be given', () => {
+it('any bytes may be given', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void readAll(seq(bytes))),
     { numRuns: 3000, seed: 1 },
@@ -188,7 +188,7 @@ describe('megabytes of anything take time in proportion', () => {
     ],
     ['the same as extensions', () => forgeCertificate({ wrapper: endless(0xa3, nested('3080')) })],
     ['the same as each part of the names', () => san(filled(hex('a28030800000')))],
-    ['lengths of 126 octets', () => filled(Buffer.concat([hex('30fe'), Buffer.alloc(126)]))],
+    ['lengths of 126 bytes', () => filled(Buffer.concat([hex('30fe'), Buffer.alloc(126)]))],
     ['lengths of 4 GiB', () => nested('3084ffffffff')],
     ['tag numbers without end', () => nested('bfff')],
     ['empty elements', () => forgeTbs({ tail: filled(hex('0500')) })],
@@ -225,10 +225,10 @@ describe('megabytes of anything take time in proportion', () => {
       () => forgeCertificate({ extensions: [filled(alternativeNames(dns('a.example')))] }),
     ],
     [
-      'an octet string in an octet string',
+      'an OCTET STRING in an OCTET STRING',
       () =>
         forgeCertificate({
-          extensions: [seq(tlv(6, ids.subjectAlternativeName), tlv(0x24, octets(nested('2480'))))],
+          extensions: [seq(tlv(6, ids.subjectAlternativeName), tlv(0x24, octetString(nested('2480'))))],
         }),
     ],
   ])('%s', (_what, make) => {

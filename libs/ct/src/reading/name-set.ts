@@ -14,9 +14,9 @@ const manyNames = 16;
 
 /**
  * A name in Unicode takes as long as twenty others, and none may be there (RFC 5280, section 7.2): so many
- * are read of one certificate, so that 16 MiB of them cost no more time than other octets.
+ * are read of one certificate, so that 16 MiB of them cost no more time than other bytes.
  */
-const mostUnicodeNames = 1000;
+const maxUnicodeNames = 1000;
 
 /** IA5String: of a GeneralName, whose own tag does not tell. */
 const ia5String = 0x16;
@@ -43,7 +43,7 @@ export class NameSet {
 
   /**
    * A NUL has been used to show one name to the CA and another to the visitor (CVE-2009-2408): both are
-   * names. Where one follows every character, the text is of two octets a character.
+   * names. Where one follows every character, the text is of two bytes a character.
    */
   private addText(text: string): void {
     if (text.includes('\0')) this.addParts(text);
@@ -80,7 +80,7 @@ export class NameSet {
   }
 
   private readonly asciiLabel = (text: string): string | undefined => {
-    if (this.unicodeNames >= mostUnicodeNames) return undefined;
+    if (this.unicodeNames >= maxUnicodeNames) return undefined;
     this.unicodeNames++;
     return asciiName(text);
   };

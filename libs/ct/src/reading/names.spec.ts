@@ -116,7 +116,7 @@ describe('text in other character sets', () => {
     ['UTF8String', text(0x0c, 'bücher.example', 'utf8')],
     ['UTF8String in capitals and decomposed', text(0x0c, 'BU\u0308CHER.example', 'utf8')],
     ['BMPString', bmp('bücher.example')],
-    ['BMPString with an octet too many', tlv(0x1e, bmp('bücher.example').subarray(2), Buffer.from([0]))],
+    ['BMPString with a byte too many', tlv(0x1e, bmp('bücher.example').subarray(2), Buffer.from([0]))],
     ['UniversalString', universal('bücher.example')],
     ['T61String, which CAs write in Latin-1', text(0x14, 'bücher.example')],
     ['PrintableString that is UTF-8', text(0x13, 'bücher.example', 'utf8')],
@@ -136,7 +136,7 @@ describe('text in other character sets', () => {
     ]);
   });
 
-  it('what is of no string type is read as octets, and told', () => {
+  it('what is of no string type is read as bytes, and told', () => {
     expect(namesOfSubject(attribute(ids.commonName, text(0x04, 'a.example')))).toMatchObject({
       dnsNames: ['a.example'],
       faults: ['common_name'],

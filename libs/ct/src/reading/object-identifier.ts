@@ -2,7 +2,7 @@ import type { DerCursor } from './der-cursor';
 
 const objectIdentifier = 0x06;
 
-/** Octets of an OBJECT IDENTIFIER that is read; the longest ones in use have some twenty. */
+/** Bytes of an OBJECT IDENTIFIER that is read; the longest ones in use have some twenty. */
 const longest = 64;
 
 /** The one at the cursor, in dots (X.690, section 8.19); null when there is none, or it is none that anybody assigned. */
@@ -11,11 +11,11 @@ export function readObjectIdentifier({ tag, bytes, start, end }: DerCursor): str
   const arcs: bigint[] = [];
   let arc = 0n;
   for (let at = start; at < end; at++) {
-    const octet = bytes[at] ?? 0;
+    const byte = bytes[at] ?? 0;
     // Leading zeros: the same identifier in a form that it does not have.
-    if (arc === 0n && octet === 0x80) return null;
-    arc = (arc << 7n) | BigInt(octet & 0x7f);
-    if ((octet & 0x80) !== 0) continue;
+    if (arc === 0n && byte === 0x80) return null;
+    arc = (arc << 7n) | BigInt(byte & 0x7f);
+    if ((byte & 0x80) !== 0) continue;
     arcs.push(arc);
     arc = 0n;
   }

@@ -13,7 +13,7 @@ import {
   ids,
   int,
   keyId,
-  octets,
+  octetString,
   poison,
   sctList,
   seq,
@@ -55,8 +55,8 @@ describe('what is odd is told, and the rest is read', () => {
     ['a serial number of zero', { serial: int('00') }, { serial: '00' }],
     ['leading zeroes in the serial number', { serial: int('00008f') }, { serial: '8f' }],
     ['an empty serial number', { serial: tlv(2) }, { serial: null, faults: ['serial'] }],
-    ['65 octets of serial number', { serial: int('11'.repeat(65)) }, { serial: null, faults: ['serial'] }],
-    ['40 octets of serial number', { serial: int('11'.repeat(40)) }, { serial: '11'.repeat(40) }],
+    ['65 bytes of serial number', { serial: int('11'.repeat(65)) }, { serial: null, faults: ['serial'] }],
+    ['40 bytes of serial number', { serial: int('11'.repeat(40)) }, { serial: '11'.repeat(40) }],
     ['a serial number that is a text', { serial: text(0x0c, '\x12\x34') }, { faults: ['wrong_tag'] }],
     ['no serial number', { serial: null }, { serial: null, faults: ['missing_part'] }],
     ['no version', { version: null }, {}],
@@ -89,7 +89,7 @@ describe('what is odd is told, and the rest is read', () => {
       { hasSctList: true, faults: ['duplicate_extension'] },
     ],
     ['a key identifier', { extensions: [names, keyId('0aff')] }, { authorityKeyId: '0aff' }],
-    ['a key identifier of 65 octets', { extensions: [names, keyId('0a'.repeat(65))] }, {}],
+    ['a key identifier of 65 bytes', { extensions: [names, keyId('0a'.repeat(65))] }, {}],
     [
       'an empty validity',
       { validity: seq() },
@@ -124,12 +124,12 @@ describe('what is odd is told, and the rest is read', () => {
       ['alternative_names'],
     ],
     [
-      'in an octet string in pieces',
-      [seq(tlv(6, ids.subjectAlternativeName), tlv(0x24, octets(seq(dns('a.example')))))],
+      'in an OCTET STRING in pieces',
+      [seq(tlv(6, ids.subjectAlternativeName), tlv(0x24, octetString(seq(dns('a.example')))))],
       ['a.example'],
       [],
     ],
-    ['without an octet string', [seq(tlv(6, ids.subjectAlternativeName))], [], []],
+    ['without an OCTET STRING', [seq(tlv(6, ids.subjectAlternativeName))], [], []],
     [
       'of a name in pieces',
       [alternativeNames(tlv(0xa2, text(0x16, 'a.example')))],
@@ -137,7 +137,7 @@ describe('what is odd is told, and the rest is read', () => {
       ['alternative_names'],
     ],
     [
-      'with octets after it',
+      'with bytes after it',
       [extension(ids.subjectAlternativeName, Buffer.concat([seq(dns('a.example')), hex('0000')]))],
       ['a.example'],
       [],
@@ -167,7 +167,7 @@ describe('what is odd is told, and the rest is read', () => {
 });
 
 describe('encodings that are not DER', () => {
-  it('lengths in more octets than needed', () => {
+  it('lengths in more bytes than needed', () => {
     const parts = tbsParts({});
     const length = Buffer.alloc(9);
     length.writeUInt32BE(Buffer.concat(parts).length, 5);
@@ -178,7 +178,7 @@ describe('encodings that are not DER', () => {
 
   it('lengths that are not told, all of them', () => {
     const name = endless(0xa2, text(0x16, 'example.com'));
-    const value = endless(0x24, octets(endless(0x30, name)));
+    const value = endless(0x24, octetString(endless(0x30, name)));
     const wrapper = endless(0xa3, endless(0x30, endless(0x30, tlv(6, ids.subjectAlternativeName), value)));
     const validity = endless(0x30, utcTime('260101000000Z'), utcTime('261231000000Z'));
     const subject = endless(
@@ -197,7 +197,7 @@ describe('encodings that are not DER', () => {
     expect(faults).toEqual(['alternative_names', 'ber_length']);
   });
 
-  it('octets after the end', () => {
+  it('bytes after the end', () => {
     const der = Buffer.concat([forgeCertificate(), hex('00')]);
     expect(readIssued(der, 'certificate')).toMatchObject({ ...usual, faults: ['trailing_bytes'] });
     expect(readIssued(Buffer.concat([forgeTbs(), hex('00')]), 'tbs').faults).toEqual(['trailing_bytes']);
@@ -214,7 +214,7 @@ describe('encodings that are not DER', () => {
     });
   });
 
-  it('tags of more than one octet are stepped over', () => {
+  it('tags of more than one byte are stepped over', () => {
     const tagged = Buffer.concat([hex('bf8f7f'), hex('03'), hex('060100')]);
     expect(read({ extensions: [tagged, alternativeNames(tagged, dns('example.com'))] })).toMatchObject(usual);
   });
@@ -222,7 +222,7 @@ describe('encodings that are not DER', () => {
 
 it.each<[string, Uint8Array]>([
   ['nothing', Buffer.alloc(0)],
-  ['one octet', hex('30')],
+  ['one byte', hex('30')],
   ['another type', hex('020101')],
   ['an empty sequence', seq()],
   ['a sequence of a number', seq(int('01'))],

@@ -65,7 +65,7 @@ const oddNames: [string, string, string][] = [
   ['a slash', 'a/b.example.com', 'a/b.example.com'],
   ['a label of 64', `${label64}.example.com`, `${label64}.example.com`],
   ['a wildcard above a label of 64', `*.${label64}.example.com`, `*.${label64}.example.com`],
-  ['more than 253 octets', `${long}example.com`, `${long}example.com`],
+  ['more than 253 bytes', `${long}example.com`, `${long}example.com`],
   ['more than 127 labels', `${deep}example.com`, `${deep}example.com`],
   ['a tab', 'a\tb.example.com', '<unparsable>.example.com'],
   ['a line feed', 'a\nb.example.com', '<unparsable>.example.com'],
@@ -94,11 +94,11 @@ describe('a name with', () => {
     ['control characters before it', '\x01\x02www.example.com', 'www.example.com'],
     ['NEL at its end, in Latin-1', 'www.example.com\x85', 'www.example.com'],
     ['a control character where nothing above it can be searched', 'www.exa\x07mple.com', 'www.example.com'],
-    ['two octets for each character', '\0w\0w\0w\0.\0e\0x\0a\0m\0p\0l\0e\0.\0c\0o\0m', 'www.example.com'],
+    ['two bytes for each character', '\0w\0w\0w\0.\0e\0x\0a\0m\0p\0l\0e\0.\0c\0o\0m', 'www.example.com'],
     ['a query and no scheme', 'www.example.com?id=1', 'www.example.com'],
     ['a fragment and no scheme', 'www.example.com#top', 'www.example.com'],
     ['a long path', `https://www.example.com/${'a'.repeat(5_000)}`, 'www.example.com'],
-    ['5,000 octets after a NUL', `www.example.com\0${'a'.repeat(5_000)}`, 'www.example.com'],
+    ['5,000 bytes after a NUL', `www.example.com\0${'a'.repeat(5_000)}`, 'www.example.com'],
   ])('%s is read without them', (_what, given, name) => {
     expect(ofSan(given)).toEqual([name]);
   });
@@ -133,7 +133,7 @@ describe('a name with', () => {
     expect(ofSan('https://www.example.com/index.html')).toEqual(['www.example.com']);
   });
 
-  it.each([1_020, 1_030, 5_000, 200_000])('%s octets is shown with at most 1,036 characters', (length) => {
+  it.each([1_020, 1_030, 5_000, 200_000])('%s bytes is shown with at most 1,036 characters', (length) => {
     for (const unit of ['a', 'a.', 'a b.']) {
       const given = `${unit.repeat(length / unit.length)}.example.com`.replace('..', '.');
       const [name = ''] = ofSan(given);
@@ -144,7 +144,7 @@ describe('a name with', () => {
     }
   });
 
-  it('UTF-16 or UTF-32 and 100,000 octets is found, too', () => {
+  it('UTF-16 or UTF-32 and 100,000 bytes is found, too', () => {
     const given = `${'a b.'.repeat(25_000)}b\u00fccher.example.com`;
     const units = Buffer.from(given, 'utf16le').swap16();
     const points = Buffer.concat(Array.from(given, (c) => Buffer.from([0, 0, 0, c.charCodeAt(0)])));

@@ -88,7 +88,7 @@ describe('certificates that OpenSSL makes are read with', () => {
       ['*.a.example', 'd.example', 'example.com'],
     ],
     [
-      'an SCT list and poison of any octets',
+      'an SCT list and poison of any bytes',
       { extensions: '1.3.6.1.4.1.11129.2.4.2 = DER:0402abcd\n1.3.6.1.4.1.11129.2.4.3 = critical,ASN1:NULL' },
       ['example.com'],
     ],

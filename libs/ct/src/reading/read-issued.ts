@@ -1,11 +1,10 @@
-import { asBuffer } from '../octets';
+import { asBuffer } from '../bytes';
 import { readCrlUrl } from './crl-url';
 import { DerCursor, type DerSpan } from './der-cursor';
 import { type ExtensionList, listExtensions, noExtensions } from './extension-list';
 import { Faults, type ReadingFault } from './faults';
 import { NameSet } from './name-set';
 import { addAlternativeNames, addCommonNames } from './names';
-import { readSerial } from './serial';
 import { findTbs, layOut, type TbsLayout, wholeTbs } from './tbs-layout';
 import { readTime } from './time';
 
@@ -16,11 +15,11 @@ import { readTime } from './time';
 export type IssuedKind = 'certificate' | 'precertificate' | 'tbs';
 
 /**
- * What stands in a certificate or precertificate, as far as it can be read. Buffers are views of the octets
+ * What stands in a certificate or precertificate, as far as it can be read. Buffers are views of the bytes
  * given, not copies.
  */
 export interface Issued {
-  /** Lower-case hexadecimal of whole octets; a negative one starts with `-`. */
+  /** Lower-case hexadecimal of whole bytes; a negative one starts with `-`. */
   readonly serial: string | null;
   /** DER of the whole Name. */
   readonly issuerDer: Buffer | null;
@@ -52,7 +51,7 @@ export interface Issued {
 
 /**
  * Reads what a monitor has to know of a certificate. Logs hold whatever CAs ever signed, so nothing is
- * thrown: what cannot be read is null, and `faults` tells. Takes time proportional to the octets, whatever
+ * thrown: what cannot be read is null, and `faults` tells. Takes time proportional to the bytes, whatever
  * they are.
  */
 export function readIssued(der: Uint8Array, kind: IssuedKind): Issued {
@@ -131,4 +130,34 @@ function readKeyId(cursor: DerCursor, extensions: ExtensionList): string | null 
 
 function slice(bytes: Buffer, span: DerSpan | null | undefined): Buffer | null {
   return span ? bytes.subarray(span.at, span.next) : null;
+}
+
+/**
+ * RFC 5280, section 4.1.2.2, allows 20 bytes; some have more. What is longer than this identifies nothing.
+ */
+const maxSerialLength = 64;
+
+/**
+ * Lower-case hexadecimal digits of whole bytes without leading zero bytes; a negative one starts with `-`.
+ * Null when there is none.
+ */
+function readSerial(bytes: Buffer, span: DerSpan, faults: Faults): string | null {
+  let { start } = span;
+  const { end } = span;
+  if (end === start || end - start > maxSerialLength) {
+    faults.add('serial');
+    return null;
+  }
+  if (((bytes[start] ?? 0) & 0x80) !== 0) {
+    faults.add('negative_serial');
+    return negative(bytes.toString('hex', start, end));
+  }
+  while (start < end - 1 && bytes[start] === 0) start++;
+  return bytes.toString('hex', start, end);
+}
+
+/** Two's complement. */
+function negative(hex: string): string {
+  const magnitude = ((1n << BigInt(hex.length * 4)) - BigInt(`0x${hex}`)).toString(16);
+  return `-${magnitude.padStart(magnitude.length + (magnitude.length % 2), '0')}`;
 }

@@ -3,7 +3,7 @@ import type { Faults } from './faults';
 
 const tags = { integer: 0x02, sequence: 0x30, version: 0xa0, extensions: 0xa3 } as const;
 
-/** IMPLICIT [1] and [2] (RFC 5280, section 4.1): unique identifiers, which nobody uses. */
+/** IMPLICIT [1] and [2] (RFC 5280, section 4.1): unique identifiers, which are unused in practice. */
 const uniqueIdentifiers: readonly number[] = [0x81, 0x82, 0xa1, 0xa2];
 
 /** The parts of a TBSCertificate that are read, where they stand. */

@@ -9,11 +9,11 @@ const universalString = 0x1c;
 
 /**
  * UTF8, Printable, IA5, T61, Numeric, Graphic, Visible and GeneralString (X.680, section 8.4), by identifier
- * octet.
+ * byte.
  */
 const octetStrings: readonly number[] = [0x0c, 0x13, 0x16, 0x14, 0x12, 0x19, 0x1a, 0x1b];
 
-/** Whether it is of a string type with one octet, or some of UTF-8, per character. */
+/** Whether it is of a string type with one byte, or some of UTF-8, per character. */
 export function isOctetString(tag: number): boolean {
   return octetStrings.includes(tag);
 }
@@ -22,7 +22,7 @@ export function isOctetString(tag: number): boolean {
 export function readText(bytes: Buffer, { tag, start, end }: TextSpan): string {
   if (tag === bmpString) return readUnits(bytes, start, end);
   if (tag === universalString) return readCodePoints(bytes, start, end);
-  return readOctetText(bytes, start, end);
+  return readByteText(bytes, start, end);
 }
 
 export function isText(tag: number): boolean {
@@ -34,11 +34,11 @@ function isWide(tag: number): boolean {
 }
 
 /**
- * Octets of one or another character set: CAs write UTF-8 and Latin-1 into any of the string types. What is
+ * Bytes of one or another character set: CAs write UTF-8 and Latin-1 into any of the string types. What is
  * UTF-8 is read so; it is no Latin-1 that anybody writes, since that would be letters with a control
  * character after each.
  */
-export function readOctetText(bytes: Buffer, start: number, end: number): string {
+export function readByteText(bytes: Buffer, start: number, end: number): string {
   const isUtf8Text = !isAscii(bytes, start, end) && isUtf8(bytes.subarray(start, end));
   return bytes.toString(isUtf8Text ? 'utf8' : 'latin1', start, end);
 }
@@ -49,7 +49,7 @@ function isAscii(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** UTF-16BE; an octet too many at the end is left out. Lone surrogates stay what they are. */
+/** UTF-16BE; a byte too many at the end is left out. Lone surrogates stay what they are. */
 function readUnits(bytes: Buffer, start: number, end: number): string {
   const units = Buffer.from(bytes.subarray(start, end - ((end - start) % 2)));
   return units.swap16().toString('utf16le');
@@ -77,13 +77,13 @@ export function readEnds(bytes: Buffer, { tag, start, end }: TextSpan, maxBytes:
   const skipped = end - start - 2 * maxBytes;
   if (skipped <= 0) return readText(bytes, { tag, start, end });
   const [cut, resumed] = [start + maxBytes, end - maxBytes - ((end - start) % 4)];
-  const isOctets = !isWide(tag);
-  const head = { tag, start, end: isOctets ? characterAt(bytes, cut, end) : cut };
-  const tail = { tag, start: isOctets ? characterAt(bytes, resumed, end) : resumed, end };
+  const isBytes = !isWide(tag);
+  const head = { tag, start, end: isBytes ? characterAt(bytes, cut, end) : cut };
+  const tail = { tag, start: isBytes ? characterAt(bytes, resumed, end) : resumed, end };
   return `${readText(bytes, head)}${leftOut}${readText(bytes, tail)}`;
 }
 
-/** The next place where a character of UTF-8 begins; it has four octets at most. */
+/** The next place where a character of UTF-8 begins; it has four bytes at most. */
 function characterAt(bytes: Buffer, at: number, end: number): number {
   let next = at;
   while (next < end && next < at + 3 && ((bytes[next] ?? 0) & 0xc0) === 0x80) next++;

@@ -3,7 +3,7 @@ import type { DerSpan } from './der-cursor';
 const [utcTime, generalizedTime] = [0x17, 0x18];
 
 /** Longer than any time: fractions of nanoseconds and an offset. */
-const longestTime = 40;
+const maxTimeLength = 40;
 
 const [zero, nine, upperZ] = [0x30, 0x39, 0x5a];
 
@@ -24,7 +24,7 @@ export interface ReadTime {
  */
 export function readTime(bytes: Buffer, span: DerSpan): ReadTime | null {
   const { start, end, tag } = span;
-  if (end - start > longestTime) return null;
+  if (end - start > maxTimeLength) return null;
   if (end - start === 13 && tag === utcTime && bytes[end - 1] === upperZ) {
     const ms = fixedTime(bytes, start, 2);
     if (ms !== null) return { ms, asPrescribed: true };
@@ -46,8 +46,8 @@ const lastUtcTime = Date.UTC(2050, 0, 1);
 function fixedTime(bytes: Buffer, start: number, yearDigits: 2 | 4): number | null {
   const monthAt = start + yearDigits;
   for (let i = start; i < monthAt + 10; i++) {
-    const octet = bytes[i] ?? 0;
-    if (octet < zero || octet > nine) return null;
+    const byte = bytes[i] ?? 0;
+    if (byte < zero || byte > nine) return null;
   }
   const first = twoDigits(bytes, start);
   return timeOf(

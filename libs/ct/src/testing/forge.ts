@@ -7,14 +7,14 @@ export function tlv(tag: number, ...content: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, 0x80 | length.length]), length, body]);
 }
 
-/** X.690, section 8.1.3.6: a length that is not told, and two octets of zero at the end. */
+/** X.690, section 8.1.3.6: a length that is not told, and two bytes of zero at the end. */
 export function endless(tag: number, ...content: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.from([tag, 0x80]), ...content, Buffer.from([0, 0])]);
 }
 
 export const seq = (...parts: readonly Uint8Array[]) => tlv(0x30, ...parts);
 export const set = (...parts: readonly Uint8Array[]) => tlv(0x31, ...parts);
-export const octets = (...parts: readonly Uint8Array[]) => tlv(0x04, ...parts);
+export const octetString = (...parts: readonly Uint8Array[]) => tlv(0x04, ...parts);
 export const hex = (digits: string) => Buffer.from(digits, 'hex');
 export const int = (digits: string) => tlv(0x02, hex(digits));
 export const text = (tag: number, value: string, encoding: BufferEncoding = 'latin1') =>
@@ -34,14 +34,14 @@ export const ids = {
   sctList: hex('2b06010401d679020402'),
 } as const;
 
-export const extension = (id: Uint8Array, value: Uint8Array) => seq(tlv(0x06, id), octets(value));
+export const extension = (id: Uint8Array, value: Uint8Array) => seq(tlv(0x06, id), octetString(value));
 export const criticalExtension = (id: Uint8Array, value: Uint8Array) =>
-  seq(tlv(0x06, id), tlv(0x01, hex('ff')), octets(value));
+  seq(tlv(0x06, id), tlv(0x01, hex('ff')), octetString(value));
 export const alternativeNames = (...names: readonly Uint8Array[]) =>
   extension(ids.subjectAlternativeName, seq(...names));
 export const keyUsage = criticalExtension(ids.keyUsage, hex('030205a0'));
 export const poison = criticalExtension(ids.poison, hex('0500'));
-export const sctList = extension(ids.sctList, octets(Buffer.alloc(121, 0x5c)));
+export const sctList = extension(ids.sctList, octetString(Buffer.alloc(121, 0x5c)));
 export const keyId = (digits: string) => extension(ids.authorityKeyIdentifier, seq(tlv(0x80, hex(digits))));
 
 export const attribute = (id: Uint8Array, value: Uint8Array) => set(seq(tlv(0x06, id), value));

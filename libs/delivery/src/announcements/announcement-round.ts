@@ -7,7 +7,7 @@ const round = { accounts: 50, plansEach: 10 };
 /** Announcements side by side: each uses one connection, and requests need the others. */
 const sideBySide = 3;
 
-/** The net under every nudge that was lost: a second. */
+/** Recovers lost wake-ups after a second. */
 const restMs = 1_000;
 
 /** Before the first account: ids are positive. */
@@ -16,7 +16,7 @@ const beforeAll = '0';
 /** Tells of one plan. @returns false when there was nothing to tell, or another copy is telling it */
 export type Announce = (planId: string) => Promise<boolean>;
 
-/** The sweep over the plans of an owner: announces what no nudge brought about. Redis has no part in it. */
+/** The sweep over the plans of an owner: announces changes whose wake-up was lost. Redis has no part in it. */
 export class AnnouncementRound {
   private afterAccount = beforeAll;
 
@@ -27,7 +27,8 @@ export class AnnouncementRound {
   ) {}
 
   /**
-   * @param onError told of each plan that could not be announced; it keeps no other one waiting, and its turn comes again
+   * @param onError called for each plan that could not be announced; it does not delay others, and its turn comes
+   * again
    * @returns how long to wait before the next round, ms
    */
   async run(onError: (planId: string, error: unknown) => void): Promise<number> {

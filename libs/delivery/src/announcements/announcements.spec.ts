@@ -54,7 +54,7 @@ describe('what is not announced yet', () => {
     });
   });
 
-  it('is told by the owner of the plan and by nobody else', async () => {
+  it('is announced by the owner of the plan only', async () => {
     const theirs = await planWithNews('11', 'certs-v2');
     const all = { accounts: 10, plansEach: 10 };
     expect((await announcements.unannounced('orders-v3', '0', all)).planIds).toEqual([]);
@@ -75,7 +75,7 @@ describe('what is not announced yet', () => {
     });
   });
 
-  it('is told of closed plans too, so that they are marked', async () => {
+  it('covers closed plans too, so that they are marked', async () => {
     const planId = await planWithNews('11');
     await core.transactions.run(async (tx) => await core.plans.close(tx, planId));
     expect(await announce(planId)).toBe(true);
@@ -136,7 +136,7 @@ describe('when the current certificate of a plan changes', () => {
     expect(jobs).toEqual([{ job, payload: { planId } }]);
   });
 
-  it('of an account that wants to know nothing, nobody gets a job', async () => {
+  it('of an account without endpoints creates no job', async () => {
     await attachedCertificate(core, await core.account('22'), validity(0, 90));
     expect(await core.database.query(`SELECT job FROM outbox WHERE job LIKE 'current-%'`)).toEqual([]);
   });

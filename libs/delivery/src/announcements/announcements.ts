@@ -3,11 +3,11 @@ import { DataSource } from 'typeorm';
 import type { PlanOwner } from '@certwright/core-schema';
 import type { Tx } from '@certwright/core-schema';
 
-/** A plan whose current certificate is another one than its account's webhooks were told. */
+/** A plan whose current certificate has not been announced to its account's webhooks. */
 export interface Unannounced {
   readonly planId: string;
   readonly accountId: string;
-  /** The plan's `current_version` that is to be told. */
+  /** The plan's `current_version` to announce. */
   readonly version: number;
 }
 
@@ -18,7 +18,7 @@ export interface UnannouncedPlans {
   readonly lastAccount: string | null;
 }
 
-/** What the webhooks were told last stands on the plan; the API that owns a plan tells of it. */
+/** The plan stores the last announced version; the API that owns the plan announces changes. */
 @Injectable()
 export class Announcements {
   constructor(private readonly database: DataSource) {}

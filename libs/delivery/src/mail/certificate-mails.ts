@@ -1,8 +1,13 @@
+import { addToOutbox, type Tx } from '@certwright/core-schema';
 import { sendMail } from '@certwright/jobs';
-import { wantsMail } from './mail-settings';
-import { addToOutbox } from '@certwright/core-schema';
-import type { Tx } from '@certwright/core-schema';
 import { accountAddress } from './mails';
+
+/**
+ * Whether an account wants a kind of mail, as an SQL condition on `account`. Through JSON, so that it works without the
+ * column too: then the default holds.
+ */
+export const wantsMail = (column: 'mail_when_issued' | 'mail_when_revoked'): string =>
+  `coalesce((to_jsonb(account) ->> '${column}')::boolean, true)`;
 
 /** Mails about instances of the certificate API (v2), for accounts that want them and have an address. */
 

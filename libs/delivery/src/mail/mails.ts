@@ -1,16 +1,35 @@
+import { addToOutbox, type MailKind, type Tx } from '@certwright/core-schema';
 import { sendMail } from '@certwright/jobs';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { addToOutbox } from '@certwright/core-schema';
-import type { Tx } from '@certwright/core-schema';
-import type { NewMail } from './mail-facts';
 
-/** Where mail to an account goes: its contact address, else its first user's. A column of a statement over `account`. */
+/** Parameters of a mail, by kind: ids only; everything else is read when it is sent. */
+interface MailFacts {
+  'approval-request': { readonly approvalId: string };
+  'expiration-notice': { readonly certificateId: string; readonly thresholdDays: number };
+  'webhook-disabled': { readonly endpointId: string };
+  invoice: { readonly invoiceNumber: string };
+  'renewal-unpaid': { readonly planId: string };
+  'certificate-issued': { readonly certificateId: string };
+  /** One of those that were revoked together. */
+  'revocation-complete': { readonly certificateId: string };
+}
+
+export type NewMail = {
+  [K in MailKind]: {
+    readonly accountId: string;
+    readonly kind: K;
+    readonly recipient: string;
+    readonly facts: MailFacts[K];
+  };
+}[MailKind];
+
+/** Mail address of an account: its contact address, or its first user's. A column of a statement over `account`. */
 export const accountAddress = `coalesce(nullif(account.contact_email, ''), (
   SELECT email FROM account_user
   WHERE account_id = account.id AND account_user.disabled_at IS NULL ORDER BY account_user.id LIMIT 1))`;
 
-/** Puts mails on their way. Writing and sending them is the matter of `LeasedMails`. */
+/** Enqueues mails; `LeasedMails` writes and sends them. */
 @Injectable()
 export class Mails {
   constructor(private readonly database: DataSource) {}
@@ -35,7 +54,7 @@ export class Mails {
     return row?.address ?? null;
   }
 
-  /** Sent or given up: 30 days later nobody asks any more. @returns how many were forgotten */
+  /** Deletes mails 30 days after they were sent or given up. @returns how many */
   async forgetOld(limit: number): Promise<number> {
     const [, forgotten] = await this.database.query<[unknown, number]>(
       `DELETE FROM mail WHERE id IN (

@@ -26,11 +26,11 @@ export class WebhookDeliveries {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Idempotent by (endpoint, plan, version, replayOf). An original takes the place of older ones of the same plan that
-   * still wait there: what is delivered is the newest state.
+   * Idempotent by (endpoint, plan, version, replayOf). An original takes the place of older ones of the same plan
+   * that still wait there: what is delivered is the newest state.
    *
-   * @returns false when nothing was put on its way: it stands already, a newer state does, the endpoint is disabled or
-   *   gone, or the plan is closed
+   * @returns false when nothing was enqueued: it is stored already, a newer state is, the endpoint is disabled or
+   * gone, or the plan is closed
    */
   async enqueue(tx: Tx, delivery: NewWebhookDelivery): Promise<boolean> {
     const { deliveryId, endpointId, accountId, planId, version, event, body, replayOf = '' } = delivery;

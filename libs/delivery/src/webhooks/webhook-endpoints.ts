@@ -31,17 +31,17 @@ export interface WebhookEndpointChange {
 }
 
 /** Endpoints of one account at most, so that none can multiply its deliveries without bound. */
-export const mostWebhookEndpoints = 20;
+export const maxWebhookEndpoints = 20;
 
 /** How long the secret before a rotation signs as well, hours. */
 const rotationHours = 24;
 
-/** Where accounts want to be told of changes. Every method looks at the account's own endpoints only. */
+/** The webhook endpoints of accounts. Every method is limited to the account's own endpoints. */
 @Injectable()
 export class WebhookEndpoints {
   constructor(private readonly database: DataSource) {}
 
-  /** @returns null when the account has `mostWebhookEndpoints` already */
+  /** @returns null when the account has `maxWebhookEndpoints` already */
   async create(tx: Tx, endpoint: NewWebhookEndpoint): Promise<WebhookEndpoint | null> {
     // One creation at a time for each account, or two would count the same.
     await tx.query(`SELECT 1 FROM account WHERE id = $1 FOR NO KEY UPDATE`, [endpoint.accountId]);
@@ -58,7 +58,7 @@ export class WebhookEndpoints {
         endpoint.secretSealed,
         endpoint.description,
         endpoint.enabled,
-        mostWebhookEndpoints,
+        maxWebhookEndpoints,
       ],
     );
     return rows[0] ?? null;
@@ -72,7 +72,10 @@ export class WebhookEndpoints {
     );
   }
 
-  /** Ids of those that are to be told, ascending: whoever writes to several goes in this order and never meets a deadlock. */
+  /**
+   * Ids of the endpoints to notify, ascending: writers of several endpoints lock them in this order and never meet a
+   * deadlock.
+   */
   async enabledOf(accountId: string, reader: Pick<Tx, 'query'> = this.database): Promise<string[]> {
     const rows: { id: string }[] = await reader.query(
       `SELECT id FROM webhook_endpoint WHERE account_id = $1 AND enabled ORDER BY id`,

@@ -34,16 +34,16 @@ it('puts one delivery per enabled endpoint of the account on its way, all with t
   await core.database.query(`UPDATE webhook_endpoint SET enabled = true`);
   expect(await tell('1', planId)).toBe(2);
   expect(await tell('1', planId)).toBe(2);
-  const told = await deliveries('1');
-  expect(told.map(({ endpoint_id }) => endpoint_id).sort()).toEqual(ids.sort());
-  for (const delivery of told) {
+  const notified = await deliveries('1');
+  expect(notified.map(({ endpoint_id }) => endpoint_id).sort()).toEqual(ids.sort());
+  for (const delivery of notified) {
     expect(delivery).toMatchObject({ event: 'spec.changed', body: '{"cn":"example.com"}' });
     expect(delivery.id).toMatch(/^msg_[A-Za-z0-9_-]{27}$/);
   }
   expect(await deliveries('2')).toEqual([]);
 });
 
-it('renders nothing where nobody wants to know', async () => {
+it('renders nothing without endpoints', async () => {
   expect(await tell('3', await webhooks.plan('3'))).toBe(0);
   expect(rendered).not.toHaveBeenCalled();
 });

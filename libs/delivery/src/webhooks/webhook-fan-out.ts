@@ -5,7 +5,7 @@ import type { Tx } from '@certwright/core-schema';
 import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookEndpoints } from './webhook-endpoints';
 
-/** What an account is told of a plan. */
+/** A notification of an account about a plan. */
 export interface PlanEvent extends Unannounced {
   /** In the words of `Webhook-Event`. */
   readonly event: string;
@@ -21,7 +21,7 @@ export class WebhookFanOut {
   /**
    * Puts one delivery on its way to every enabled endpoint of the account. The same event again adds nothing.
    *
-   * @param body called once, and not at all when nobody wants to be told; null: there is nothing to tell
+   * @param body called once, or not at all without endpoints; null: nothing to send
    * @returns to how many endpoints
    */
   async tell(tx: Tx, event: PlanEvent, body: () => Promise<string | null>): Promise<number> {

@@ -3,13 +3,13 @@ import { recordsOfType, type RecordOf, type ZoneRecord } from '../record';
 import { type ZoneSlice } from '../source';
 import { type ZoneChanges } from '../update/update';
 
-/** One zone held in memory. Invariant: the apex has a SOA record; no stored list is empty. */
+/** A zone in memory. Invariants: the apex has a SOA record; no stored list is empty. */
 export class MemoryZone implements ZoneSlice {
   readonly apex: DnsName;
   readonly #records = new Map<DnsName, readonly ZoneRecord[]>();
   /**
-   * How many names with records stand below a name: a name without records exists while this is positive (RFC 4592
-   * section 2.2.2).
+   * Number of names with records below a name: a name without records exists while this is positive (RFC 4592 section
+   * 2.2.2).
    */
   readonly #namesBelow = new Map<DnsName, number>();
   #size = 0;
@@ -46,7 +46,7 @@ export class MemoryZone implements ZoneSlice {
     for (const records of this.#records.values()) yield* records;
   }
 
-  /** In one turn of the event loop, so that no answer is made of half of it. */
+  /** Synchronous, so that no reply sees half of the changes. */
   commit(changes: ZoneChanges): void {
     for (const [name, after] of changes) {
       const before = this.#records.get(name) ?? [];

@@ -6,18 +6,18 @@ import { type UpdateMessage } from '../update/update-message';
 import { MemoryZone } from './memory-zone';
 
 export interface MemoryZonesOptions {
-  /** Apexes of the zones that take RFC 2136 updates. Default: none. */
+  /** Apexes of the zones that accept RFC 2136 updates. Default: none. */
   readonly updatable?: readonly DnsName[];
-  /** Records that one zone may hold; more are refused. Default 100,000. */
+  /** Maximum number of records of a zone. Default 100,000. */
   readonly recordLimit?: number;
   /**
-   * Called after each change; a change is acknowledged once it resolves. It failing makes an update answer SERVFAIL,
-   * applied though it is.
+   * Called after each change; a change is acknowledged once it resolves. When it rejects, the response is SERVFAIL
+   * although the update is applied.
    */
   readonly onChange?: () => void | Promise<void>;
 }
 
-/** Zones held in memory: a source of records that can be changed by message or by a caller in this process. */
+/** Zones in memory, changed by UPDATE messages or within this process. */
 export class MemoryZones implements RecordSource, UpdateTarget {
   readonly #zones: ReadonlyMap<DnsName, MemoryZone>;
   readonly #updatable: ReadonlySet<DnsName>;
@@ -49,7 +49,7 @@ export class MemoryZones implements RecordSource, UpdateTarget {
   async update(message: UpdateMessage): Promise<Rcode> {
     if (!isZoneSectionValid(message)) return RCODE.FORMERR;
     const zone = this.#zones.get(message.zone.name);
-    // A signature that nobody checked must not pass for one that holds (RFC 8945 section 5.2).
+    // An unverified signature must not be accepted (RFC 8945 section 5.2).
     if (zone === undefined || message.signed) return RCODE.NOTAUTH;
     if (!this.#updatable.has(zone.apex)) return RCODE.REFUSED;
     const decision = decideUpdate(zone, message);
@@ -57,7 +57,7 @@ export class MemoryZones implements RecordSource, UpdateTarget {
     return (await this.apply(zone, decision.changes)) ? RCODE.NOERROR : RCODE.REFUSED;
   }
 
-  /** @returns false, and nothing changed, when the zone would grow past its limit. */
+  /** @returns false without changes when the zone would exceed its limit */
   async apply(zone: MemoryZone, changes: ZoneChanges): Promise<boolean> {
     if (changes.size === 0) return true;
     let size = zone.size;

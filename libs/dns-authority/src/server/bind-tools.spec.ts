@@ -105,7 +105,7 @@ describeWithTools('as dig and nsupdate of BIND see it (skipped where they are no
     }
   });
 
-  it('nsupdate is told which zones it may not update', async () => {
+  it('nsupdate reports which zones it may not update', async () => {
     expect(await nsupdate('add other.example.org. 60 A 127.0.0.1')).toMatch(/NOTZONE/);
     expect(await nsupdate('zone example.net.', 'add x.example.net. 60 A 127.0.0.1')).toMatch(/REFUSED/);
     expect(await nsupdate('zone example.org.', 'add x.example.org. 60 A 127.0.0.1')).toMatch(/NOTAUTH/);

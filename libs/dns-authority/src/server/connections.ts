@@ -1,20 +1,20 @@
 import { type Socket } from 'node:net';
 
-/** One connection, and whether it has a message under way. */
+/** A connection, and whether it has a message under way. */
 export interface Connection {
   readonly socket: Socket;
-  /** Who is on the other side. */
+  /** The client; see `networkOf`. */
   readonly network: string;
   busy: boolean;
 }
 
 /**
- * The open connections, at most so many. A new one is always let in: for one too many, of those who hold the most, the
- * connection that was silent for longest is cut (RFC 7766 section 6.2.3 lets a server close idle ones under load). Were the
- * new one turned away, a handful of silent connections would lock everybody out.
+ * A limited set of open connections. A new one is always admitted: beyond the limit, the least recently active
+ * connection of the network with the most connections is closed (RFC 7766 section 6.2.3 allows closing idle ones
+ * under load). If new ones were refused, a few silent connections would lock all clients out.
  */
 export class Connections {
-  /** The one silent for longest first. */
+  /** The least recently active first. */
   readonly #open = new Set<Connection>();
 
   constructor(private readonly most: number) {}
@@ -30,7 +30,7 @@ export class Connections {
     this.#open.delete(connection);
   }
 
-  /** It had a message. */
+  /** Call when the connection had a message. */
   spoke(connection: Connection): void {
     if (this.#open.delete(connection)) this.#open.add(connection);
   }
@@ -52,7 +52,7 @@ export class Connections {
   }
 }
 
-/** An IPv4 address; of IPv6 the /64, all of whose addresses one host may have. */
+/** The IPv4 address, or the /64 of an IPv6 address, since one host may have all of it. */
 export function networkOf(address: string): string {
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   if (!plain.includes(':')) return plain;

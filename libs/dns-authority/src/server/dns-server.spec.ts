@@ -8,7 +8,7 @@ import { RCODE } from '../codes';
 import { MemoryZones } from '../memory/memory-zones';
 import { type RecordSource } from '../source';
 import { askTcp, askUdp, optRecord, queryMessage, rcodeOf, withLength } from '../testing/asking';
-import { updateMessage, txtOctets } from '../testing/update-encoding';
+import { updateMessage, txtBytes } from '../testing/update-encoding';
 import { a, cname, txt, zone } from '../testing/zones';
 import { DnsServer, type DnsServerOptions } from './dns-server';
 
@@ -35,7 +35,7 @@ async function serve(options: Partial<DnsServerOptions> = {}) {
 
 const www = queryMessage('www.example.com', 'A');
 
-/** A source that answers when told to. */
+/** A source that answers on demand. */
 function held() {
   const waiting: (() => void)[] = [];
   let arrived: () => void;
@@ -81,8 +81,8 @@ describe('over TCP', () => {
   it('waits for a message that arrives in pieces', async () => {
     const { port } = await serve();
     const socket = connect(port, '127.0.0.1').setNoDelay();
-    for (const octet of withLength(www)) {
-      await new Promise((written) => socket.write(Buffer.of(octet), written));
+    for (const byte of withLength(www)) {
+      await new Promise((written) => socket.write(Buffer.of(byte), written));
     }
     const [chunk] = (await once(socket, 'data')) as [Buffer];
     expect(packet.decode(chunk.subarray(2)).answers).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('over TCP', () => {
       const { port, com } = await serve();
       const [first = 0, second = 0] = Buffer.from(method);
       const update = updateMessage({
-        updates: [{ name: 'smuggled.example.com', type: 'TXT', content: txtOctets('x') }],
+        updates: [{ name: 'smuggled.example.com', type: 'TXT', content: txtBytes('x') }],
       });
       const request = Buffer.alloc(2 + first * 256 + second, 'x');
       request.write(`${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
@@ -210,11 +210,11 @@ describe('under load and at the end', () => {
   });
 });
 
-describe('whatever octets arrive', () => {
+describe('whatever bytes arrive', () => {
   const seeds = [
     www,
     queryMessage('big.example.com', 'TXT', { additionals: [optRecord(1232)] }),
-    updateMessage({ updates: [{ name: 'fuzz.example.com', type: 'TXT', content: txtOctets('a') }] }),
+    updateMessage({ updates: [{ name: 'fuzz.example.com', type: 'TXT', content: txtBytes('a') }] }),
   ];
 
   function mutated(): Buffer {

@@ -6,20 +6,19 @@ import { UdpListener } from './udp-listener';
 export interface DnsServerOptions extends ResponderOptions {
   /** IP address to listen on. */
   readonly host: string;
-  /** One port for UDP and TCP; 0 picks one that is free on both. */
+  /** One port for UDP and TCP; 0: any port that is free on both. */
   readonly port: number;
   readonly limits?: Partial<DnsServerLimits>;
-  /** A fault of a listening socket; the server goes on. */
+  /** Called for errors of a listening socket; the server continues. */
   readonly onError?: (error: Error) => void;
 }
 
-/** Free ports are picked on TCP first; UDP may have it taken already. */
+/** A port that is free on TCP may be in use on UDP. */
 const FREE_PORT_ATTEMPTS = 20;
 
 /**
- * An authoritative DNS server over UDP and TCP. Whatever octets arrive, it goes on: unreadable ones are answered
- * FORMERR or dropped, a failing source is SERVFAIL. It does not recurse (RA is never set): a name outside its zones
- * is REFUSED.
+ * An authoritative DNS server over UDP and TCP. Unreadable messages get FORMERR or are dropped; a failing source is
+ * SERVFAIL. It does not recurse (RA is never set): a name outside its zones is REFUSED.
  */
 export class DnsServer {
   #listeners: readonly [TcpListener, UdpListener] | undefined;
@@ -28,7 +27,7 @@ export class DnsServer {
 
   /**
    * @returns the port listened on
-   * @throws the system's error (EADDRINUSE, EACCES), nothing left open
+   * @throws the system's error (EADDRINUSE, EACCES), with nothing left open
    */
   async listen(): Promise<{ readonly host: string; readonly port: number }> {
     const { host, port } = this.options;
@@ -43,7 +42,7 @@ export class DnsServer {
     }
   }
 
-  /** Resolves when both sockets are closed; answers under way are still sent. May be called more than once. */
+  /** Resolves when both sockets are closed; responses under way are still sent. May be called more than once. */
   async close(): Promise<void> {
     const listeners = this.#listeners ?? [];
     this.#listeners = undefined;

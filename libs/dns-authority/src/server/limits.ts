@@ -1,15 +1,12 @@
-/** What one server process lets its askers use. */
+/** Limits of one server process. */
 export interface DnsServerLimits {
-  /** Datagrams being answered at once; more are dropped, and their askers try again. Default 2,000. */
+  /** Maximum datagrams under way; more are dropped, and clients retry. Default 2,000. */
   readonly udpInFlight: number;
-  /** TCP connections open at once; a further one takes the place of another, see `Connections`. Default 100. */
+  /** Maximum open TCP connections; a further one replaces another, see `Connections`. Default 100. */
   readonly tcpConnections: number;
-  /**
-   * From one message on a connection to the end of the next, in milliseconds, however slowly it trickles. Default
-   * 10,000.
-   */
+  /** From one message on a connection to the end of the next, in milliseconds. Default 10,000. */
   readonly tcpIdleMs: number;
-  /** How long answers under way may still take at close, in milliseconds. Default 2,000. */
+  /** Time for responses under way at close, in milliseconds. Default 2,000. */
   readonly closeGraceMs: number;
 }
 
@@ -21,8 +18,8 @@ export const DEFAULT_LIMITS: DnsServerLimits = {
 };
 
 /**
- * Octets of a request over TCP. Below 18,245 on purpose: that and more is what the letters of an HTTP method announce
- * ("GE" is 0x4745, "PO" is 0x504F) when read as a length, so a web page that makes a browser post an UPDATE message
- * to this port is cut off at its first two octets.
+ * Maximum request over TCP. Below 18,245 on purpose: the letters of an HTTP method read as a length are at least that
+ * ("GE" is 0x4745, "PO" is 0x504F), so a web page that makes a browser post an UPDATE to this port is cut off after
+ * two bytes.
  */
-export const TCP_REQUEST_OCTETS = 16_384;
+export const TCP_REQUEST_BYTES = 16_384;

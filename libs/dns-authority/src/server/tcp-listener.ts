@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { type Responder } from '../responder';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Responder } from '../responder';
 import { Connections } from './connections';
-import { Frames, framed } from './frames';
-import { type DnsServerLimits } from './limits';
+import { type DnsServerLimits, TCP_REQUEST_BYTES } from './limits';
 
-/** Answers length-prefixed messages on connections to one address and port (RFC 7766), one after another on each. */
+/** Handles length-prefixed messages on one address and port (RFC 7766), one at a time per connection. */
 export class TcpListener {
   readonly #server: Server;
   readonly #connections: Connections;
@@ -30,7 +29,7 @@ export class TcpListener {
     limits: DnsServerLimits,
     onError: (error: Error) => void,
   ): Promise<TcpListener> {
-    // A peer may close its half after its last question and still wait for the answer.
+    // A client may close its half after the last query and still wait for the response.
     const server = createServer({ allowHalfOpen: true });
     const listener = new TcpListener(server, responder, limits, onError);
     server.listen(port, host);
@@ -42,7 +41,7 @@ export class TcpListener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Takes no more connections, lets messages under way be answered within the grace, and cuts what is left. */
+  /** Accepts no more connections, waits for messages under way within the grace period, and cuts the rest. */
   async close(): Promise<void> {
     this.#closing = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -54,13 +53,13 @@ export class TcpListener {
 
   async #serve(socket: Socket): Promise<void> {
     const connection = this.#connections.add(socket);
-    // Not socket.setTimeout(): that starts anew with every octet, and one every few seconds would hold the connection.
+    // Not socket.setTimeout(), which every byte resets.
     const idle = setTimeout(() => socket.destroy(), this.limits.tcpIdleMs);
     socket.on('close', () => {
       clearTimeout(idle);
       this.#connections.remove(connection);
     });
-    // A reset by the peer ends the reading below as well; there is nothing to tell.
+    // A reset also ends the loop below.
     socket.on('error', () => socket.destroy());
     const peer = {
       address: socket.remoteAddress ?? '',
@@ -75,9 +74,9 @@ export class TcpListener {
           if (message === 'too long' || this.#closing) return;
           connection.busy = true;
           const response = await this.responder.respond(message, peer);
-          // What must not be answered over UDP is, on a connection, a peer that does not speak DNS.
+          // No response: on a connection, the client does not speak DNS.
           if (response === undefined) return;
-          // Reading goes on only when the peer takes its answers: memory per connection stays bounded.
+          // Continue reading only when the client reads its responses, so that memory per connection is bounded.
           if (!socket.write(framed(response))) await drained(socket);
           connection.busy = false;
           this.#connections.spoke(connection);
@@ -86,7 +85,7 @@ export class TcpListener {
         if (this.#closing) return;
       }
     } catch {
-      // The connection is gone: cut by the peer, by the idle limit, or by close().
+      // The connection was closed by the client, the idle limit, or close().
     } finally {
       connection.busy = false;
       socket.end(() => socket.destroy());
@@ -94,10 +93,10 @@ export class TcpListener {
   }
 }
 
-/** Resolves when the peer has taken what was written, or is gone. */
+/** Resolves when written data has been sent, or the connection is closed. */
 function drained(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
-    // A connection that is gone already says nothing any more.
+    // A closed connection emits no more events.
     if (socket.destroyed) return resolve();
     const wake = () => {
       socket.off('drain', wake).off('close', wake);
@@ -105,4 +104,31 @@ function drained(socket: Socket): Promise<void> {
     };
     socket.on('drain', wake).on('close', wake);
   });
+}
+
+/** Splits a stream into messages, each with a two-byte length prefix (RFC 1035 section 4.2.2). */
+class Frames {
+  #buffered: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): void {
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
+  }
+
+  /** The next complete message; `undefined` while incomplete; `'too long'` when over the limit. */
+  next(): Buffer | 'too long' | undefined {
+    if (this.#buffered.length < 2) return undefined;
+    const length = this.#buffered.readUInt16BE(0);
+    if (length > TCP_REQUEST_BYTES) return 'too long';
+    if (this.#buffered.length < 2 + length) return undefined;
+    const message = this.#buffered.subarray(2, 2 + length);
+    this.#buffered = this.#buffered.subarray(2 + length);
+    return message;
+  }
+}
+
+function framed(message: Buffer): Buffer {
+  const frame = Buffer.allocUnsafe(2 + message.length);
+  frame.writeUInt16BE(message.length, 0);
+  message.copy(frame, 2);
+  return frame;
 }

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { updateOctets } from '../asking/request-octets';
+import { updateBytes } from '../asking/request-bytes';
 import { RCODE } from '../codes';
 import { MemoryZones } from '../memory/memory-zones';
 import { Responder } from '../responder';
@@ -81,7 +81,7 @@ describeWithTools(
       },
     );
 
-    it('nsupdate is told what is wrong with its key, and nothing is changed', async () => {
+    it('nsupdate reports what is wrong with its key, and nothing is changed', async () => {
       const [{ name, algorithm }] = keys as [TsigKey];
       const other = Buffer.alloc(64, 1).toString('base64');
       const add = 'add refused.example.com. 60 TXT "x"';
@@ -100,7 +100,7 @@ describe('an UPDATE that is signed', () => {
   const nowS = now.getTime() / 1000;
   const far = { address: '192.0.2.1', port: 5353, transport: 'udp' } as const;
   const update = (id = 7) =>
-    updateOctets({
+    updateBytes({
       id,
       zone: 'example.com',
       prerequisites: [],

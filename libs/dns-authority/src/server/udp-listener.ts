@@ -1,10 +1,9 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { type Responder } from '../responder';
-import { type DnsServerLimits } from './limits';
-import { Idle } from './idle';
+import type { Responder } from '../responder';
+import type { DnsServerLimits } from './limits';
 
-/** Answers datagrams on one address and port. */
+/** Handles datagrams on one address and port. */
 export class UdpListener {
   readonly #socket: Socket;
   readonly #work = new Idle();
@@ -39,7 +38,7 @@ export class UdpListener {
     return new UdpListener(socket, responder, limits, onError);
   }
 
-  /** Takes no more datagrams, and closes once those under way are answered or the grace is over. */
+  /** Accepts no more datagrams, and closes after those under way or the grace period. */
   async close(): Promise<void> {
     this.#closing = true;
     await this.#work.reached(this.limits.closeGraceMs);
@@ -47,18 +46,50 @@ export class UdpListener {
   }
 
   async #receive(message: Buffer, { address, port }: RemoteInfo): Promise<void> {
-    // Port 0 is nobody's: only a forged datagram comes from it, and send() throws on it.
+    // Only forged datagrams come from port 0, and send() throws on it.
     if (this.#closing || port === 0 || this.#work.count >= this.limits.udpInFlight) return;
     this.#work.begin();
     try {
       const response = await this.responder.respond(message, { address, port, transport: 'udp' });
-      // A datagram that cannot be sent is a lost one: the asker tries again.
+      // A datagram that cannot be sent counts as lost; the client retries.
       if (response !== undefined)
         await new Promise((sent) => this.#socket.send(response, port, address, sent));
     } catch {
-      // send() throws on a socket that was closed meanwhile: this answer took longer than the grace at the end.
+      // send() throws on a closed socket, when this response took longer than the grace period.
     } finally {
       this.#work.end();
     }
+  }
+}
+
+/** Counts work under way, and waits until there is none. */
+class Idle {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  get count(): number {
+    return this.#count;
+  }
+
+  begin(): void {
+    this.#count++;
+  }
+
+  end(): void {
+    this.#count--;
+    if (this.#count > 0) return;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves once nothing is under way, or after `limitMs`. */
+  async reached(limitMs: number): Promise<void> {
+    if (this.#count === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limitMs);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 }

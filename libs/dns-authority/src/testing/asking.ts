@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import * as packet from 'dns-packet';
 
-/** A query message as a resolver would send it. */
+/** A query as a resolver sends it. */
 export function queryMessage(name: string, type: string, more: Partial<packet.Packet> = {}): Buffer {
   return packet.encode({
     type: 'query',
@@ -27,10 +27,10 @@ export function optRecord(udpPayloadSize: number, ednsVersion = 0, flags = 0): p
   };
 }
 
-/** How long a spec waits for an answer that should come at once, in milliseconds. */
+/** Timeout of an immediate response, in milliseconds. */
 const PATIENCE_MS = 20_000;
 
-/** The first datagram that comes back, or `undefined` after `patienceMs`. */
+/** The first response datagram, or `undefined` after `patienceMs`. */
 export async function askUdp(
   port: number,
   message: Buffer,
@@ -49,15 +49,12 @@ export async function askUdp(
   }
 }
 
-/**
- * Everything that comes back on one connection for these octets, until the other side closes or `answers` messages
- * came.
- */
-export async function askTcp(port: number, octets: Buffer, answers: number): Promise<Buffer[]> {
+/** All responses on one connection, until the server closes it or `answers` messages came. */
+export async function askTcp(port: number, bytes: Buffer, answers: number): Promise<Buffer[]> {
   const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(PATIENCE_MS) });
   const messages: Buffer[] = [];
   try {
-    socket.write(octets);
+    socket.write(bytes);
     let buffered = Buffer.alloc(0);
     for await (const chunk of socket) {
       buffered = Buffer.concat([buffered, chunk as Buffer]);
@@ -69,7 +66,7 @@ export async function askTcp(port: number, octets: Buffer, answers: number): Pro
       if (messages.length >= answers) break;
     }
   } catch (error) {
-    // A cut connection is an answer too.
+    // A cut connection is a valid outcome.
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
   } finally {
     socket.destroy();

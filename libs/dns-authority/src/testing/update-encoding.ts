@@ -1,6 +1,6 @@
 import { CLASS, STORED_TYPE } from '../codes';
 
-/** One record of an UPDATE message, written octet by octet: dns-packet cannot (class NONE, no content). */
+/** One record of an UPDATE message, written by hand, since dns-packet cannot write class NONE without content. */
 export interface WrittenRecord {
   readonly name: string;
   readonly type?: keyof typeof STORED_TYPE | number;
@@ -11,7 +11,7 @@ export interface WrittenRecord {
 
 const TYPE_ANY = 255;
 
-export function nameOctets(name: string): Buffer {
+export function nameBytes(name: string): Buffer {
   const labels = name === '' ? [] : name.split('.');
   return Buffer.concat([
     ...labels.map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label)])),
@@ -19,24 +19,24 @@ export function nameOctets(name: string): Buffer {
   ]);
 }
 
-export function txtOctets(...strings: string[]): Buffer {
+export function txtBytes(...strings: string[]): Buffer {
   return Buffer.concat(strings.map((text) => Buffer.concat([Buffer.of(text.length), Buffer.from(text)])));
 }
 
-export function soaOctets(serial: number): Buffer {
+export function soaBytes(serial: number): Buffer {
   const numbers = Buffer.alloc(20);
   numbers.writeUInt32BE(serial, 0);
-  return Buffer.concat([nameOctets('ns1.example.com'), nameOctets('hostmaster.example.com'), numbers]);
+  return Buffer.concat([nameBytes('ns1.example.com'), nameBytes('hostmaster.example.com'), numbers]);
 }
 
-function recordOctets(record: WrittenRecord): Buffer {
+function recordBytes(record: WrittenRecord): Buffer {
   const { type = TYPE_ANY, content = Buffer.alloc(0) } = record;
   const fixed = Buffer.alloc(10);
   fixed.writeUInt16BE(typeof type === 'number' ? type : STORED_TYPE[type], 0);
   fixed.writeUInt16BE(record.class ?? CLASS.IN, 2);
   fixed.writeUInt32BE(record.ttl ?? 0, 4);
   fixed.writeUInt16BE(content.length, 8);
-  return Buffer.concat([nameOctets(record.name), fixed, content]);
+  return Buffer.concat([nameBytes(record.name), fixed, content]);
 }
 
 export interface WrittenUpdate {
@@ -58,8 +58,8 @@ export function updateMessage(update: WrittenUpdate): Buffer {
   zone.writeUInt16BE(CLASS.IN, 2);
   return Buffer.concat([
     header,
-    nameOctets(update.zone ?? 'example.com'),
+    nameBytes(update.zone ?? 'example.com'),
     zone,
-    ...[...prerequisites, ...updates, ...additionals].map(recordOctets),
+    ...[...prerequisites, ...updates, ...additionals].map(recordBytes),
   ]);
 }

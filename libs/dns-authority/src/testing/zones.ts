@@ -34,7 +34,7 @@ export function a(name: string, data: string, ttl = 300): ZoneRecord {
   return record(name, { type: 'A', data }, ttl);
 }
 
-/** A zone with SOA (TTL 3600, minimum 30), one NS and what is added. */
+/** A zone with SOA (TTL 3600, minimum 30), one NS and the given records. */
 export function zone(apex: string, ...records: ZoneRecord[]): MemoryZone {
   return new MemoryZone(apex, [record(apex, SOA, 3600), ns(apex, 'ns1.example.com'), ...records]);
 }

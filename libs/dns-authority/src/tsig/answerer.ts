@@ -1,16 +1,16 @@
 import { TSIG_ERROR, type TsigError } from '../codes';
-import { nameOctets } from '../name';
+import { nameBytes } from '../name';
 import { WireFault } from '../wire-fault';
-import { FUDGE_S, isInTime, judgeMac, macOf } from './signature';
+import { FUDGE_S, isInTime, checkMac, macOf } from './signature';
 import { TSIG_ALGORITHMS, type TsigKey } from './tsig-key';
-import { putTsigOn, takeTsigOff, timeOctets, type TsigRecord } from './tsig-record';
+import { appendTsig, removeTsig, timeBytes, type TsigRecord } from './tsig-record';
 
-/** The side that answers: RFC 8945 sections 5.2 and 5.3. */
+/** The server's side: RFC 8945 sections 5.2 and 5.3. */
 
-/** How the response to a signed request is to be signed. */
+/** How to sign the response to a signed request. */
 export interface ResponseSigning {
   readonly request: TsigRecord;
-  /** Absent: the response carries the record with an error and no MAC. */
+  /** Absent: the response has the record with an error and no MAC. */
   readonly key?: TsigKey;
   readonly error?: TsigError;
 }
@@ -19,17 +19,17 @@ export type RequestVerdict =
   | { readonly verdict: 'unsigned' }
   /** `message` is without the record. */
   | { readonly verdict: 'valid'; readonly message: Buffer; readonly signing: ResponseSigning }
-  /** To be answered NOTAUTH. */
+  /** The response is NOTAUTH. */
   | { readonly verdict: 'refused'; readonly signing: ResponseSigning };
 
 /**
- * Checks in the order of section 5.2: key, MAC, time. Only who has the key learns what our clock says.
+ * Checks key, MAC and time, in the order of section 5.2, so that only holders of the key learn our clock.
  *
  * @param nowS seconds since 1970
- * @throws WireFault also for a MAC of a size that no truncation may have
+ * @throws WireFault also for a MAC of an invalid size
  */
 export function verifyRequest(request: Buffer, keys: readonly TsigKey[], nowS: number): RequestVerdict {
-  const signed = takeTsigOff(request);
+  const signed = removeTsig(request);
   if (signed === undefined) return { verdict: 'unsigned' };
   const { record, message } = signed;
   const refused = (error: TsigError, key?: TsigKey): RequestVerdict => ({
@@ -38,7 +38,7 @@ export function verifyRequest(request: Buffer, keys: readonly TsigKey[], nowS: n
   });
   const key = keys.find(({ name, algorithm }) => name === record.keyName && algorithm === record.algorithm);
   if (key === undefined) return refused('BADKEY');
-  const mac = judgeMac(macOf(key, message, record), record.mac);
+  const mac = checkMac(macOf(key, message, record), record.mac);
   if (mac === 'malformed') throw new WireFault('a MAC of an impossible size');
   if (mac === 'truncated') return refused('BADTRUNC');
   if (mac === 'different') return refused('BADSIG');
@@ -51,13 +51,13 @@ export function signResponse(response: Buffer, signing: ResponseSigning, nowS: n
   const { request, key, error } = signing;
   const isLate = error === 'BADTIME';
   const variables = {
-    // Section 5.2.3: a client whose clock is wrong must still be able to take the response as fresh.
+    // Section 5.2.3: a client with a wrong clock must still accept the response as fresh.
     timeSigned: isLate ? request.timeSigned : nowS,
     fudge: isLate ? request.fudge : FUDGE_S,
     error: error === undefined ? 0 : TSIG_ERROR[error],
-    otherData: isLate ? timeOctets(nowS) : Buffer.alloc(0),
+    otherData: isLate ? timeBytes(nowS) : Buffer.alloc(0),
   };
-  return putTsigOn(response, {
+  return appendTsig(response, {
     ...variables,
     keyName: request.keyName,
     algorithm: request.algorithm,
@@ -66,9 +66,9 @@ export function signResponse(response: Buffer, signing: ResponseSigning, nowS: n
   });
 }
 
-/** Octets that `signResponse` adds. */
-export function signingOctets({ request, key, error }: ResponseSigning): number {
-  const names = nameOctets(request.keyName).length + nameOctets(request.algorithm).length;
-  const mac = key === undefined ? 0 : TSIG_ALGORITHMS[key.algorithm].macOctets;
+/** Bytes that `signResponse` adds. */
+export function signingBytes({ request, key, error }: ResponseSigning): number {
+  const names = nameBytes(request.keyName).length + nameBytes(request.algorithm).length;
+  const mac = key === undefined ? 0 : TSIG_ALGORITHMS[key.algorithm].macBytes;
   return names + mac + 26 + (error === 'BADTIME' ? 6 : 0);
 }

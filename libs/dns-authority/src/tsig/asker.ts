@@ -1,13 +1,13 @@
 import { tsigErrorOf, type TsigError } from '../codes';
-import { FUDGE_S, isInTime, judgeMac, macOf } from './signature';
+import { FUDGE_S, isInTime, checkMac, macOf } from './signature';
 import { type TsigKey } from './tsig-key';
-import { putTsigOn, takeTsigOff } from './tsig-record';
+import { appendTsig, removeTsig } from './tsig-record';
 
-/** The side that asks: RFC 8945 sections 5.1 and 5.3. */
+/** The client's side: RFC 8945 sections 5.1 and 5.3. */
 
 export interface SignedRequest {
   readonly message: Buffer;
-  /** Goes into the signature of its response. */
+  /** Part of the signature of its response. */
   readonly mac: Buffer;
 }
 
@@ -22,23 +22,23 @@ export function signRequest(message: Buffer, key: TsigKey, nowS: number): Signed
     mac,
     originalId: message.readUInt16BE(0),
   };
-  return { message: putTsigOn(message, record), mac };
+  return { message: appendTsig(message, record), mac };
 }
 
 export type ResponseVerdict =
   /** `response` is without the record. */
   | { readonly verdict: 'valid'; readonly response: Buffer }
   /**
-   * The server did not take our signature. BADKEY, BADSIG and BADTRUNC come unsigned, so anybody on the path could
-   * say so; of BADTIME, signed, the server's own clock is told, in seconds since 1970.
+   * The server rejected our signature. BADKEY, BADSIG and BADTRUNC are unsigned, so anyone on the path could send
+   * them; BADTIME is signed and contains the server's clock, in seconds since 1970.
    */
   | { readonly verdict: 'refused'; readonly error: TsigError; readonly serverTimeS?: number }
-  /** Whatever it says must not be believed. */
+  /** The response must not be trusted. */
   | { readonly verdict: 'untrusted'; readonly reason: 'unsigned' | 'other key' | 'wrong signature' | 'old' };
 
 /**
- * @param requestMac of the request as it was signed
- * @throws WireFault for octets that are no message
+ * @param requestMac MAC of the signed request
+ * @throws WireFault unless the bytes are a message
  */
 export function verifyResponse(
   response: Buffer,
@@ -46,12 +46,12 @@ export function verifyResponse(
   requestMac: Buffer,
   nowS: number,
 ): ResponseVerdict {
-  const signed = takeTsigOff(response);
+  const signed = removeTsig(response);
   if (signed === undefined) return { verdict: 'untrusted', reason: 'unsigned' };
   const { record, message } = signed;
   const error = tsigErrorOf(record.error);
   if (record.mac.length === 0) {
-    // Section 5.3.2: only what the server could not sign comes so.
+    // Section 5.3.2: only errors that the server cannot sign are unsigned.
     return error === undefined || error === 'BADTIME'
       ? { verdict: 'untrusted', reason: 'unsigned' }
       : { verdict: 'refused', error };
@@ -59,7 +59,7 @@ export function verifyResponse(
   if (record.keyName !== key.name || record.algorithm !== key.algorithm) {
     return { verdict: 'untrusted', reason: 'other key' };
   }
-  if (judgeMac(macOf(key, message, record, requestMac), record.mac) !== 'equal') {
+  if (checkMac(macOf(key, message, record, requestMac), record.mac) !== 'equal') {
     return { verdict: 'untrusted', reason: 'wrong signature' };
   }
   if (error === 'BADTIME') {
@@ -72,7 +72,7 @@ export function verifyResponse(
   }
   if (!isInTime(record, nowS)) return { verdict: 'untrusted', reason: 'old' };
   if (error !== undefined) return { verdict: 'refused', error };
-  // A number without a meaning: whatever its signer meant, it is no yes.
+  // An undefined error number is not a success.
   if (record.error !== 0) return { verdict: 'untrusted', reason: 'wrong signature' };
   return { verdict: 'valid', response: message };
 }

@@ -1,18 +1,18 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { CLASS } from '../codes';
-import { nameOctets } from '../name';
+import { nameBytes } from '../name';
 import { TSIG_ALGORITHMS, type TsigKey } from './tsig-key';
-import { type TsigRecord, timeOctets, twoOctets } from './tsig-record';
+import { type TsigRecord, timeBytes, twoBytes } from './tsig-record';
 
-/** RFC 8945 section 10: seconds that two clocks may differ. */
+/** RFC 8945 section 10: maximum clock difference in seconds. */
 export const FUDGE_S = 300;
 
-/** What of a record is signed besides the message. */
+/** The signed fields of a record. */
 export type SignedVariables = Pick<TsigRecord, 'timeSigned' | 'fudge' | 'error' | 'otherData'>;
 
 /**
- * Section 4.3: of the request's MAC (in a response), the message without the record, and the record's variables with
- * names in canonical form.
+ * Section 4.3: MAC over the request's MAC (in a response), the message without the record, and the record's variables
+ * with names in canonical form.
  */
 export function macOf(
   key: TsigKey,
@@ -21,33 +21,33 @@ export function macOf(
   requestMac?: Buffer,
 ): Buffer {
   const { timeSigned, fudge, error, otherData } = variables;
-  const classAndTtl = twoOctets(CLASS.ANY, 0, 0);
+  const classAndTtl = twoBytes(CLASS.ANY, 0, 0);
   const hmac = createHmac(TSIG_ALGORITHMS[key.algorithm].hash, key.secret);
-  if (requestMac !== undefined) hmac.update(twoOctets(requestMac.length)).update(requestMac);
+  if (requestMac !== undefined) hmac.update(twoBytes(requestMac.length)).update(requestMac);
   return hmac
     .update(message)
-    .update(nameOctets(key.name))
+    .update(nameBytes(key.name))
     .update(classAndTtl)
-    .update(nameOctets(key.algorithm))
-    .update(timeOctets(timeSigned))
-    .update(twoOctets(fudge, error, otherData.length))
+    .update(nameBytes(key.algorithm))
+    .update(timeBytes(timeSigned))
+    .update(twoBytes(fudge, error, otherData.length))
     .update(otherData)
     .digest();
 }
 
-export type MacJudgement = 'equal' | 'different' | 'truncated' | 'malformed';
+export type MacCheck = 'equal' | 'different' | 'truncated' | 'malformed';
 
 /**
- * Only whole MACs are taken (section 5.2.2.1 leaves it to the receiver). Below the larger of ten octets and half the
- * digest, or above the digest, a size is no truncation but an error of form.
+ * Only complete MACs are accepted (section 5.2.2.1 leaves it to the receiver). A size below the larger of ten bytes
+ * and half the digest, or above the digest, is malformed.
  */
-export function judgeMac(expected: Buffer, received: Buffer): MacJudgement {
+export function checkMac(expected: Buffer, received: Buffer): MacCheck {
   if (received.length === expected.length) return timingSafeEqual(received, expected) ? 'equal' : 'different';
   const shortest = Math.max(10, expected.length / 2);
   return received.length > expected.length || received.length < shortest ? 'malformed' : 'truncated';
 }
 
-/** Both ways, and by the sender's own fudge but no more than ours: section 5.2.3. */
+/** Section 5.2.3, in both directions, within the sender's fudge but no more than ours. */
 export function isInTime({ timeSigned, fudge }: TsigRecord, nowS: number): boolean {
   return Math.abs(nowS - timeSigned) <= Math.min(fudge, FUDGE_S);
 }

@@ -1,28 +1,28 @@
 import { parseName, type DnsName } from '../name';
 
 /**
- * RFC 8945 section 6. HMAC-MD5 and HMAC-SHA1 are left out on purpose: nobody may use the first any more, and whoever
- * has the second can have a better one.
+ * RFC 8945 section 6. HMAC-MD5 and HMAC-SHA1 are omitted on purpose: the first is forbidden, and every implementation
+ * of the second supports a better one.
  */
 export const TSIG_ALGORITHMS = {
-  'hmac-sha256': { hash: 'sha256', macOctets: 32 },
-  'hmac-sha384': { hash: 'sha384', macOctets: 48 },
-  'hmac-sha512': { hash: 'sha512', macOctets: 64 },
+  'hmac-sha256': { hash: 'sha256', macBytes: 32 },
+  'hmac-sha384': { hash: 'sha384', macBytes: 48 },
+  'hmac-sha512': { hash: 'sha512', macBytes: 64 },
 } as const;
 export type TsigAlgorithm = keyof typeof TSIG_ALGORITHMS;
 
-/** A secret that two sides share. Both must know it by the same name: the name is part of what is signed. */
+/** A shared secret. Both sides must use the same name, since it is signed as well. */
 export interface TsigKey {
   readonly name: DnsName;
   readonly algorithm: TsigAlgorithm;
   readonly secret: Buffer;
 }
 
-/** 128 bits. RFC 8945 section 8 wants the length of the digest; shorter ones than this can be tried out. */
-export const SHORTEST_SECRET_OCTETS = 16;
-const LONGEST_SECRET_OCTETS = 512;
+/** 128 bits. RFC 8945 section 8 recommends the length of the digest; shorter secrets than this can be guessed. */
+export const MIN_SECRET_BYTES = 16;
+const MAX_SECRET_BYTES = 512;
 
-/** What is wrong with which part of a key. The rule never repeats the value. */
+/** The invalid part of a key, and the rule. The rule never repeats the value. */
 export interface TsigKeyFault {
   readonly part: 'name' | 'algorithm' | 'secret';
   readonly rule: string;
@@ -40,12 +40,12 @@ export function readTsigKey(
     return { part: 'algorithm', rule: `must be one of ${Object.keys(TSIG_ALGORITHMS).join(', ')}` };
   }
   const secret = Buffer.from(written.secret, 'base64');
-  // Decoding skips what is no base64, so that two texts would be one secret.
+  // Decoding skips invalid characters, so that two texts would be one secret.
   if (secret.toString('base64') !== written.secret) {
     return { part: 'secret', rule: 'must be base64, as in the key file' };
   }
-  if (secret.length < SHORTEST_SECRET_OCTETS || secret.length > LONGEST_SECRET_OCTETS) {
-    return { part: 'secret', rule: `must be ${SHORTEST_SECRET_OCTETS} to ${LONGEST_SECRET_OCTETS} octets` };
+  if (secret.length < MIN_SECRET_BYTES || secret.length > MAX_SECRET_BYTES) {
+    return { part: 'secret', rule: `must be ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes` };
   }
   return { name, algorithm, secret };
 }

@@ -1,12 +1,16 @@
 import { createHmac } from 'node:crypto';
-import { queryOctets } from '../asking/request-octets';
-import { withTsig } from '../testing/tsig-octets';
+import { queryBytes } from '../asking/request-bytes';
 import { WireFault } from '../wire-fault';
-import { signRequest, verifyResponse } from './asker';
 import { signResponse, verifyRequest } from './answerer';
+import { signRequest, verifyResponse } from './asker';
 import { macOf as macOfVariables } from './signature';
 import { readTsigKey, type TsigKey } from './tsig-key';
-import { takeTsigOff } from './tsig-record';
+import { appendTsig, type SignedMessage, removeTsig, type TsigRecord } from './tsig-record';
+
+/** The message with its record, changed as a forger would. */
+function withTsig({ message, record }: SignedMessage, change: Partial<TsigRecord>): Buffer {
+  return appendTsig(message, { ...record, ...change });
+}
 
 function key(name: string, algorithm: string, secret: string): TsigKey {
   const read = readTsigKey({ name, algorithm, secret });
@@ -52,7 +56,7 @@ const recorded = [
 }));
 const signedAt = 0x6b00cf56;
 const [first] = recorded as [(typeof recorded)[number]];
-const macOf = (message: Buffer): Buffer => takeTsigOff(message)?.record.mac ?? Buffer.alloc(0);
+const macOf = (message: Buffer): Buffer => removeTsig(message)?.record.mac ?? Buffer.alloc(0);
 
 describe.each(recorded)(
   'what nsupdate and BIND said with $key.algorithm',
@@ -71,10 +75,10 @@ describe.each(recorded)(
       });
     });
 
-    it('signing the same message at the same time gives the same octets', () => {
-      const unsigned = takeTsigOff(request)!.message;
+    it('signing the same message at the same time gives the same bytes', () => {
+      const unsigned = removeTsig(request)!.message;
       expect(signRequest(unsigned, theirs, signedAt).message.toString('hex')).toBe(request.toString('hex'));
-      const reply = takeTsigOff(response)!.message;
+      const reply = removeTsig(response)!.message;
       const verdict = verifyRequest(request, [theirs], signedAt);
       if (verdict.verdict !== 'valid') throw new Error(verdict.verdict);
       expect(signResponse(reply, verdict.signing, signedAt).toString('hex')).toBe(response.toString('hex'));
@@ -97,12 +101,12 @@ describe.each(recorded)(
       const algorithmAt = request.indexOf(Buffer.from('hmac-sha'));
       expect(
         accepted.filter((bit) => {
-          const octet = bit >> 3;
-          const isLetterCase = (bit & 7) === 5 && /[a-z]/.test(String.fromCharCode(request[octet] ?? 0));
+          const byte = bit >> 3;
+          const isLetterCase = (bit & 7) === 5 && /[a-z]/.test(String.fromCharCode(request[byte] ?? 0));
           const isName =
-            (octet >= nameAt && octet < nameAt + theirs.name.length) ||
-            (octet >= algorithmAt && octet < algorithmAt + 11);
-          return octet >= 2 && !(isName && isLetterCase);
+            (byte >= nameAt && byte < nameAt + theirs.name.length) ||
+            (byte >= algorithmAt && byte < algorithmAt + 11);
+          return byte >= 2 && !(isName && isLetterCase);
         }),
       ).toEqual([]);
     });
@@ -118,10 +122,10 @@ describe.each(recorded)(
   },
 );
 
-it('signs what RFC 8945 section 4.3 lists, octet by octet', () => {
+it('signs what RFC 8945 section 4.3 lists, byte by byte', () => {
   const secret = Buffer.alloc(32, 7);
   const ours = key('K.Example.', 'HMAC-SHA256', secret.toString('base64'));
-  const message = queryOctets(0x1234, 'www.example.com', 'TXT');
+  const message = queryBytes(0x1234, 'www.example.com', 'TXT');
   const variables = Buffer.concat([
     Buffer.from('\x01k\x07example\x00', 'latin1'),
     Buffer.from('00ff00000000', 'hex'),
@@ -161,17 +165,17 @@ describe('a request is refused', () => {
         signedAt + late,
       );
       // Section 5.2.3: the asker's time, so that it takes the answer as fresh.
-      expect(takeTsigOff(response)?.record).toMatchObject({ timeSigned: signedAt, fudge: 300 });
+      expect(removeTsig(response)?.record).toMatchObject({ timeSigned: signedAt, fudge: 300 });
       expect(verifyResponse(response, theirs, macOf(request), signedAt)).toEqual({
         verdict: 'refused',
         error: 'BADTIME',
         serverTimeS: signedAt + late,
       });
     }
-    // A fudge of hours is the asker's wish and not ours: what was signed stays good for replay only so long.
-    const { message } = takeTsigOff(request)!;
+    // Our fudge limits the client's, so that replay is limited.
+    const { message } = removeTsig(request)!;
     const wide = { timeSigned: signedAt, fudge: 0xffff, error: 0, otherData: Buffer.alloc(0) };
-    const record = { ...takeTsigOff(request)!.record, ...wide, mac: macOfVariables(theirs, message, wide) };
+    const record = { ...removeTsig(request)!.record, ...wide, mac: macOfVariables(theirs, message, wide) };
     expect(error(verifyRequest(withTsig({ message, record }, {}), [theirs], signedAt + 300))).toBe('valid');
     expect(error(verifyRequest(withTsig({ message, record }, {}), [theirs], signedAt + 301))).toBe('BADTIME');
     for (const late of [300, -300])
@@ -180,53 +184,53 @@ describe('a request is refused', () => {
 
   it('BADTRUNC for a MAC that is cut, and FORMERR for one cut below what truncation allows', () => {
     const mac = macOf(request);
-    const cut = (octets: number) => withTsig(takeTsigOff(request)!, { mac: mac.subarray(0, octets) });
+    const cut = (bytes: number) => withTsig(removeTsig(request)!, { mac: mac.subarray(0, bytes) });
     expect(error(verifyRequest(cut(31), [theirs], signedAt))).toBe('BADTRUNC');
     expect(error(verifyRequest(cut(16), [theirs], signedAt))).toBe('BADTRUNC');
-    for (const octets of [15, 1, 0]) {
-      expect(() => verifyRequest(cut(octets), [theirs], signedAt)).toThrow(WireFault);
+    for (const bytes of [15, 1, 0]) {
+      expect(() => verifyRequest(cut(bytes), [theirs], signedAt)).toThrow(WireFault);
     }
-    const longer = withTsig(takeTsigOff(request)!, { mac: Buffer.concat([mac, Buffer.of(0)]) });
+    const longer = withTsig(removeTsig(request)!, { mac: Buffer.concat([mac, Buffer.of(0)]) });
     expect(() => verifyRequest(longer, [theirs], signedAt)).toThrow(WireFault);
   });
 
   it('FORMERR when the record is not the last, is there twice, or is of another class or TTL', () => {
-    const signed = takeTsigOff(request)!;
+    const signed = removeTsig(request)!;
     const twice = withTsig({ ...signed, message: withTsig(signed, {}) }, {});
-    expect(() => takeTsigOff(twice)).toThrow(WireFault);
+    expect(() => removeTsig(twice)).toThrow(WireFault);
     const classAt = request.indexOf(Buffer.from('00fa00ff', 'hex')) + 2;
     for (const at of [classAt, classAt + 5]) {
       const spoilt = Buffer.from(request);
       spoilt[at] = 1;
-      expect(() => takeTsigOff(spoilt)).toThrow(WireFault);
+      expect(() => removeTsig(spoilt)).toThrow(WireFault);
     }
     // The same record counted to the update section instead of the additional one.
     const elsewhere = Buffer.from(request);
     elsewhere.writeUInt16BE(2, 8);
     elsewhere.writeUInt16BE(0, 10);
-    expect(() => takeTsigOff(elsewhere)).toThrow(WireFault);
+    expect(() => removeTsig(elsewhere)).toThrow(WireFault);
   });
 
   it('not at all when there is no record', () => {
-    expect(verifyRequest(takeTsigOff(request)!.message, [theirs], signedAt)).toEqual({ verdict: 'unsigned' });
+    expect(verifyRequest(removeTsig(request)!.message, [theirs], signedAt)).toEqual({ verdict: 'unsigned' });
   });
 });
 
 describe('a response', () => {
   const { key: theirs, request, response } = first;
-  const verdictOn = (octets: Buffer, nowS = signedAt) => verifyResponse(octets, theirs, macOf(request), nowS);
+  const verdictOn = (bytes: Buffer, nowS = signedAt) => verifyResponse(bytes, theirs, macOf(request), nowS);
 
   it.each(['BADKEY', 'BADSIG', 'BADTRUNC'] as const)('that is unsigned tells %s', (error) => {
     const refused = signResponse(
-      takeTsigOff(response)!.message,
-      { request: takeTsigOff(request)!.record, error },
+      removeTsig(response)!.message,
+      { request: removeTsig(request)!.record, error },
       signedAt,
     );
     expect(verdictOn(refused)).toEqual({ verdict: 'refused', error });
   });
 
   it('that is unsigned is not believed, nor is BADTIME without a signature', () => {
-    const unsigned = takeTsigOff(response)!;
+    const unsigned = removeTsig(response)!;
     expect(verdictOn(unsigned.message)).toEqual({ verdict: 'untrusted', reason: 'unsigned' });
     for (const error of [0, 18]) {
       expect(verdictOn(withTsig(unsigned, { mac: Buffer.alloc(0), error }))).toEqual({
@@ -241,7 +245,7 @@ describe('a response', () => {
       reason: 'other key',
     });
     expect(verdictOn(response, signedAt + 301)).toMatchObject({ reason: 'old' });
-    const signed = takeTsigOff(response)!;
+    const signed = removeTsig(response)!;
     expect(verdictOn(withTsig(signed, { mac: signed.record.mac.subarray(0, 16) }))).toMatchObject({
       reason: 'wrong signature',
     });

@@ -4,15 +4,15 @@ import { recordsOfType, sameRecord, type ZoneRecord } from '../record';
 import { type UpdateRecord } from './update-message';
 
 /**
- * What the zone holds now. A name that only has names below it has no records, and so is not "in use" (RFC 2136
- * section 2.4.4).
+ * The current content of the zone. A name that only has names below it has no records, so it is not "in use" (RFC
+ * 2136 section 2.4.4).
  */
 export interface ZoneContent {
   readonly apex: DnsName;
   recordsAt(name: DnsName): readonly ZoneRecord[] | undefined;
 }
 
-/** RFC 2136 section 3.2: the first prerequisite that does not hold decides. NOERROR when all hold. */
+/** RFC 2136 section 3.2: the first unmet prerequisite decides. NOERROR when all are met. */
 export function checkPrerequisites(zone: ZoneContent, prerequisites: readonly UpdateRecord[]): Rcode {
   const expected = new Map<string, UpdateRecord[]>();
   for (const prerequisite of prerequisites) {
@@ -31,11 +31,11 @@ export function checkPrerequisites(zone: ZoneContent, prerequisites: readonly Up
   return allEqual ? RCODE.NOERROR : RCODE.NXRRSET;
 }
 
-/** The four kinds without a value: class ANY asks for presence, NONE for absence; type ANY means the name. */
-function checkPresence(zone: ZoneContent, { name, type, class: asks, empty }: UpdateRecord): Rcode {
-  if (!empty || (asks !== CLASS.ANY && asks !== CLASS.NONE)) return RCODE.FORMERR;
+/** The four kinds without a value: class ANY requires presence, NONE absence; type ANY means the name. */
+function checkPresence(zone: ZoneContent, { name, type, class: condition, empty }: UpdateRecord): Rcode {
+  if (!empty || (condition !== CLASS.ANY && condition !== CLASS.NONE)) return RCODE.FORMERR;
   const present = recordsAt(zone, name, type).length > 0;
-  if (present === (asks === CLASS.ANY)) return RCODE.NOERROR;
+  if (present === (condition === CLASS.ANY)) return RCODE.NOERROR;
   if (type === QTYPE.ANY) return present ? RCODE.YXDOMAIN : RCODE.NXDOMAIN;
   return present ? RCODE.YXRRSET : RCODE.NXRRSET;
 }

@@ -1,23 +1,22 @@
 import { QTYPE, storedTypeOf } from '../codes';
-import { HEADER_OCTETS, type DnsName } from '../name';
+import { HEADER_BYTES, type DnsName } from '../name';
 import { type RecordData } from '../record';
 import { readQuestion, readRecord, type RequestHeader } from '../request';
 import { WireFault } from '../wire-fault';
 import { readContent } from '../record-content';
 
 /**
- * One record of an UPDATE message. Its class says what is meant by it (RFC 2136 sections 2.4 and 2.5), which is why
- * this is not decoded with dns-packet: that reads and writes class NONE as 0, and wants content where an update has
- * none.
+ * One record of an UPDATE message. Its class determines the operation (RFC 2136 sections 2.4 and 2.5). Not decoded
+ * with dns-packet, which treats class NONE as 0 and requires content.
  */
 export interface UpdateRecord {
   readonly name: DnsName;
   readonly type: number;
   readonly class: number;
   readonly ttl: number;
-  /** Whether the record has content at all. */
+  /** Whether the record has no content. */
   readonly empty: boolean;
-  /** Absent when empty, or of a type that no zone here can hold. */
+  /** Absent when empty or of an unsupported type. */
   readonly content?: RecordData;
 }
 
@@ -25,7 +24,7 @@ export interface UpdateMessage {
   readonly zone: { readonly name: DnsName; readonly type: number; readonly class: number };
   readonly prerequisites: readonly UpdateRecord[];
   readonly updates: readonly UpdateRecord[];
-  /** It carries a TSIG or SIG(0) that nobody has checked; a TSIG that holds is taken off before. */
+  /** It has an unverified TSIG or SIG(0); a valid TSIG has been removed before. */
   readonly signed: boolean;
 }
 
@@ -38,8 +37,8 @@ const TYPE_SIG = 24;
 export function readUpdate(message: Buffer, header: RequestHeader): UpdateMessage {
   const [zones, prerequisiteCount, updateCount, additionalCount] = header.counts;
   if (zones !== 1) throw new WireFault('an update names one zone'); // section 3.1.1
-  const { octets, ...zone } = readQuestion(message);
-  let at = HEADER_OCTETS + octets.length;
+  const { bytes, ...zone } = readQuestion(message);
+  let at = HEADER_BYTES + bytes.length;
   const section = (count: number) => {
     const records: UpdateRecord[] = [];
     for (let n = 0; n < count; n++) {
@@ -57,7 +56,7 @@ export function readUpdate(message: Buffer, header: RequestHeader): UpdateMessag
     signed ||= type === QTYPE.TSIG || type === TYPE_SIG;
     at = next;
   }
-  if (at !== message.length) throw new WireFault('octets after the last record');
+  if (at !== message.length) throw new WireFault('bytes after the last record');
   return { zone, prerequisites, updates, signed };
 }
 

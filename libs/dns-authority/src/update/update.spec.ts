@@ -3,9 +3,9 @@ import { MemoryZones } from '../memory/memory-zones';
 import { Responder } from '../responder';
 import { rcodeOf } from '../testing/asking';
 import {
-  nameOctets,
-  soaOctets,
-  txtOctets,
+  nameBytes,
+  soaBytes,
+  txtBytes,
   updateMessage,
   type WrittenRecord,
   type WrittenUpdate,
@@ -37,7 +37,7 @@ function updatable(options: { recordLimit?: number; from?: string } = {}) {
   };
 }
 
-const added: WrittenRecord = { name: 'new.example.com', type: 'TXT', ttl: 60, content: txtOctets('hello') };
+const added: WrittenRecord = { name: 'new.example.com', type: 'TXT', ttl: 60, content: txtBytes('hello') };
 
 describe('who may update what', () => {
   it('takes an unsigned update from this machine for an updatable zone', async () => {
@@ -76,17 +76,17 @@ describe('prerequisites', () => {
     ['RRset exists: it does not', [{ name, type: 'CAA', class: ANY }], RCODE.NXRRSET],
     [
       'RRset exists with these values: in any order',
-      ['two', 'one'].map((text) => ({ name, type: 'TXT', content: txtOctets(text) })),
+      ['two', 'one'].map((text) => ({ name, type: 'TXT', content: txtBytes(text) })),
       RCODE.NOERROR,
     ],
     [
       'RRset exists with these values: one is missing',
-      [{ name, type: 'TXT', content: txtOctets('one') }],
+      [{ name, type: 'TXT', content: txtBytes('one') }],
       RCODE.NXRRSET,
     ],
     [
       'RRset exists with these values: another one',
-      ['one', 'two', 'three'].map((text) => ({ name, type: 'TXT', content: txtOctets(text) })),
+      ['one', 'two', 'three'].map((text) => ({ name, type: 'TXT', content: txtBytes(text) })),
       RCODE.NXRRSET,
     ],
     ['RRset does not exist: right', [{ name, type: 'CAA', class: NONE }], RCODE.NOERROR],
@@ -132,7 +132,7 @@ describe('updates', () => {
 
   it('delete one record by its value (class NONE)', async () => {
     const { send, texts } = updatable();
-    const one = { name: 'www.example.com', type: 'TXT', class: NONE, content: txtOctets('one') } as const;
+    const one = { name: 'www.example.com', type: 'TXT', class: NONE, content: txtBytes('one') } as const;
     await send({ updates: [one] });
     expect(texts('www.example.com')).toEqual(['two']);
   });
@@ -140,7 +140,7 @@ describe('updates', () => {
   it('apply in order', async () => {
     const { send, texts } = updatable();
     await send({
-      updates: [added, { name: added.name, class: ANY }, { ...added, content: txtOctets('last') }],
+      updates: [added, { name: added.name, class: ANY }, { ...added, content: txtBytes('last') }],
     });
     expect(texts('new.example.com')).toEqual(['last']);
   });
@@ -154,7 +154,7 @@ describe('updates', () => {
 
   it('ignore a CNAME beside other data, and other data beside a CNAME', async () => {
     const { send, types } = updatable();
-    const content = nameOctets('x.example.com');
+    const content = nameBytes('x.example.com');
     const updates = [
       { name: 'www.example.com', type: 'CNAME', content },
       { name: 'alias.example.com', type: 'A', content: address },
@@ -167,17 +167,17 @@ describe('updates', () => {
   it('replace a CNAME by another', async () => {
     const { send, com } = updatable();
     await send({
-      updates: [{ name: 'alias.example.com', type: 'CNAME', content: nameOctets('X.example.com') }],
+      updates: [{ name: 'alias.example.com', type: 'CNAME', content: nameBytes('X.example.com') }],
     });
     expect(com.recordsAt('alias.example.com')).toMatchObject([{ data: 'x.example.com' }]);
   });
 
   it('never take the SOA or the last NS from the apex', async () => {
     const { send, types } = updatable();
-    const nsOctets = nameOctets('ns1.example.com');
+    const nsBytes = nameBytes('ns1.example.com');
     await send({ updates: [{ name: 'example.com', class: ANY }] });
     await send({ updates: [{ name: 'example.com', type: 'NS', class: ANY }] });
-    await send({ updates: [{ name: 'example.com', type: 'NS', class: NONE, content: nsOctets }] });
+    await send({ updates: [{ name: 'example.com', type: 'NS', class: NONE, content: nsBytes }] });
     await send({ updates: [{ name: 'example.com', type: 'SOA', class: ANY }] });
     expect(types('example.com')?.sort()).toEqual(['NS', 'SOA']);
   });
@@ -186,7 +186,7 @@ describe('updates', () => {
 describe('the serial', () => {
   it('is raised by one for a message that changes something', async () => {
     const { send, com } = updatable();
-    await send({ updates: [added, { ...added, content: txtOctets('second') }] });
+    await send({ updates: [added, { ...added, content: txtBytes('second') }] });
     expect(com.soa.data.serial).toBe(8);
   });
 
@@ -202,7 +202,7 @@ describe('the serial', () => {
   it('is taken from the message when that one is newer, and only then', async () => {
     const { send, com } = updatable();
     const soa = (serial: number) =>
-      ({ name: 'example.com', type: 'SOA', content: soaOctets(serial) }) as const;
+      ({ name: 'example.com', type: 'SOA', content: soaBytes(serial) }) as const;
     await send({ updates: [soa(40)] });
     expect(com.soa.data.serial).toBe(40);
     await send({ updates: [soa(39)] });
@@ -215,11 +215,7 @@ describe('a message is applied whole or not at all', () => {
     ['a name outside the zone', { ...added, name: 'example.org' }, RCODE.NOTZONE],
     ['a type that is not held here', { name: 'x.example.com', type: 15, content: address }, RCODE.REFUSED],
     ['a name that could not be written back', { ...added, name: '*.example.com' }, RCODE.REFUSED],
-    [
-      'a CNAME at the apex',
-      { name: 'example.com', type: 'CNAME', content: nameOctets('a.b') },
-      RCODE.REFUSED,
-    ],
+    ['a CNAME at the apex', { name: 'example.com', type: 'CNAME', content: nameBytes('a.b') }, RCODE.REFUSED],
     ['any type to add', { name: 'x.example.com', content: address }, RCODE.FORMERR],
     ['nothing to add', { name: 'x.example.com', type: 'TXT' }, RCODE.FORMERR],
     ['a TTL on a deletion', { name: 'www.example.com', class: ANY, ttl: 5 }, RCODE.FORMERR],
@@ -227,14 +223,14 @@ describe('a message is applied whole or not at all', () => {
     ['any type to delete by value', { name: 'www.example.com', class: NONE }, RCODE.FORMERR],
     ['another class', { ...added, class: 4 }, RCODE.FORMERR],
     [
-      'an address of three octets',
+      'an address of three bytes',
       { name: 'x.example.com', type: 'A', content: Buffer.of(1, 2, 3) },
       RCODE.FORMERR,
     ],
     ['a string longer than its record', { ...added, content: Buffer.of(9, 65) }, RCODE.FORMERR],
     [
       'a SOA that is cut',
-      { name: 'example.com', type: 'SOA', content: soaOctets(9).subarray(1) },
+      { name: 'example.com', type: 'SOA', content: soaBytes(9).subarray(1) },
       RCODE.FORMERR,
     ],
   ])('not with %s in it', async (_, wrong, rcode) => {
@@ -247,7 +243,7 @@ describe('a message is applied whole or not at all', () => {
   it('not when the zone would grow past its limit', async () => {
     const { send, com, texts } = updatable({ recordLimit: 8 });
     expect(com.size).toBe(7);
-    expect(await send({ updates: [added, { ...added, content: txtOctets('2') }] })).toBe(RCODE.REFUSED);
+    expect(await send({ updates: [added, { ...added, content: txtBytes('2') }] })).toBe(RCODE.REFUSED);
     expect(texts('new.example.com')).toBeUndefined();
     expect(await send({ updates: [added] })).toBe(RCODE.NOERROR);
     expect(com.size).toBe(8);

@@ -11,7 +11,7 @@ import {
 import { checkPrerequisites, type ZoneContent } from './prerequisites';
 import { type UpdateMessage, type UpdateRecord } from './update-message';
 
-/** The names whose records change, with all records they have afterwards; no records: none are left. */
+/** Names whose records change, with all their records afterwards, possibly none. */
 export type ZoneChanges = ReadonlyMap<DnsName, readonly ZoneRecord[]>;
 
 export type UpdateDecision =
@@ -19,8 +19,8 @@ export type UpdateDecision =
   | { readonly rcode: Exclude<Rcode, typeof RCODE.NOERROR> };
 
 /**
- * What an UPDATE message does to a zone (RFC 2136 section 3): all of its changes, or a refusal and none. The caller
- * has checked that the zone section names this zone. Types that no zone here can hold are refused, not dropped.
+ * The effect of an UPDATE on a zone (RFC 2136 section 3): all changes, or a refusal. The caller has checked that the
+ * zone section names this zone. Unsupported types are refused, not ignored.
  */
 export function decideUpdate(zone: ZoneContent, message: UpdateMessage): UpdateDecision {
   const verdict = checkPrerequisites(zone, message.prerequisites);
@@ -36,7 +36,7 @@ export function decideUpdate(zone: ZoneContent, message: UpdateMessage): UpdateD
 
 type Fault = Exclude<Rcode, typeof RCODE.NOERROR>;
 
-/** The prescan of section 3.4.1, and what this library does not hold. */
+/** The prescan of section 3.4.1, and unsupported types and names. */
 function faultOf(zone: ZoneContent, update: UpdateRecord): Fault | undefined {
   if (!isAtOrBelow(update.name, zone.apex)) return RCODE.NOTZONE;
   const { type, ttl, empty } = update;
@@ -53,7 +53,7 @@ function faultOf(zone: ZoneContent, update: UpdateRecord): Fault | undefined {
   }
 }
 
-/** A name that could not be written back to the wire must not come in. */
+/** Rejects names that could not be written to the wire. */
 function isHoldable(zone: ZoneContent, { name, content }: UpdateRecord): boolean {
   if (content === undefined || parseName(name) === undefined) return false;
   if (content.type === 'CNAME') return name !== zone.apex && parseName(content.data) !== undefined;
@@ -76,7 +76,7 @@ function apply(draft: Draft, update: UpdateRecord): void {
   }
 }
 
-/** The zone as it will be, name by name; section 3.4.2. */
+/** The changed zone, name by name (section 3.4.2). */
 export class Draft {
   readonly #after = new Map<DnsName, readonly ZoneRecord[]>();
   #serialSet = false;
@@ -103,7 +103,7 @@ export class Draft {
     const replacesType = record.type === 'CNAME' || record.type === 'SOA';
     const kept = held
       .filter((other) => other.type !== record.type || (!replacesType && !sameRecord(other, record)))
-      // Records of one type at one name share a TTL (RFC 2181 section 5.2): the newest word holds.
+      // Records of one type at one name share a TTL (RFC 2181 section 5.2): the newest one wins.
       .map((other) => (other.type === record.type ? { ...other, ttl: record.ttl } : other));
     this.#put(record.name, [...kept, record]);
   }
@@ -124,7 +124,7 @@ export class Draft {
     if (kept.length < held.length) this.#put(name, kept);
   }
 
-  /** With the SOA serial raised when anything changed and the message did not raise it itself (section 3.6). */
+  /** Increments the SOA serial when anything changed and the message did not increment it itself (section 3.6). */
   changes(): ZoneChanges {
     const changed = [...this.#after].filter(
       ([name, records]) => !unchanged(this.zone.recordsAt(name), records),

@@ -77,5 +77,5 @@ export const says =
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-/** It was received, perhaps carried out, and nobody hears of it. */
+/** The request was received, perhaps carried out, and gets no response. */
 export const cuts: Reply = (_response, request) => void request.socket.destroy();

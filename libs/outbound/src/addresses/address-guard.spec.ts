@@ -76,7 +76,7 @@ describe('a name', () => {
     expect(addresses.map((address) => address.includes(':'))).toEqual([true, false, true, false]);
   });
 
-  it('is refused when one of its addresses is special-purpose, wherever that one stands', async () => {
+  it('is refused when one of its addresses is special-purpose, at any position', async () => {
     for (const inner of ['10.0.0.7', '::1', '::ffff:169.254.169.254']) {
       names.says('mixed.example.com', ['8.8.8.1', '2606::1', inner]);
       const fault = await faultFor('mixed.example.com');
@@ -117,13 +117,13 @@ describe('a name', () => {
     expect(await guard.addressesOf('six.example.com', never)).toEqual(['2606::1']);
   });
 
-  it('that is not found is told apart in words', async () => {
+  it('that is not found has a message for each cause', async () => {
     names.says('empty.example.com', []);
     names.says('failing.example.com', 'SERVFAIL');
-    const words = async (name: string) => (await faultFor(name)).message;
-    expect(await words('absent.example.com')).toBe('absent.example.com does not exist in DNS.');
-    expect(await words('empty.example.com')).toBe('empty.example.com has neither an A nor an AAAA record.');
-    expect(await words('failing.example.com')).toContain('SERVFAIL');
+    const message = async (name: string) => (await faultFor(name)).message;
+    expect(await message('absent.example.com')).toBe('absent.example.com does not exist in DNS.');
+    expect(await message('empty.example.com')).toBe('empty.example.com has neither an A nor an AAAA record.');
+    expect(await message('failing.example.com')).toContain('SERVFAIL');
   });
 
   it('is no longer waited for when the signal aborts', async () => {
@@ -137,7 +137,7 @@ describe('a name', () => {
 });
 
 describe('every address', () => {
-  it('of a name is told, special-purpose ones too, in its shortest form and once', async () => {
+  it('of a name is listed, special-purpose ones too, in its shortest form and once', async () => {
     const four = Array.from({ length: 25 }, (_, at) => `8.8.8.${at + 1}`);
     names.says('wide.example.com', ['2606::1', ...four, '10.0.0.7', '2606:0:0::1', '::ffff:8.8.8.1']);
     const addresses = await guard.everyAddressOf('wide.example.com', never);
@@ -147,13 +147,13 @@ describe('every address', () => {
     await expect(guard.everyAddressOf('absent.example.com', never)).rejects.toMatchObject({ kind: 'dns' });
   });
 
-  it('of this machine is told without a look-up', async () => {
+  it('of this machine is listed without a lookup', async () => {
     names.asked.length = 0;
     expect(await guard.everyAddressOf('a.localhost', never)).toEqual(['::1', '127.0.0.1']);
     expect(names.asked).toEqual([]);
   });
 
-  it('is judged by itself before it is connected to', () => {
+  it('is checked by itself before a connection to it', () => {
     expect(guard.checkedAddress('::ffff:8.8.8.8')).toBe('8.8.8.8');
     for (const refused of ['10.0.0.7', '::1', '::ffff:127.0.0.1', '2606::1%eth0', 'localhost', '']) {
       expect(() => guard.checkedAddress(refused)).toThrow(OutboundFault);

@@ -1,33 +1,33 @@
+import { isIP } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
-import { hostOf } from './host';
 import {
   addressText,
   isWithin,
   type Network,
-  octetsOf,
+  type Bytes,
+  bytesOf,
   parseNetwork,
-  type Octets,
   unmapped,
 } from './ip-address';
 import { lookUpAddresses, type ResolverAddress, serverText } from './name-lookup';
 import { specialPurposeOf } from './special-purpose';
 
 export interface AddressGuardOptions {
-  /** Networks (`10.0.0.0/8`, `::1/128`) whose special-purpose addresses the operator allows all the same. */
+  /** Networks (`10.0.0.0/8`, `::1/128`) whose special-purpose addresses are allowed. */
   readonly allowedNetworks: readonly string[];
   /** Recursive resolvers; absent or empty: the system's. */
   readonly resolvers?: readonly ResolverAddress[];
 }
 
-/** Addresses tried, at most; the rest of a long answer is judged and not used. */
-const mostAddresses = 4;
+/** Maximum number of addresses to try; all are checked. */
+const maxAddresses = 4;
 
-/** Decides which addresses may be connected to. Holds no state: one guard serves the whole process. */
+/** Decides which addresses may be connected to. Stateless: one guard serves the whole process. */
 export class AddressGuard {
   readonly #allowed: readonly Network[];
   readonly #servers: readonly string[];
 
-  /** @throws TypeError for a network or resolver that is none */
+  /** @throws TypeError for an invalid network or resolver */
   constructor({ allowedNetworks, resolvers = [] }: AddressGuardOptions) {
     this.#allowed = allowedNetworks.map((text) => {
       const network = parseNetwork(text);
@@ -39,15 +39,14 @@ export class AddressGuard {
   }
 
   /**
-   * The addresses of a host, each of which may be connected to; at least one, at most four, both families in turn,
-   * IPv6 first (RFC 8305 §4). They hold for the connection that is made to them now, and for nothing later.
+   * The addresses of a host to connect to: one to four, alternating between families, IPv6 first (RFC 8305 §4). They
+   * are valid for one connection, made now.
    *
-   * A name with one special-purpose address is refused as a whole, whatever stands beside it: no public host needs
-   * such a record, while a mix is how DNS rebinding gets a client to move on to the inner address once the public one
-   * does not answer.
+   * A name with any special-purpose address is refused: no public host needs such a record, and DNS rebinding uses
+   * the mix to move a client to the internal address when the public one does not respond.
    *
    * @param host a name, or an IP address in any spelling that a URL may have
-   * @throws OutboundFault `refused_address`, `dns`, `bad_url`; what the signal's reason is when it aborts
+   * @throws OutboundFault `refused_address`, `dns`, `bad_url`; the signal's reason when it aborts
    */
   async addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const read = hostOf(host);
@@ -55,70 +54,108 @@ export class AddressGuard {
     const { name } = read;
     if (isLocalhost(name)) return this.#loopbackOf(name);
     const addresses = await lookUpAddresses(name, this.#servers, signal);
-    const judged = addresses.map((address) => this.#judged(address, `${name} has an address that`));
-    return inTurn(judged).slice(0, mostAddresses);
+    const checked = addresses.map((address) => this.#checked(address, `${name} has an address that`));
+    return alternateFamilies(checked).slice(0, maxAddresses);
   }
 
   /**
-   * Every address of a host in its shortest form, both families in turn, none of them judged: for whoever tells the
-   * customer about each. A connection to one of them goes through `checkedAddress`, which judges it by itself.
+   * Every address of a host in its shortest form, alternating between families, unchecked, to report on each.
+   * Connections to them go through `checkedAddress`.
    *
    * @param host as for `addressesOf`
-   * @throws OutboundFault `dns`, `bad_url`; what the signal's reason is when it aborts
+   * @throws OutboundFault `dns`, `bad_url`; the signal's reason when it aborts
    */
   async everyAddressOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const read = hostOf(host);
     if (read.kind === 'address') return [shortest(read.address)];
     const { name } = read;
     const addresses = isLocalhost(name) ? loopback : await lookUpAddresses(name, this.#servers, signal);
-    return inTurn(addresses.map(shortest));
+    return alternateFamilies(addresses.map(shortest));
   }
 
   /**
-   * The same address in its shortest form, which may be connected to.
+   * Checks an address and returns it in its shortest form.
    *
    * @throws OutboundFault `refused_address`
    */
   checkedAddress(address: string): string {
-    return this.#judged(address, 'The address');
+    return this.#checked(address, 'The address');
   }
 
-  /** RFC 6761 §6.3: such names are this machine, whatever a DNS server says of them. */
+  /** RFC 6761 §6.3: such names are this machine, regardless of DNS. */
   #loopbackOf(name: string): readonly string[] {
     const allowed = loopback.filter((address) => this.#refusalOf(address) === null);
     if (allowed.length > 0) return allowed;
-    throw new OutboundFault('refused_address', `${name} is the machine itself, which is not connected to.`);
+    throw new OutboundFault(
+      'refused_address',
+      `${name} is the machine itself; connections to it are not allowed.`,
+    );
   }
 
-  #judged(address: string, subject: string): string {
+  #checked(address: string, subject: string): string {
     const refusal = this.#refusalOf(address);
     if (refusal === null) return shortest(address);
     throw new OutboundFault(
       'refused_address',
-      `${subject} is not public (${refusal}), and such addresses are not connected to.`,
+      `${subject} is not public (${refusal}); connections to such addresses are not allowed.`,
     );
   }
 
   #refusalOf(address: string): string | null {
     const special = specialPurposeOf(address);
-    const octets = octetsOf(address);
-    if (special === null || octets === null) return special;
-    return this.#allowed.some((network) => isWithin(unmapped(octets), network)) ? null : special;
+    const bytes = bytesOf(address);
+    if (special === null || bytes === null) return special;
+    return this.#allowed.some((network) => isWithin(unmapped(bytes), network)) ? null : special;
   }
 }
 
 const loopback: readonly string[] = ['127.0.0.1', '::1'];
 
-/** @param address one that is known to be an IP address */
-const shortest = (address: string): string => addressText(unmapped(octetsOf(address) as Octets));
+/** @param address a valid IP address */
+const shortest = (address: string): string => addressText(unmapped(bytesOf(address) as Bytes));
 
 const isLocalhost = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
-function inTurn(addresses: readonly string[]): string[] {
+function alternateFamilies(addresses: readonly string[]): string[] {
   const once = [...new Set(addresses)];
   const six = once.filter((address) => address.includes(':'));
   const four = once.filter((address) => !address.includes(':'));
   return Array.from({ length: Math.max(six.length, four.length) }, (_, at) => [six[at], four[at]])
     .flat()
     .filter((address) => address !== undefined);
+}
+
+/** A host as parsed by the URL Standard. */
+export type Host =
+  | { readonly kind: 'address'; readonly address: string }
+  /** Lower-case A-labels, without the trailing dot. */
+  | { readonly kind: 'name'; readonly name: string };
+
+/** RFC 1035 §2.3.4: 255 bytes on the wire are 253 characters. */
+const maxNameLength = 253;
+
+/**
+ * Parses a host in any spelling that a URL may have: `0x7f.1`, `2130706433` and `127.0.0.1.` are IP addresses.
+ *
+ * @param text the host alone, without port; an IPv6 address with brackets or without
+ * @throws OutboundFault `bad_url`
+ */
+function hostOf(text: string): Host {
+  const bracketed = isIP(text) === 6 ? `[${text}]` : text;
+  const isHostAlone =
+    !/[/?#@\\%\s]/.test(bracketed) && (bracketed.startsWith('[') || !bracketed.includes(':'));
+  const url = `http://${bracketed}/`;
+  if (!isHostAlone || !URL.canParse(url)) throw new OutboundFault('bad_url', 'The host is not valid.');
+  const { hostname } = new URL(url);
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(bare) !== 0) return { kind: 'address', address: bare };
+  const name = hostname.replace(/\.$/, '');
+  if (
+    name === '' ||
+    name.length > maxNameLength ||
+    name.split('.').some(({ length }) => length < 1 || length > 63)
+  ) {
+    throw new OutboundFault('bad_url', 'The host is not a valid DNS name.');
+  }
+  return { kind: 'name', name };
 }

@@ -1,4 +1,4 @@
-import { addressText, isWithin, type Octets, octetsOf, parseNetwork } from './ip-address';
+import { addressText, isWithin, type Bytes, bytesOf, parseNetwork } from './ip-address';
 
 describe('addresses', () => {
   it.each([
@@ -9,8 +9,8 @@ describe('addresses', () => {
     ['::ffff:192.0.2.33', '::ffff:c000:221'],
     ['64:ff9b::192.0.2.33', '64:ff9b::c000:221'],
     ['255.254.253.1', '255.254.253.1'],
-  ])('%s is read octet by octet and written as %s', (text, shortest) => {
-    expect(addressText(octetsOf(text) as Octets)).toBe(shortest);
+  ])('%s is read byte by byte and written as %s', (text, shortest) => {
+    expect(addressText(bytesOf(text) as Bytes)).toBe(shortest);
   });
 });
 
@@ -38,6 +38,6 @@ describe('networks', () => {
     ['2001:db8::/33', '2001:db8:8000::', false],
   ])('%s holds %s: %s', (network, address, holds) => {
     const parsed = parseNetwork(network);
-    expect(parsed !== null && isWithin(octetsOf(address) as Octets, parsed)).toBe(holds);
+    expect(parsed !== null && isWithin(bytesOf(address) as Bytes, parsed)).toBe(holds);
   });
 });

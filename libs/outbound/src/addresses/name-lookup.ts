@@ -8,11 +8,11 @@ export interface ResolverAddress {
   readonly port: number;
 }
 
-/** c-ares waits this long for the first answer, twice as long for the second try: six seconds, and the request's own bound. */
+/** First timeout of c-ares; it doubles for the second try, so six seconds in all, within the request's own timeout. */
 const firstWaitMs = 2_000;
 const tries = 2;
 
-/** Shown in `setServers` form. */
+/** In the form that `setServers` expects. */
 export function serverText({ host, port }: ResolverAddress): string {
   const family = isIP(host);
   if (family === 0) throw new TypeError(`The resolver ${host} is not an IP address.`);
@@ -20,12 +20,12 @@ export function serverText({ host, port }: ResolverAddress): string {
 }
 
 /**
- * Every A and AAAA record of a name. Through c-ares, never getaddrinfo: that one has four threads for the whole process,
- * reads /etc/hosts and appends search domains, so that `redis` would be found. Each look-up has a channel of its own, to
- * be cancelled alone and to share no cache.
+ * Every A and AAAA record of a name, through c-ares. getaddrinfo has four threads for the whole process, reads
+ * /etc/hosts and appends search domains, so that `redis` would resolve. Each lookup has its own channel, which can be
+ * cancelled separately and shares no cache.
  *
  * @param servers empty: the system's
- * @throws OutboundFault `dns`; what the signal's reason is when it aborts
+ * @throws OutboundFault `dns`; the signal's reason when it aborts
  */
 export async function lookUpAddresses(
   name: string,
@@ -57,24 +57,24 @@ function codeOf(settled: PromiseSettledResult<unknown>): string {
 }
 
 function faultOf(name: string, codes: readonly string[]): OutboundFault {
-  // A resolver that failed for one family may have been about to answer: that is what the customer can see and mend.
+  // Report the failure of one family before a negative answer for the other: it is what the customer can fix.
   const failed = codes.find((code) => code !== 'ENODATA' && code !== 'ENOTFOUND');
   if (failed === 'EBADNAME') return new OutboundFault('bad_url', 'The host is not a valid DNS name.');
   if (failed === 'ETIMEOUT')
     return new OutboundFault('dns', `The DNS servers for ${name} did not answer in time.`);
   if (failed !== undefined) {
-    const word = wordsOf[failed] ?? 'an answer that could not be used';
-    return new OutboundFault('dns', `Looking up ${name} failed: the DNS resolver gave ${word}.`);
+    const response = responses[failed] ?? 'an unusable response';
+    return new OutboundFault('dns', `Looking up ${name} failed: the DNS resolver returned ${response}.`);
   }
   return codes.includes('ENODATA')
     ? new OutboundFault('dns', `${name} has neither an A nor an AAAA record.`)
     : new OutboundFault('dns', `${name} does not exist in DNS.`);
 }
 
-const wordsOf: Readonly<Record<string, string>> = {
+const responses: Readonly<Record<string, string>> = {
   ESERVFAIL: 'SERVFAIL',
   EREFUSED: 'REFUSED',
   EFORMERR: 'FORMERR',
   ENOTIMP: 'NOTIMP',
-  ECONNREFUSED: 'no answer, as it cannot be reached',
+  ECONNREFUSED: 'nothing, since it is unreachable',
 };

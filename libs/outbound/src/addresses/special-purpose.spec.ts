@@ -1,13 +1,13 @@
-import { addressText, octetsOf } from './ip-address';
+import { addressText, bytesOf } from './ip-address';
 import { specialNetworks, specialPurposeOf } from './special-purpose';
 
 /** The address before or after, in the same family. */
 function neighbour(address: string, step: 1 | -1): string | null {
-  const octets = [...(octetsOf(address) ?? [])];
-  for (let at = octets.length - 1; at >= 0; at -= 1) {
-    const next = (octets[at] ?? 0) + step;
-    octets[at] = (next + 256) % 256;
-    if (next >= 0 && next <= 255) return addressText(octets);
+  const bytes = [...(bytesOf(address) ?? [])];
+  for (let at = bytes.length - 1; at >= 0; at -= 1) {
+    const next = (bytes[at] ?? 0) + step;
+    bytes[at] = (next + 256) % 256;
+    if (next >= 0 && next <= 255) return addressText(bytes);
   }
   return null;
 }
@@ -83,7 +83,7 @@ describe('special-purpose addresses', () => {
     ['2002:7f00:1::1', '6to4 of loopback, 127.0.0.0/8'],
     ['2002:a01:203:4:5:6:7:8', '6to4 of private use, 10.0.0.0/8'],
     ['2002:808:808::1', null],
-  ])('an IPv4 address within an IPv6 one is judged itself: %s', (address, name) => {
+  ])('an IPv4 address within an IPv6 one is checked itself: %s', (address, name) => {
     expect(specialPurposeOf(address)).toBe(name);
   });
 

@@ -2,9 +2,9 @@ import {
   addressText,
   isWithin,
   type Network,
-  octetsOf,
+  bytesOf,
   parseNetwork,
-  type Octets,
+  type Bytes,
   unmapped,
 } from './ip-address';
 
@@ -62,34 +62,34 @@ const ipv6 = table([
 
 /** IPv4 addresses inside IPv6 ones: where they stand, and what reaches them. The mapped form is unmapped before. */
 const embeddings = [
-  { network: network('64:ff9b::/96'), firstOctet: 12, name: 'translation to IPv4' }, // RFC 6052
-  { network: network('2002::/16'), firstOctet: 2, name: '6to4' }, // RFC 3056
+  { network: network('64:ff9b::/96'), firstByte: 12, name: 'translation to IPv4' }, // RFC 6052
+  { network: network('2002::/16'), firstByte: 2, name: '6to4' }, // RFC 3056
 ];
 
-/** RFC 4291 §2.4: of what is left, only this is given out; whatever lies beyond it is nobody's public host. */
+/** RFC 4291 §2.4: of the rest, only this range is allocated; there are no public hosts outside it. */
 const globalUnicast = network('2000::/3');
 
 /**
- * What is special about an address, in words (`loopback, 127.0.0.0/8`); `null` for a public host's. An IPv4 address
- * within an IPv6 one (mapped, 64:ff9b::/96, 6to4) is judged itself; Teredo, IPv4-compatible and local-use translation
- * are special whatever they hold. What is no address is special too, so that nobody connects to it.
+ * Describes why an address is special (`loopback, 127.0.0.0/8`); `null` for a public address. An IPv4 address within
+ * an IPv6 one (mapped, 64:ff9b::/96, 6to4) is checked itself; Teredo, IPv4-compatible and local-use translation are
+ * always special. An invalid address is special too, so that no connection is made to it.
  */
 export function specialPurposeOf(address: string): string | null {
-  const octets = octetsOf(address);
-  return octets === null ? 'not an IP address' : specialPurposeOfOctets(unmapped(octets));
+  const bytes = bytesOf(address);
+  return bytes === null ? 'not an IP address' : specialPurposeOfBytes(unmapped(bytes));
 }
 
-function specialPurposeOfOctets(octets: Octets): string | null {
-  const entry = (octets.length === 4 ? ipv4 : ipv6).find((each) => isWithin(octets, each.network));
+function specialPurposeOfBytes(bytes: Bytes): string | null {
+  const entry = (bytes.length === 4 ? ipv4 : ipv6).find((each) => isWithin(bytes, each.network));
   if (entry !== undefined) return `${entry.name}, ${entry.text}`;
-  if (octets.length === 4) return null;
-  const embedding = embeddings.find((each) => isWithin(octets, each.network));
+  if (bytes.length === 4) return null;
+  const embedding = embeddings.find((each) => isWithin(bytes, each.network));
   if (embedding !== undefined) {
-    const { firstOctet, name } = embedding;
-    const held = specialPurposeOfOctets(octets.slice(firstOctet, firstOctet + 4));
+    const { firstByte, name } = embedding;
+    const held = specialPurposeOfBytes(bytes.slice(firstByte, firstByte + 4));
     return held === null ? null : `${name} of ${held}`;
   }
-  return isWithin(octets, globalUnicast) ? null : 'not global unicast, outside 2000::/3';
+  return isWithin(bytes, globalUnicast) ? null : 'not global unicast, outside 2000::/3';
 }
 
 interface Entry {
@@ -114,10 +114,8 @@ export const specialNetworks: readonly {
   readonly text: string;
   readonly first: string;
   readonly last: string;
-}[] = [...ipv4, ...ipv6].map(({ text, network: { octets, prefixBits } }) => ({
+}[] = [...ipv4, ...ipv6].map(({ text, network: { bytes, prefixBits } }) => ({
   text,
-  first: addressText(octets),
-  last: addressText(
-    octets.map((octet, at) => octet | (0xff >> Math.min(8, Math.max(0, prefixBits - at * 8)))),
-  ),
+  first: addressText(bytes),
+  last: addressText(bytes.map((byte, at) => byte | (0xff >> Math.min(8, Math.max(0, prefixBits - at * 8))))),
 }));

@@ -9,22 +9,22 @@ import { readServerFlight, type ServerFlight } from './server-flight';
 export interface HandshakeBounds {
   /** SNI. */
   readonly serverName: string;
-  /** Octets that are taken from the server. */
-  readonly maxOctets: number;
+  /** Maximum number of bytes to read from the server. */
+  readonly maxBytes: number;
   readonly deadline: Deadline;
 }
 
-/** After a handshake, for the end of the connection to be written; milliseconds. */
-const farewellMs = 1_000;
+/** Time to send the closing alert after a handshake, milliseconds. */
+const closeMs = 1_000;
 
 /**
- * One TLS handshake on a connection of its own, which is closed afterwards; what the server sends is read along.
+ * Performs one TLS handshake, records what the server sends, and closes the connection.
  *
  * @throws the reason of the outer signal
  */
 export async function shakeHands(
   socket: Socket,
-  { serverName, maxOctets, deadline }: HandshakeBounds,
+  { serverName, maxBytes, deadline }: HandshakeBounds,
 ): Promise<{ readonly ending: HandshakeEnding; readonly flight: ServerFlight }> {
   const [near, far] = duplexPair();
   const tls = connectTls({
@@ -41,35 +41,35 @@ export async function shakeHands(
   try {
     ending = await orLate(
       deadline.bound<HandshakeEnding>((resolve) => {
-        carry(socket, far, maxOctets, received, resolve);
+        forward(socket, far, maxBytes, received, resolve);
         watch(tls, resolve);
         return () => undefined;
       }),
     );
   } finally {
     socket.removeAllListeners('data').pause();
-    if (ending?.kind === 'finished') bidFarewell(tls, far, socket);
+    if (ending?.kind === 'finished') closeTls(tls, far, socket);
     else socket.destroy();
   }
   return { ending, flight: readServerFlight(Buffer.concat(received), secret) };
 }
 
-/** Takes what comes from the server to OpenSSL, and back; keeps it on the way. */
-function carry(
+/** Forwards data between the server and OpenSSL, and records what the server sends. */
+function forward(
   socket: Socket,
   far: Duplex,
-  maxOctets: number,
+  maxBytes: number,
   received: Buffer[],
   resolve: (ending: HandshakeEnding) => void,
 ): void {
-  let octets = 0;
+  let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
-    octets += chunk.length;
-    if (octets > maxOctets) return resolve({ kind: 'too_long' });
+    bytes += chunk.length;
+    if (bytes > maxBytes) return resolve({ kind: 'too_long' });
     received.push(chunk);
     far.write(chunk);
   });
-  // Closed or broken: OpenSSL first gets all that came before, and then finds the end by itself.
+  // On close or error, OpenSSL first gets all data that came before, and then detects the end itself.
   socket.on('error', () => undefined).once('close', () => far.end());
   far.on('error', () => undefined).on('data', (chunk: Buffer) => socket.write(chunk));
 }
@@ -91,9 +91,9 @@ async function orLate(ending: Promise<HandshakeEnding>): Promise<HandshakeEnding
   }
 }
 
-/** Tells the server that this was all, and does not wait for an answer. */
-function bidFarewell(tls: TLSSocket, far: Duplex, socket: Socket): void {
-  const cut = setTimeout(() => socket.destroy(), farewellMs);
+/** Closes the TLS connection without waiting for the server. */
+function closeTls(tls: TLSSocket, far: Duplex, socket: Socket): void {
+  const cut = setTimeout(() => socket.destroy(), closeMs);
   socket.once('close', () => clearTimeout(cut));
   far.once('end', () => socket.destroySoon());
   tls.end();
@@ -102,9 +102,9 @@ function bidFarewell(tls: TLSSocket, far: Duplex, socket: Socket): void {
 let context: SecureContext | undefined;
 
 /**
- * Made once. No roots, as nothing is verified, and no key exchange over finite fields: browsers have none either, and a
- * server could choose numbers that keep this process busy. Weak keys and signatures are let through (security level 0),
- * since it is for others to judge what is presented.
+ * Created once. No roots, since nothing is verified. No finite-field key exchange: browsers have none either, and a
+ * server could choose parameters that keep this process busy. Security level 0 accepts weak keys and signatures: the
+ * caller evaluates what is presented.
  */
 function secureContext(): SecureContext {
   return (context ??= createSecureContext({

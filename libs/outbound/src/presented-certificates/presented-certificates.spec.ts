@@ -6,7 +6,7 @@ import { AddressGuard } from '../addresses/address-guard';
 import { OutboundFault } from '../outbound-fault';
 import { CertificateTree, type Certified } from '../testing/certificate-tree';
 import { type OpensslServer, opensslServer } from '../testing/openssl-server';
-import { serveOctets, type WebServer } from '../testing/web-server';
+import { serveBytes, type WebServer } from '../testing/web-server';
 import { type CertificateViewing, presentedCertificates } from './presented-certificates';
 
 const guard = new AddressGuard({ allowedNetworks: ['127.0.0.0/8', '::1/128'] });
@@ -40,7 +40,7 @@ const view = (port: number, more: Partial<CertificateViewing> = {}): Promise<rea
     port,
     serverName: 'www.example.com',
     timeoutMs: 20_000,
-    maxOctets: 65_536,
+    maxBytes: 65_536,
     ...more,
   });
 async function names(port: number, known = [root, otherRoot, intermediate, crossed, stranger, leaf]) {
@@ -64,8 +64,8 @@ async function serveLeaf(
   undo.push(() => server.stop());
   return server;
 }
-async function serveBytes(onConnection: (socket: Socket) => void): Promise<WebServer> {
-  const server = await serveOctets(onConnection);
+async function startServer(onConnection: (socket: Socket) => void): Promise<WebServer> {
+  const server = await serveBytes(onConnection);
   undo.push(() => server.close());
   return server;
 }
@@ -95,18 +95,17 @@ describe.each(['-tls1_2', '-tls1_3'])('what a server presents (%s)', (version) =
     expect(await names(port)).toEqual([leaf, intermediate]);
   });
 
-  it('is seen over many records, and not at all beyond the bound of octets', async () => {
+  it('is seen over many records, and not at all beyond the bound of bytes', async () => {
     const chain = Array.from({ length: 60 }, () => stranger);
     const { port } = await serve(chain, version);
     expect(await names(port)).toHaveLength(61);
-    expect(await faultOf(view(port, { maxOctets: 20_000 }))).toMatchObject({ kind: 'too_large' });
+    expect(await faultOf(view(port, { maxBytes: 20_000 }))).toMatchObject({ kind: 'too_large' });
   });
 });
 
-function recordTypes(octets: Buffer): number[] {
+function recordTypes(bytes: Buffer): number[] {
   const types: number[] = [];
-  for (let at = 0; at < octets.length; at += 5 + octets.readUInt16BE(at + 3))
-    types.push(octets.readUInt8(at));
+  for (let at = 0; at < bytes.length; at += 5 + bytes.readUInt16BE(at + 3)) types.push(bytes.readUInt8(at));
   return types;
 }
 
@@ -119,12 +118,12 @@ describe('a handshake', () => {
     },
   );
 
-  it('is read along when the server asks for another key share', async () => {
+  it('is read when the server requests another key share', async () => {
     const { port } = await serve([intermediate], '-tls1_3', '-groups', 'P-384');
     expect(await names(port)).toEqual([leaf, intermediate]);
   });
 
-  it('asks for the server name', async () => {
+  it('requests the server name', async () => {
     const { port } = await serve(
       [],
       ...['-servername', 'www.example.com', '-servername_fatal'],
@@ -133,7 +132,7 @@ describe('a handshake', () => {
     expect(await names(port)).toEqual([leaf]);
     expect(await faultOf(view(port, { serverName: 'else.example.com' }))).toMatchObject({
       kind: 'tls',
-      message: `127.0.0.1 port ${port} refused the handshake: it does not know the name that was asked for (unrecognized_name).`,
+      message: `127.0.0.1 port ${port} refused the handshake: it does not know the requested name (unrecognized_name).`,
     });
   });
 
@@ -148,10 +147,10 @@ describe('a handshake', () => {
     expect(await view(port, { address: '0:0::1' })).toEqual([leaf.der]);
   });
 
-  it('is carried to its end, which the server is told', async () => {
+  it('is completed and closed properly', async () => {
     const server = await serve([], '-tls1_2');
     const sent: Buffer[] = [];
-    const between = await serveBytes((socket) => {
+    const between = await startServer((socket) => {
       const behind = connect(server.port, '127.0.0.1');
       behind.on('error', () => undefined).pipe(socket);
       socket.on('data', (chunk: Buffer) => sent.push(chunk)).pipe(behind);
@@ -184,7 +183,7 @@ describe('a handshake', () => {
     if (own === undefined || foreign === undefined) throw new Error('no certificates');
     expect(own.der.length).toBe(foreign.der.length);
     const honest = await serveLeaf(own, [], '-tls1_2');
-    const impostor = await serveBytes((socket) => {
+    const impostor = await startServer((socket) => {
       const behind = connect(honest.port, '127.0.0.1');
       behind.on('error', () => undefined);
       socket.pipe(behind);
@@ -196,7 +195,7 @@ describe('a handshake', () => {
     });
     expect(await faultOf(view(impostor.port))).toMatchObject({
       kind: 'tls',
-      message: `127.0.0.1 port ${impostor.port} presents a certificate, but its private key seems to be that of another one.`,
+      message: `127.0.0.1 port ${impostor.port} presents a certificate, but apparently has the private key of another one.`,
     });
   });
 });
@@ -220,7 +219,7 @@ describe('what is no server with certificates', () => {
       'closed the connection in the middle of the TLS handshake',
     ],
     ['an alert', tlsRecord(21, Buffer.of(2, 40)), 'no cipher in common (handshake_failure)'],
-    ['an alert that nobody knows', tlsRecord(21, Buffer.of(2, 222)), 'refused the handshake.'],
+    ['an unknown alert', tlsRecord(21, Buffer.of(2, 222)), 'refused the handshake.'],
     [
       'the choice of TLS 1.1',
       tlsRecord(
@@ -229,13 +228,9 @@ describe('what is no server with certificates', () => {
       ),
       'speaks neither TLS 1.2 nor TLS 1.3',
     ],
-    [
-      'an empty handshake message',
-      tlsRecord(22, Buffer.of(2, 0, 0, 0)),
-      'did not get through a TLS handshake',
-    ],
-  ])('is told in words of ours: %s', async (_what, bytes, words) => {
-    const server = await serveBytes((socket) => socket.once('data', () => socket.end(bytes)));
+    ['an empty handshake message', tlsRecord(22, Buffer.of(2, 0, 0, 0)), 'failed the TLS handshake'],
+  ])('has a message of ours: %s', async (_what, bytes, words) => {
+    const server = await startServer((socket) => socket.once('data', () => socket.end(bytes)));
     const { kind, message } = await faultOf(view(server.port));
     expect([kind, message]).toEqual(['tls', expect.stringContaining(words) as string]);
     expect(message).toMatch(new RegExp(`^127\\.0\\.0\\.1 port ${server.port} `));
@@ -243,7 +238,7 @@ describe('what is no server with certificates', () => {
   });
 
   it('is a connection that is reset in the middle', async () => {
-    const server = await serveBytes((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const server = await startServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
     expect(await faultOf(view(server.port))).toMatchObject({
       kind: 'tls',
       message: expect.stringContaining('closed the connection') as string,
@@ -255,7 +250,7 @@ describe('what is no server with certificates', () => {
     ['of records', tlsRecord(22, Buffer.concat([Buffer.of(2, 0xff, 0xff, 0xff), Buffer.alloc(16_000)]))],
     ['of empty records', Buffer.concat(Array.from({ length: 3_000 }, () => tlsRecord(22, Buffer.of())))],
   ])('is not listened to without end: an endless row %s', async (_what, bytes) => {
-    const server = await serveBytes((socket) => {
+    const server = await startServer((socket) => {
       const more = (): void => void (socket.writable && socket.write(bytes, more));
       more();
     });
@@ -267,7 +262,7 @@ describe('what is no server with certificates', () => {
     ['says nothing', Buffer.of()],
     ['stops in the middle of a record', Buffer.of(22, 3, 3, 64, 0, 2)],
   ])('is waited for as long as was said when it %s', async (_what, bytes) => {
-    const server = await serveBytes((socket) => socket.resume().write(bytes));
+    const server = await startServer((socket) => socket.resume().write(bytes));
     expect(await faultOf(view(server.port, { timeoutMs: 1_500 }))).toMatchObject({
       kind: 'timeout',
       message: `127.0.0.1 port ${server.port} did not complete the TLS handshake in time.`,
@@ -297,9 +292,9 @@ describe('what is no server with certificates', () => {
 
 describe('a viewing', () => {
   it('of an address that is not public never begins', async () => {
-    const server = await serveBytes((socket) => void socket.resume());
+    const server = await startServer((socket) => void socket.resume());
     const closed = new AddressGuard({ allowedNetworks: [] });
-    const viewing = { port: server.port, serverName: 'a.example.com', timeoutMs: 1_000, maxOctets: 1_000 };
+    const viewing = { port: server.port, serverName: 'a.example.com', timeoutMs: 1_000, maxBytes: 1_000 };
     for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', 'localhost']) {
       const asked = presentedCertificates(closed, { ...viewing, address });
       expect(await faultOf(asked)).toMatchObject({ kind: 'refused_address' });
@@ -308,7 +303,7 @@ describe('a viewing', () => {
   });
 
   it('ends with the reason of its signal, and so does its connection', async () => {
-    const server = await serveBytes((socket) => void socket.resume());
+    const server = await startServer((socket) => void socket.resume());
     const reason = new Error('enough');
     const giveUp = new AbortController();
     const viewing = view(server.port, { signal: giveUp.signal });

@@ -8,7 +8,7 @@ const vector24 = (...parts: readonly Buffer[]) => {
 };
 const message = (type: number, ...parts: readonly Buffer[]) =>
   Buffer.concat([Buffer.of(type), vector24(...parts)]);
-/** In records of at most `size` octets. */
+/** In records of at most `size` bytes. */
 function records(type: number, content: Buffer, size = 16_384): Buffer {
   const cuts = Array.from({ length: Math.ceil(content.length / size) }, (_, at) =>
     content.subarray(at * size, (at + 1) * size),
@@ -32,9 +32,9 @@ describe('the first flight of a server', () => {
     });
   });
 
-  it('has no certificates before the last octet of their message', () => {
-    const octets = records(22, flight, 5_000);
-    const seen = Array.from(octets, (_, at) => readServerFlight(octets.subarray(0, at), null).certificates);
+  it('has no certificates before the last byte of their message', () => {
+    const bytes = records(22, flight, 5_000);
+    const seen = Array.from(bytes, (_, at) => readServerFlight(bytes.subarray(0, at), null).certificates);
     // The record that ends the message is the last one here.
     expect(seen.filter((each) => each !== null)).toEqual([]);
   });
@@ -47,48 +47,48 @@ describe('the first flight of a server', () => {
     ['nothing in it', message(11, vector24())],
     ['nothing', message(11)],
   ])('with %s has none', (_what, malformed) => {
-    const octets = records(22, Buffer.concat([serverHello, malformed]));
-    expect(readServerFlight(octets, null)).toEqual({ isTls: true, certificates: null, alert: null });
+    const bytes = records(22, Buffer.concat([serverHello, malformed]));
+    expect(readServerFlight(bytes, null)).toEqual({ isTls: true, certificates: null, alert: null });
   });
 
-  it('does not take for certificates what is sealed with keys that nobody gave', () => {
+  it('finds no certificates in records encrypted with unknown keys', () => {
     const sealed = records(23, randomBytes(500));
     for (const secret of [null, randomBytes(32), randomBytes(48), Buffer.of()]) {
       for (const suite of [0x1301, 0x1302, 0x1303, 0x1304]) {
         const hello = message(2, Buffer.of(3, 3), randomBytes(32), Buffer.of(0, suite >> 8, suite & 255, 0));
-        const octets = Buffer.concat([records(22, hello), sealed, records(22, certificate)]);
-        expect(readServerFlight(octets, secret).certificates).toBeNull();
+        const bytes = Buffer.concat([records(22, hello), sealed, records(22, certificate)]);
+        expect(readServerFlight(bytes, secret).certificates).toBeNull();
       }
     }
     expect(readServerFlight(sealed, randomBytes(32))).toMatchObject({ isTls: false });
   });
 
   it('is read without a fault, however it is mangled', () => {
-    const octets = Buffer.concat([
+    const bytes = Buffer.concat([
       records(22, flight, 300),
       records(21, Buffer.of(2, 40)),
       records(23, flight),
     ]);
     for (let round = 0; round < 3_000; round += 1) {
-      const mangled = Buffer.from(octets);
+      const mangled = Buffer.from(bytes);
       for (const at of randomBytes(8)) mangled[(at * 7 + round) % 400] = round & 255;
-      const cut = mangled.subarray(0, randomBytes(2).readUInt16BE() % octets.length);
+      const cut = mangled.subarray(0, randomBytes(2).readUInt16BE() % bytes.length);
       expect(() => readServerFlight(cut, round % 2 === 0 ? null : randomBytes(32))).not.toThrow();
     }
   });
 
   it('tells a fatal alert, and neither a warning nor half of one', () => {
-    const alert = (...octets: number[]) => readServerFlight(records(21, Buffer.from(octets)), null).alert;
+    const alert = (...bytes: number[]) => readServerFlight(records(21, Buffer.from(bytes)), null).alert;
     expect([alert(2, 40), alert(1, 112), alert(2), alert(1, 0)]).toEqual([40, null, null, null]);
   });
 
   it.each([
     ['TLS', Buffer.of(22, 3, 1), true],
-    ['one octet of it', Buffer.of(21), true],
+    ['one byte of it', Buffer.of(21), true],
     ['SSL 2', Buffer.of(0x80, 0x2e, 1), false],
     ['text', Buffer.from('HTTP/1.1'), false],
     ['nothing', Buffer.of(), null],
-  ])('begins like TLS or does not: %s', (_what, octets, isTls) => {
-    expect(readServerFlight(octets, null).isTls).toBe(isTls);
+  ])('begins like TLS or does not: %s', (_what, bytes, isTls) => {
+    expect(readServerFlight(bytes, null).isTls).toBe(isTls);
   });
 });

@@ -1,12 +1,12 @@
 import { HandshakeKeys } from './handshake-keys';
 
-/** What the octets of a server say, as far as they go and can be read. */
+/** The contents of the bytes from a server, as far as received and readable. */
 export interface ServerFlight {
-  /** Whether they begin like TLS; null while there are none. */
+  /** Whether they begin like TLS; null before the first byte. */
   readonly isTls: boolean | null;
-  /** DER, in the order in which they were sent; null until the Certificate message is there in full. */
+  /** DER, in the order in which they were sent; null until the Certificate message is complete. */
   readonly certificates: readonly Buffer[] | null;
-  /** Description of the fatal alert that the server gave (RFC 8446 §6.2); null: none that can be read. */
+  /** Description of the server's fatal alert (RFC 8446 §6.2); null: none that is readable. */
   readonly alert: number | null;
 }
 
@@ -18,25 +18,25 @@ const messageTypes = { serverHello: 2, certificate: 11 } as const;
 /** RFC 5246 §7.2. */
 const fatal = 2;
 
-const recordHeaderOctets = 5;
-const messageHeaderOctets = 4;
+const recordHeaderBytes = 5;
+const messageHeaderBytes = 4;
 
 /**
- * Reads the beginning of what a TLS server sends: the whole of its first flight, in clear text up to TLS 1.2, and from
- * TLS 1.3 on protected by keys that only the two ends know. Strict where it reads, and silent about what it cannot read.
+ * Reads the first flight of a TLS server: clear text up to TLS 1.2, encrypted from TLS 1.3 on. Strict in what it
+ * reads, and ignores what it cannot read.
  *
- * @param octets as they came over TCP, from the first one on
+ * @param bytes as received over TCP, from the first one
  * @param secret the server's handshake traffic secret (TLS 1.3), once there is one
  */
-export function readServerFlight(octets: Buffer, secret: Buffer | null): ServerFlight {
-  if (octets.length === 0) return { isTls: null, certificates: null, alert: null };
-  // RFC 8446 §5.1: whatever is negotiated, the first octet of a record's version is 3.
+export function readServerFlight(bytes: Buffer, secret: Buffer | null): ServerFlight {
+  if (bytes.length === 0) return { isTls: null, certificates: null, alert: null };
+  // RFC 8446 §5.1: the first byte of a record's version is always 3.
   const isTls =
-    (octets[0] === contentTypes.handshake || octets[0] === contentTypes.alert) &&
-    (octets.length === 1 || octets[1] === 3);
+    (bytes[0] === contentTypes.handshake || bytes[0] === contentTypes.alert) &&
+    (bytes.length === 1 || bytes[1] === 3);
   if (!isTls) return { isTls, certificates: null, alert: null };
-  const { clear, opened, alert } = contentOf(octets, secret);
-  // RFC 8446 §4.4.2: in TLS 1.3 the message is always protected, and every certificate may have extensions behind it.
+  const { clear, opened, alert } = contentOf(bytes, secret);
+  // RFC 8446 §4.4.2: in TLS 1.3 the message is always encrypted, and every certificate may be followed by extensions.
   const before13 = bodyOf(messageTypes.certificate, clear);
   const since13 = bodyOf(messageTypes.certificate, opened);
   const certificates =
@@ -49,19 +49,19 @@ export function readServerFlight(octets: Buffer, secret: Buffer | null): ServerF
 }
 
 interface Content {
-  /** Handshake messages end to end: sent in clear text, and sent under the handshake keys. */
+  /** Concatenated handshake messages: sent in clear text, and sent encrypted. */
   readonly clear: Buffer;
   readonly opened: Buffer;
   readonly alert: number | null;
 }
 
 /** A message may begin in one record and end in another, but never spans a change of keys (RFC 8446 §5.1). */
-function contentOf(octets: Buffer, secret: Buffer | null): Content {
+function contentOf(bytes: Buffer, secret: Buffer | null): Content {
   const clear: Buffer[] = [];
   const opened: Buffer[] = [];
   let alert: number | null = null;
   let keys: HandshakeKeys | null = null;
-  for (const { type, header, fragment } of recordsIn(octets)) {
+  for (const { type, header, fragment } of recordsIn(bytes)) {
     const isSealed = type === contentTypes.applicationData;
     if (isSealed && secret !== null) keys ??= keysOf(Buffer.concat(clear), secret);
     const record = isSealed ? keys?.open(header, fragment) : { type, fragment };
@@ -72,21 +72,21 @@ function contentOf(octets: Buffer, secret: Buffer | null): Content {
   return { clear: Buffer.concat(clear), opened: Buffer.concat(opened), alert };
 }
 
-function* recordsIn(octets: Buffer): Generator<{ type: number; header: Buffer; fragment: Buffer }> {
-  for (let at = 0; at + recordHeaderOctets <= octets.length;) {
-    const header = octets.subarray(at, at + recordHeaderOctets);
-    const end = at + recordHeaderOctets + header.readUInt16BE(3);
-    if (end > octets.length) return;
-    yield { type: header.readUInt8(0), header, fragment: octets.subarray(at + recordHeaderOctets, end) };
+function* recordsIn(bytes: Buffer): Generator<{ type: number; header: Buffer; fragment: Buffer }> {
+  for (let at = 0; at + recordHeaderBytes <= bytes.length;) {
+    const header = bytes.subarray(at, at + recordHeaderBytes);
+    const end = at + recordHeaderBytes + header.readUInt16BE(3);
+    if (end > bytes.length) return;
+    yield { type: header.readUInt8(0), header, fragment: bytes.subarray(at + recordHeaderBytes, end) };
     at = end;
   }
 }
 
 function* messagesIn(handshake: Buffer): Generator<{ type: number; body: Buffer }> {
-  for (let at = 0; at + messageHeaderOctets <= handshake.length;) {
-    const end = at + messageHeaderOctets + handshake.readUIntBE(at + 1, 3);
+  for (let at = 0; at + messageHeaderBytes <= handshake.length;) {
+    const end = at + messageHeaderBytes + handshake.readUIntBE(at + 1, 3);
     if (end > handshake.length) return;
-    yield { type: handshake.readUInt8(at), body: handshake.subarray(at + messageHeaderOctets, end) };
+    yield { type: handshake.readUInt8(at), body: handshake.subarray(at + messageHeaderBytes, end) };
     at = end;
   }
 }
@@ -96,7 +96,7 @@ function bodyOf(wanted: number, handshake: Buffer): Buffer | undefined {
   return undefined;
 }
 
-/** The suite stands in each ServerHello, in the one that asks for another key share too (RFC 8446 §4.1.4). */
+/** The suite is in each ServerHello, including a HelloRetryRequest (RFC 8446 §4.1.4). */
 function keysOf(handshake: Buffer, secret: Buffer): HandshakeKeys | null {
   const hello = bodyOf(messageTypes.serverHello, handshake) ?? Buffer.of();
   // legacy_version, random, and the session id with its length (RFC 8446 §4.1.3).
@@ -104,7 +104,7 @@ function keysOf(handshake: Buffer, secret: Buffer): HandshakeKeys | null {
   return hello.length < at + 2 ? null : HandshakeKeys.of(hello.readUInt16BE(at), secret);
 }
 
-/** RFC 5246 §7.4.2, RFC 8446 §4.4.2. @returns null when it is empty, or the lengths do not add up */
+/** RFC 5246 §7.4.2, RFC 8446 §4.4.2. @returns null when it is empty, or the lengths are inconsistent */
 function certificatesIn(list: Buffer, hasExtensions: boolean): readonly Buffer[] | null {
   if (list.length < 3 || 3 + list.readUIntBE(0, 3) !== list.length) return null;
   const certificates: Buffer[] = [];
@@ -120,7 +120,7 @@ function certificatesIn(list: Buffer, hasExtensions: boolean): readonly Buffer[]
   return certificates.length === 0 ? null : certificates;
 }
 
-/** RFC 8446 §6: level and description. A warning ends no handshake by itself. */
+/** RFC 8446 §6: level and description. A warning does not end a handshake. */
 function alertIn(fragment: Buffer): number | null {
   const [level, description] = fragment;
   return level === fatal && description !== undefined ? description : null;

@@ -1,6 +1,6 @@
 /**
- * Ports of other protocols, some of whose servers act on lines of text whatever stands around them. Who chooses the URL
- * chooses most of an HTTP request, so that one to such a port could send mail or a command in our name.
+ * Ports of other protocols. Some of their servers execute lines of text within an HTTP request, most of which is
+ * controlled by the author of the URL: a request could send mail or a command in our name.
  * https://fetch.spec.whatwg.org/#port-blocking (0 is refused with the URL)
  */
 const blockedPorts: ReadonlySet<number> = new Set([
@@ -10,10 +10,10 @@ const blockedPorts: ReadonlySet<number> = new Set([
   3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/** Why HTTP is not spoken on the port of a URL that a customer chose, as a sentence; null when it is. */
+/** Why HTTP requests to a port are refused, as a sentence; null when they are allowed. */
 export function portRefusal(port: number): string | null {
   if (port === 0) return 'Port 0 is not a port.';
   return blockedPorts.has(port)
-    ? `Port ${port} is reserved for another protocol than HTTP. Use another port.`
+    ? `Port ${port} is reserved for a protocol other than HTTP. Use another port.`
     : null;
 }

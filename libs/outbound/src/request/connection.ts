@@ -1,32 +1,32 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { Deadline } from './deadline';
-import { connectFault, tlsFault } from './fault-words';
+import { connectFault, tlsFault } from './fault-messages';
 import type { Target } from './target';
 
-/** How the certificate of the other side is judged. */
+/** How the server's certificate is verified. */
 export interface TlsTrust {
   /**
-   * False: whatever certificate it has is accepted, as a CA does when it validates over a redirect to https, since the
-   * certificate to come may be the first. Nothing confidential may be sent then. Default: true.
+   * False: any certificate is accepted, as CAs do when they follow a redirect to https, since the host may have no
+   * certificate yet. Nothing confidential may be sent then. Default: true.
    */
   readonly verify?: boolean;
-  /** More roots, PEM, besides Node's own; for private CAs, and for specs. */
+  /** Additional roots, PEM, for private CAs and specs. */
   readonly extraRoots?: readonly string[];
 }
 
 export interface Connection {
   readonly socket: Socket;
-  /** The checked address that it goes to. */
+  /** The checked address. */
   readonly address: string;
 }
 
-/** One address that does not answer must leave time for the next. */
-const longestAttemptMs = 3_000;
+/** An address that does not respond must leave time for the next. */
+const maxAttemptMs = 3_000;
 
 /**
- * A new connection to the first of the addresses that takes one. To the address itself: nothing is looked up again, so
- * what was checked is what is reached.
+ * Opens a connection to the first address that accepts one. There is no second lookup, so the connection goes to what
+ * was checked.
  *
  * @throws OutboundFault `connect` or `tls`; the deadline's reason
  */
@@ -53,9 +53,9 @@ async function connectToFirst(
 ): Promise<Connection> {
   let last: unknown;
   for (const [at, address] of addresses.entries()) {
-    const withinMs = Math.min(longestAttemptMs, deadline.leftMs() / (addresses.length - at));
+    const withinMs = Math.min(maxAttemptMs, deadline.leftMs() / (addresses.length - at));
     try {
-      // The last one may use all the time there is: the deadline then says how long that was.
+      // The last address may use all the remaining time; the deadline's error then states the total.
       const isLast = at === addresses.length - 1;
       return { socket: await tcp(address, port, isLast ? null : withinMs, deadline), address };
     } catch (error) {
@@ -66,7 +66,7 @@ async function connectToFirst(
   throw connectFault(`${hostname} port ${port}`, addresses.length, last);
 }
 
-/** @param withinMs null: no bound of its own */
+/** @param withinMs null: only the deadline */
 export async function tcp(
   address: string,
   port: number,
@@ -91,7 +91,7 @@ async function secured(
   trust: TlsTrust,
   deadline: Deadline,
 ): Promise<Socket> {
-  // RFC 6066 §3: the server name is written without the trailing dot, and an address is none.
+  // RFC 6066 §3: a server name has no trailing dot and is not an address.
   const identity = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   return await deadline.bound<Socket>((resolve, reject) => {
     const tls = connectTls({
@@ -110,7 +110,10 @@ async function secured(
 
 let defaultContext: SecureContext | undefined;
 
-/** Made once: reading the roots is the dearest part of a connection. It holds no sessions, so connections stay apart. */
+/**
+ * Created once: reading the roots is the most expensive part of a connection. It keeps no sessions, so connections
+ * are independent.
+ */
 function secureContextOf({ extraRoots = [] }: TlsTrust): SecureContext {
   if (extraRoots.length > 0) {
     return createSecureContext({ minVersion: 'TLSv1.2', ca: [...rootCertificates, ...extraRoots] });

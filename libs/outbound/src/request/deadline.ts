@@ -1,13 +1,13 @@
 import { OutboundFault } from '../outbound-fault';
 
-/** One bound for everything a request does: look-up, connection, TLS, and the last byte of the answer. */
+/** One time limit for a whole request: lookup, connection, TLS, and the complete response. */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #endsAtMs: number;
   readonly #giveUp: () => void;
 
-  /** @param outer the caller's own wish to stop; its reason is what is thrown then */
+  /** @param outer the caller's signal; when it aborts, its reason is thrown */
   constructor(
     timeoutMs: number,
     private readonly outer?: AbortSignal,
@@ -15,7 +15,7 @@ export class Deadline {
     this.#endsAtMs = performance.now() + timeoutMs;
     const late = new OutboundFault(
       'timeout',
-      `There was no complete answer within ${showSeconds(timeoutMs)}.`,
+      `There was no complete response within ${showSeconds(timeoutMs)}.`,
     );
     this.#timer = setTimeout(() => this.#controller.abort(late), timeoutMs);
     this.#giveUp = () => this.#controller.abort(outer?.reason);
@@ -31,7 +31,10 @@ export class Deadline {
     return Math.max(0, this.#endsAtMs - performance.now());
   }
 
-  /** What `begin` promises by its callbacks, or the deadline's reason; `undo` runs when the deadline comes first. */
+  /**
+   * Resolves or rejects with what `begin` reports, or rejects with the deadline's reason; `undo` runs when the
+   * deadline comes first.
+   */
   async bound<T>(
     begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
   ): Promise<T> {
@@ -52,7 +55,7 @@ export class Deadline {
     }
   }
 
-  /** Must be called, or the process waits for the timer and the outer signal keeps the request alive. */
+  /** Must be called; otherwise the process waits for the timer, and the outer signal retains the request. */
   end(): void {
     clearTimeout(this.#timer);
     this.outer?.removeEventListener('abort', this.#giveUp);

@@ -2,10 +2,10 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest 
 import type { Socket } from 'node:net';
 import { OutboundFault } from '../outbound-fault';
 import type { Deadline } from './deadline';
-import { exchangeFault, longestHeader } from './fault-words';
+import { exchangeFault, maxHeaderBytes } from './fault-messages';
 import { Pieces } from './pieces';
 
-export interface HttpQuestion {
+export interface ExchangeRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,38 +15,38 @@ export interface HttpQuestion {
 }
 
 /**
- * Takes the body of a 200 piece by piece, which is not kept then. Nothing more is read while it returns a promise that is pending.
- * What it throws, or rejects with, ends the request.
+ * Receives the body of a 200 piece by piece; the body is then not kept. Nothing more is read while a returned promise
+ * is pending. An exception or rejection ends the request.
  */
 export type OnBody = (piece: Buffer, headers: IncomingHttpHeaders) => void | Promise<void>;
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Names in lower case, values as they came: octets as Latin-1, to be trusted in nothing. */
+  /** Names in lower case, values as received (bytes as Latin-1), untrusted. */
   readonly headers: IncomingHttpHeaders;
-  /** As it was sent: nothing is decompressed. Empty for a redirect, whose body is not waited for. */
+  /** As sent, not decompressed. Empty for a redirect, whose body is not read. */
   readonly body: Buffer;
   /** The body was longer than `maxResponseBytes`; `body` holds its beginning. */
   readonly truncated: boolean;
 }
 
-/** Where a body is taken piece by piece, that of a status other than 200 is kept, bytes. */
+/** With `onBody`: maximum bytes kept of the body of a status other than 200. */
 const maxOtherBody = 65_536;
 
-/** RFC 9110 §15.2: a 103 or two are usual, an endless row of 1xx is not. */
-const mostInterimAnswers = 8;
+/** RFC 9110 §15.2: one or two 103 are usual, an endless series of 1xx is not. */
+const maxInterimResponses = 8;
 
-/** Octets on the connection, per octet of body and besides: chunks of one octet each cost six (RFC 9112 §7.1). */
-const mostOctets = (maxResponseBytes: number): number => 8 * maxResponseBytes + 131_072;
+/** Maximum bytes on the connection: a chunk of one byte costs six (RFC 9112 §7.1). */
+const maxTransferBytes = (maxResponseBytes: number): number => 8 * maxResponseBytes + 131_072;
 
 /**
- * One question and its answer on a connection of its own, which is used up afterwards: the caller destroys it.
+ * Sends one request and reads its response. The caller destroys the connection afterwards.
  *
  * @throws OutboundFault `too_large` or `protocol`; the deadline's reason
  */
 export async function exchange(
   socket: Socket,
-  question: HttpQuestion,
+  outgoing: ExchangeRequest,
   deadline: Deadline,
 ): Promise<HttpAnswer> {
   return await deadline.bound<HttpAnswer>((resolve, reject) => {
@@ -54,9 +54,9 @@ export async function exchange(
       reject(exchangeFault(error));
       socket.destroy();
     };
-    const { method, path, headers, body } = question;
+    const { method, path, headers, body } = outgoing;
     const request = httpRequest({
-      // With a connection and without an agent, nothing is kept for a later request: `Connection: close` is sent.
+      // With a connection and no agent, `Connection: close` is sent and nothing is kept.
       createConnection: () => socket,
       method,
       path,
@@ -65,29 +65,29 @@ export async function exchange(
         ...(body.length > 0 || bodyIsUsual(method) ? { 'content-length': body.length } : {}),
       },
       setHost: false,
-      maxHeaderSize: longestHeader,
+      maxHeaderSize: maxHeaderBytes,
       insecureHTTPParser: false,
     });
     request.on('error', fail);
-    request.once('socket', () => limitOctets(socket, mostOctets(question.maxResponseBytes), fail));
+    request.once('socket', () => limitBytes(socket, maxTransferBytes(outgoing.maxResponseBytes), fail));
     limitInterimAnswers(request, fail);
     request.once('upgrade', () =>
-      fail(new OutboundFault('protocol', 'The server changes to another protocol.')),
+      fail(new OutboundFault('protocol', 'The server switched to another protocol.')),
     );
-    request.once('response', (response) => collect(response, question, resolve, fail, reject));
+    request.once('response', (response) => collect(response, outgoing, resolve, fail, reject));
     request.end(body);
     return () => socket.destroy();
   });
 }
 
-/** RFC 9110 §8.6: a length is sent with methods that expect a body, even when it is 0. */
+/** RFC 9110 §8.6: methods that expect a body send a length, even 0. */
 const bodyIsUsual = (method: string): boolean => method === 'POST' || method === 'PUT' || method === 'PATCH';
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 function collect(
   response: IncomingMessage,
-  { maxResponseBytes, onBody }: HttpQuestion,
+  { maxResponseBytes, onBody }: ExchangeRequest,
   resolve: (answer: HttpAnswer) => void,
   fail: (error: unknown) => void,
   reject: (error: unknown) => void,
@@ -103,7 +103,7 @@ function collect(
   const take: OnBody = isTaken ? onBody : (piece: Buffer) => void pieces.push(piece);
   const maxBytes =
     isTaken || onBody === undefined ? maxResponseBytes : Math.min(maxResponseBytes, maxOtherBody);
-  // Nothing that still comes is wanted.
+  // Discard the rest.
   const stop = (): void => void response.pause().removeAllListeners('data');
   const refused = (error: unknown): void => {
     stop();
@@ -126,15 +126,15 @@ function collect(
       refused(error);
     }
   });
-  // The last piece may not be taken yet.
+  // The last piece may still be pending.
   response.on('end', () => void taken.then(() => done(false)));
 }
 
-function limitOctets(socket: Socket, most: number, fail: (error: unknown) => void): void {
-  let octets = 0;
+function limitBytes(socket: Socket, max: number, fail: (error: unknown) => void): void {
+  let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
-    octets += chunk.length;
-    if (octets > most) fail(new OutboundFault('too_large', 'The answer is far longer than what it says.'));
+    bytes += chunk.length;
+    if (bytes > max) fail(new OutboundFault('too_large', 'The response has far more data than content.'));
   });
 }
 
@@ -142,11 +142,11 @@ function limitInterimAnswers(request: ReturnType<typeof httpRequest>, fail: (err
   let interim = 0;
   request.on('information', () => {
     interim += 1;
-    if (interim > mostInterimAnswers) {
+    if (interim > maxInterimResponses) {
       fail(
         new OutboundFault(
           'protocol',
-          `More than ${mostInterimAnswers} interim answers came before the real one.`,
+          `More than ${maxInterimResponses} interim responses came before the final one.`,
         ),
       );
     }

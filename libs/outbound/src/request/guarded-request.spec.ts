@@ -3,7 +3,7 @@ import { eventually } from '@certwright/testing';
 import { AddressGuard } from '../addresses/address-guard';
 import { OutboundFault } from '../outbound-fault';
 import { NameServer } from '../testing/name-server';
-import { serveHttp, serveOctets, type WebServer } from '../testing/web-server';
+import { serveHttp, serveBytes, type WebServer } from '../testing/web-server';
 import { guardedRequest, type GuardedRequest } from './guarded-request';
 import { Pieces } from './pieces';
 
@@ -32,7 +32,7 @@ async function faultOf(asking: Promise<unknown>): Promise<OutboundFault> {
 }
 /** Whatever came before its answer, in one piece, to every question. */
 const serveText = (text: string) =>
-  serveOctets((socket) => socket.once('data', () => socket.end(text, 'latin1')));
+  serveBytes((socket) => socket.once('data', () => socket.end(text, 'latin1')));
 
 describe('a request', () => {
   it('goes to the checked address, with the name in the Host header, on a connection of its own', async () => {
@@ -166,7 +166,7 @@ describe('connecting', () => {
 
 describe('an answer', () => {
   it('longer than its bound is cut, and the rest is not read', async () => {
-    server = await serveOctets((socket) =>
+    server = await serveBytes((socket) =>
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
         const more = (): void => void (socket.writable && socket.write(Buffer.alloc(65_536, 'a'), more));
@@ -287,7 +287,7 @@ describe('an answer', () => {
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n' + `1;${'a'.repeat(8_000)}\r\na\r\n`.repeat(100),
       'too_large',
     ],
-  ])('that is %s is a fault, without its octets', async (_what, text, kind) => {
+  ])('that is %s is a fault, without its bytes', async (_what, text, kind) => {
     server = await serveText(text);
     const fault = await faultOf(get(here()));
     expect(fault.kind).toBe(kind);
@@ -295,7 +295,7 @@ describe('an answer', () => {
   });
 
   it('that ends in a reset is a fault', async () => {
-    server = await serveOctets((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    server = await serveBytes((socket) => socket.once('data', () => socket.resetAndDestroy()));
     expect(await faultOf(get(here()))).toMatchObject({ kind: 'protocol' });
   });
 });
@@ -321,14 +321,17 @@ describe('time', () => {
     ];
 
   it.each(slow)('is bounded in all when the server %s', async (_what, drip) => {
-    server = await serveOctets((socket) =>
+    server = await serveBytes((socket) =>
       socket.once('data', () => {
         const timer = drip((text) => void (socket.writable && socket.write(text)));
         socket.once('close', () => clearInterval(timer));
       }),
     );
     const fault = await faultOf(get(here(), { timeoutMs: 250 }));
-    expect(fault).toMatchObject({ kind: 'timeout', message: 'There was no complete answer within 250 ms.' });
+    expect(fault).toMatchObject({
+      kind: 'timeout',
+      message: 'There was no complete response within 250 ms.',
+    });
   });
 
   it('is bounded while the name is looked up', async () => {
@@ -338,7 +341,7 @@ describe('time', () => {
   });
 
   it('ends when the caller says so, with the reason of the caller', async () => {
-    server = await serveOctets(() => undefined);
+    server = await serveBytes(() => undefined);
     const reason = new Error('stopping');
     const stopping = new AbortController();
     const asking = get(here(), { signal: stopping.signal });

@@ -9,16 +9,16 @@ export interface GuardedRequest {
   /** http or https. User and password in it become Basic authentication, unless there is an Authorization header. */
   readonly url: string;
   readonly method: string;
-  /** Besides those that are set here: Host, Connection, Content-Length, Transfer-Encoding. */
+  /** In addition to those set by the request itself: Host, Connection, Content-Length, Transfer-Encoding. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
-  /** From the look-up to the last octet of the answer, milliseconds. */
+  /** From the lookup to the end of the response, milliseconds. */
   readonly timeoutMs: number;
   /** A longer body is cut. */
   readonly maxResponseBytes: number;
-  /** Takes the body of a 200 piece by piece; `body` is empty then. What it throws ends the request and is thrown. */
+  /** Receives the body of a 200 piece by piece; `body` is then empty. What it throws ends the request and is thrown. */
   readonly onBody?: OnBody;
-  /** Default: every port but those of other protocols; see `portRefusal`. */
+  /** Default: every port except those of other protocols; see `portRefusal`. */
   readonly allowedPorts?: readonly number[];
   /** When it aborts, its reason is thrown. */
   readonly signal?: AbortSignal;
@@ -26,16 +26,16 @@ export interface GuardedRequest {
 }
 
 export interface GuardedAnswer extends HttpAnswer {
-  /** IP address that answered. */
+  /** IP address of the server. */
   readonly address: string;
 }
 
 /**
- * One HTTP/1.1 request to an address that somebody else chose. The host is looked up once, its addresses are judged, and
- * the connection goes to what was judged; it serves this request alone. No redirect is followed: each hop is a request
- * of its own, judged anew.
+ * Sends one HTTP/1.1 request to an address chosen by others. The host is looked up once, its addresses are checked,
+ * and the connection goes to a checked address and serves this request alone. Redirects are not followed: each hop is
+ * a request of its own, checked again.
  *
- * @throws OutboundFault for everything that the address is to blame for; TypeError for headers that cannot be sent
+ * @throws OutboundFault for failures of the address; TypeError for invalid headers
  */
 export async function guardedRequest(guard: AddressGuard, request: GuardedRequest): Promise<GuardedAnswer> {
   const target = targetOf(request.url, request.allowedPorts);
@@ -61,7 +61,12 @@ export async function guardedRequest(guard: AddressGuard, request: GuardedReques
   }
 }
 
-const setHere: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+]);
 
 function headersFor(
   { host, authorization }: Target,
@@ -71,7 +76,7 @@ function headersFor(
   if (authorization !== null) headers['authorization'] = authorization;
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase();
-    if (setHere.has(lower)) throw new TypeError(`The header ${name} is set by the request itself.`);
+    if (reservedHeaders.has(lower)) throw new TypeError(`The header ${name} is set by the request itself.`);
     validateHeaderName(lower);
     validateHeaderValue(lower, value);
     headers[lower] = value;

@@ -1,10 +1,10 @@
-/** Small pieces are copied into blocks of so many bytes: a piece of one byte would take a hundred bytes of memory. */
+/** Small pieces are copied into blocks of this size: a one-byte Buffer takes a hundred bytes of memory. */
 const blockBytes = 16_384;
 const smallPiece = 2_048;
 
-/** Pieces of a body that are collected, however small they are. */
+/** Collects the pieces of a body in little memory, even when they are small. */
 export class Pieces {
-  /** Bytes of all pieces. */
+  /** Total bytes. */
   length = 0;
   private pieces: Buffer[] = [];
   private block = Buffer.alloc(0);
@@ -25,7 +25,7 @@ export class Pieces {
     this.used += piece.length;
   }
 
-  /** All of them as one; none is held any more. */
+  /** Returns all pieces as one Buffer, and forgets them. */
   take(): Buffer {
     this.endBlock();
     const [first] = this.pieces;

@@ -1,26 +1,26 @@
 import { OutboundFault } from '../outbound-fault';
 import { portRefusal } from './blocked-ports';
 
-/** What a URL asks for, taken apart; nothing of it has been looked up. */
+/** The parts of a URL; nothing has been looked up. */
 export interface Target {
   readonly secure: boolean;
   /** As in the URL, in lower case, an IPv6 address in brackets. */
   readonly hostname: string;
   readonly port: number;
-  /** For the Host header: with the port where it is not the scheme's own. */
+  /** For the Host header: with the port unless it is the scheme's default. */
   readonly host: string;
   readonly path: string;
   /** Basic authentication from the URL's user and password. */
   readonly authorization: string | null;
 }
 
-/** Most servers refuse more than 8 kB of request line; a webhook or a rule has no use for a quarter of that. */
-const longestUrl = 2_048;
+/** Most servers refuse request lines over 8 kB; webhooks and rules need much less. */
+const maxUrlLength = 2_048;
 
 /** @throws OutboundFault `bad_url` */
 export function targetOf(text: string, allowedPorts?: readonly number[]): Target {
-  if (text.length > longestUrl) {
-    throw new OutboundFault('bad_url', `The URL is longer than ${longestUrl} characters.`);
+  if (text.length > maxUrlLength) {
+    throw new OutboundFault('bad_url', `The URL is longer than ${maxUrlLength} characters.`);
   }
   if (!URL.canParse(text)) throw new OutboundFault('bad_url', 'The URL is not valid.');
   const url = new URL(text);
@@ -55,7 +55,7 @@ function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A bare % stands for itself.
+    // A % that is not an encoding is kept.
     return text;
   }
 }

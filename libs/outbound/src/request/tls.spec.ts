@@ -2,7 +2,7 @@ import { eventually } from '@certwright/testing';
 import { AddressGuard } from '../addresses/address-guard';
 import { TestRoot } from '../testing/certificates';
 import { NameServer } from '../testing/name-server';
-import { serveHttps, serveOctets, type WebServer } from '../testing/web-server';
+import { serveHttps, serveBytes, type WebServer } from '../testing/web-server';
 import { guardedRequest, type GuardedAnswer } from './guarded-request';
 import type { TlsTrust } from './connection';
 
@@ -47,7 +47,7 @@ describe('over TLS', () => {
     expect(JSON.parse(dotted.body.toString())).toMatchObject({ servername: 'www.example.com' });
   });
 
-  it('a certificate for another name, an expired one and one of an unknown root are refused, in words', async () => {
+  it('a certificate for another name, an expired one and one of an unknown root are refused with a message', async () => {
     const port = await serve('www.example.com');
     await expect(get(`https://other.example.com:${port}/`)).rejects.toMatchObject({
       kind: 'tls',
@@ -72,9 +72,9 @@ describe('over TLS', () => {
     });
   });
 
-  it('a server that speaks no TLS, or breaks off, is told apart from one that is away', async () => {
+  it('a server that speaks no TLS, or breaks off, is reported differently from one that is down', async () => {
     for (const speak of ['HTTP/1.1 400 Bad Request\r\n\r\n', '']) {
-      const server = await serveOctets((socket) => socket.once('data', () => socket.end(speak)));
+      const server = await serveBytes((socket) => socket.once('data', () => socket.end(speak)));
       opened.push(server);
       await expect(get(`https://www.example.com:${server.port}/`)).rejects.toMatchObject({
         kind: 'tls',
@@ -84,7 +84,7 @@ describe('over TLS', () => {
   });
 
   it('a handshake that hangs is bounded, and its connection does not stay', async () => {
-    const server = await serveOctets((socket) => void socket.resume());
+    const server = await serveBytes((socket) => void socket.resume());
     opened.push(server);
     const url = `https://www.example.com:${server.port}/`;
     await expect(

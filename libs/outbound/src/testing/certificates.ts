@@ -8,7 +8,7 @@ export interface KeyAndCertificate {
   readonly cert: string;
 }
 
-/** A private root and what it certifies, made by OpenSSL. */
+/** A private root that issues certificates with OpenSSL. */
 export class TestRoot {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'certwright-outbound-'));
   readonly pem: string;

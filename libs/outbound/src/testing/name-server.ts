@@ -2,14 +2,14 @@ import { createSocket, type Socket } from 'node:dgram';
 import type { AddressInfo } from 'node:net';
 import * as packet from 'dns-packet';
 
-/** What a name answers: addresses of both families, a response code, or nothing at all. */
+/** The response for a name: addresses of both families, a response code, or none. */
 export type Answer = readonly string[] | 'SERVFAIL' | 'REFUSED' | 'silence';
 
 const responseCodes = { NXDOMAIN: 3, SERVFAIL: 2, REFUSED: 5 } as const;
 
-/** A real name server over UDP on loopback that says whatever a spec wants, each time anew. */
+/** A real name server over UDP on loopback with responses set by a spec. */
 export class NameServer {
-  /** Names that were asked for, in the order of arrival, with the type: `www.example.com A`. */
+  /** Queries in the order of arrival: name and type: `www.example.com A`. */
   readonly asked: string[] = [];
   readonly #names = new Map<string, readonly Answer[]>();
   readonly #seen = new Map<string, number>();
@@ -31,7 +31,7 @@ export class NameServer {
     return { host: '127.0.0.1', port: (this.socket.address() as AddressInfo).port };
   }
 
-  /** The first look-up gets the first answer, the second the second; the last one stays. Other names do not exist. */
+  /** The nth lookup gets the nth answer, or the last one. Other names do not exist. */
   says(name: string, ...answers: readonly Answer[]): void {
     this.#names.set(name, answers);
     for (const type of ['A', 'AAAA']) this.#seen.delete(`${name} ${type}`);

@@ -9,9 +9,9 @@ export interface OpensslServer {
 }
 
 /**
- * `openssl s_server`: presents whatever it is told to, in that order, which no web server would.
+ * `openssl s_server`: presents any certificates in any order, unlike a web server.
  *
- * @param chain what is sent behind the leaf
+ * @param chain what is sent after the leaf
  */
 export async function opensslServer(
   tree: CertificateTree,
@@ -23,7 +23,7 @@ export async function opensslServer(
   writeFileSync(chainFile, chain.map(({ certificateFile }) => readFileSync(certificateFile)).join(''));
   const identity = ['-key', leaf.keyFile, '-cert', leaf.certificateFile];
   const behind = chain.length === 0 ? [] : ['-cert_chain', chainFile];
-  // It builds a chain from its own roots where none is given; `-www` keeps it from reading its standard input.
+  // Without a chain it builds one from its own roots; `-www` keeps it from reading standard input.
   const args = [
     's_server',
     '-accept',

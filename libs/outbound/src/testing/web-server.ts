@@ -19,8 +19,8 @@ export function serveHttps(identity: KeyAndCertificate, listener: RequestListene
   return listening(createHttpsServer({ ...identity }, listener));
 }
 
-/** A server that says what no web server library would. */
-export function serveOctets(onConnection: (socket: Socket) => void): Promise<WebServer> {
+/** A server that sends arbitrary bytes. */
+export function serveBytes(onConnection: (socket: Socket) => void): Promise<WebServer> {
   return listening(
     createServer((socket) => {
       socket.on('error', () => undefined);

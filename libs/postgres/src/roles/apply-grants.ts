@@ -1,5 +1,5 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { type GrantedSchema, privilegesOf, roleOf } from './role-grants';
-import { scramVerifier } from './scram-verifier';
 
 /** A transaction, as TypeORM's EntityManager is one. */
 export interface Transaction {
@@ -7,27 +7,29 @@ export interface Transaction {
 }
 
 export interface RoleSettings {
-  /** Begins the name of every role: roles belong to the server, on which several deployments may have databases. */
+  /** Prefix of every role name: roles belong to the server, which may serve several deployments. */
   readonly prefix: string;
-  /** By process. A role without one keeps the password it has; a new one has none, and can log in by certificate or peer only. */
+  /**
+   * By process. A role without one keeps its password; a new role has none, and can log in by certificate or peer
+   * only.
+   */
   readonly passwords: Readonly<Record<string, string>>;
 }
 
 export interface AppliedGrants {
   readonly created: readonly string[];
-  /** Roles that do not exist, and that the present user may not create. */
+  /** Missing roles that the current user may not create. */
   readonly absent: readonly string[];
   readonly granted: number;
   readonly revoked: number;
 }
 
-/** One lock for all that change grants of a database: two at a time fail on the same rows of the catalog. */
+/** One lock for all changes of grants: concurrent ones fail on the same rows of the catalog. */
 const grantsLock = 7_308_604_102;
 
 /**
- * Makes the roles of a schema hold exactly what it declares. Only differences are written, so that repeating it changes
- * nothing. To be called as the owner of the tables, in one transaction: a running process never misses a grant that it
- * had and still needs.
+ * Gives the roles of a schema exactly the declared grants. Writes only differences, so it is idempotent. Call it as
+ * the owner of the tables, in one transaction, so that running processes never lack a grant that they still need.
  */
 export async function applyGrants(
   tx: Transaction,
@@ -62,7 +64,7 @@ export async function applyGrants(
   return { created, absent, granted, revoked: changes.length - granted };
 }
 
-/** Temporary tables of the caller come last, so that it cannot put one in the place of a table. */
+/** Temporary tables come last in the search path, so that a caller cannot replace a table by one. */
 async function replaceDefiners(tx: Transaction, { definers }: GrantedSchema): Promise<void> {
   const [{ schema }] = await tx.query<[{ schema: string }]>(`SELECT quote_ident(current_schema()) AS schema`);
   for (const { definition } of definers)
@@ -86,7 +88,7 @@ async function createRoles(
   return { created: missing, absent: [] };
 }
 
-/** As a verifier: the password itself never reaches the server, nor its log. */
+/** Sets a verifier: the password itself never reaches the server or its log. */
 async function setPassword(tx: Transaction, role: string, password: string | undefined): Promise<void> {
   if (password !== undefined) await tx.query(`ALTER ROLE "${role}" PASSWORD '${scramVerifier(password)}'`);
 }
@@ -105,7 +107,7 @@ async function partitionsOf(
   return new Map(rows.map(({ parent, names }) => [parent, names]));
 }
 
-/** What was granted to the role itself in the schema, as it would be written: no name of ours needs quotes. */
+/** The privileges granted to the role itself in the schema, as in GRANT; our names need no quotes. */
 async function heldBy(tx: Transaction, role: string, { relations }: GrantedSchema): Promise<string[]> {
   const rows = await tx.query<{ privilege: string }[]>(
     `WITH relation AS (
@@ -125,7 +127,7 @@ async function heldBy(tx: Transaction, role: string, { relations }: GrantedSchem
   return rows.map(({ privilege }) => privilege);
 }
 
-/** A new function may be executed by everybody. */
+/** PUBLIC may execute a new function by default. */
 async function functionsOfPublic(tx: Transaction, { functions }: GrantedSchema): Promise<string[]> {
   const rows = await tx.query<{ signature: string }[]>(
     `SELECT pg_proc.oid::regprocedure::text AS signature
@@ -197,4 +199,21 @@ async function othersWithTables(tx: Transaction, own: readonly string[]): Promis
     [own],
   );
   return rows.map(({ role }) => role);
+}
+
+/** As PostgreSQL's `scram_iterations`. */
+const iterations = 4_096;
+
+/**
+ * The verifier that PostgreSQL stores for a password (RFC 5802 with SHA-256), in the form that `PASSWORD '…'`
+ * accepts.
+ *
+ * @param password printable ASCII, so that SASLprep would not change it
+ */
+function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+  if (!/^[\x20-\x7e]+$/.test(password)) throw new TypeError('A password of a role is printable ASCII.');
+  const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256');
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${keyed('Server Key').toString('base64')}`;
 }

@@ -8,7 +8,7 @@ export interface ExcessPrivileges {
   readonly privileges: readonly string[];
 }
 
-/** What the user of a connection may do in a schema beyond the grants of a process: by ownership, as a superuser, or by a grant. */
+/** Privileges of the connection's user beyond the grants of a process: by ownership, as a superuser, or by a grant. */
 export async function excessPrivileges(
   database: Transaction,
   { relations, roles }: GrantedSchema,
@@ -33,7 +33,7 @@ export async function excessPrivileges(
   return { role: held[0]?.role ?? '', privileges: excess.map(({ privilege }) => privilege) };
 }
 
-/** At start, for operators: a process that connects as the owner of the tables works, and is not confined. */
+/** Logs a warning at start: a process that connects as the owner of the tables works, but is not confined. */
 export async function warnOfExcessPrivileges(
   database: Transaction,
   schema: GrantedSchema,

@@ -18,13 +18,14 @@ export interface RoleGrants {
   readonly sequences?: readonly string[];
   readonly temporaryTables?: true;
   /**
-   * Privileges that no statement needs any more, as they are written between GRANT and TO. Processes of the release before may
-   * still run when the migration command does: what a release stops using is kept here, and dropped by the next one.
+   * Privileges that no statement needs any more, as written between GRANT and TO. Processes of the previous release
+   * may still run when the migration command does: a release keeps here what it stops using, and the next one drops
+   * it.
    */
   readonly retiring?: readonly string[];
 }
 
-/** A function that runs as the owner of the tables, for a role that may do what it does and no more. */
+/** A function that runs as the owner of the tables, for a role with no further rights. */
 export interface DefinerFunction {
   /** As `regprocedure` prints it. */
   readonly signature: string;
@@ -43,7 +44,7 @@ export interface GrantedSchema {
   readonly relations: RegExp;
   /** Its functions, with argument types. PUBLIC may execute none of them. */
   readonly functions: readonly string[];
-  /** Those of them that the migration command replaces each time, so that they are those of its release. */
+  /** Those that the migration command replaces each time, so that they match its release. */
   readonly definers: readonly DefinerFunction[];
   /** By process. */
   readonly roles: Readonly<Record<string, RoleGrants>>;

@@ -69,7 +69,7 @@ describe('challenge values in Redis', () => {
     expect(await values.get(place)).toEqual({ known: true, values: ['new'] });
   });
 
-  it('survive that Redis forgets its scripts, and what nobody can read counts as unknown', async () => {
+  it('survive that Redis forgets its scripts, and unreadable values count as unknown', async () => {
     const place = freshPlace();
     await connection.client.script('FLUSH');
     await values.put(place, ['one'], '');

@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { RedisScript } from '../redis-script';
 
 /**
- * Where CAs look for TXT values: at the target of a standing record, by its label below the approval zone, or at
- * `_acme-challenge.<name>` itself where that is delegated.
+ * Where CAs query TXT values: at the target of a standing record, by its label below the approval zone, or at
+ * `_acme-challenge.<name>` itself if it is delegated.
  */
 export type ChallengePlace = `target:${string}` | `name:${string}`;
 
@@ -12,18 +13,18 @@ export type ValuesAt = readonly string[] | null;
 
 export type Remembered =
   | { readonly known: true; readonly values: ValuesAt }
-  /** `turn` goes back with `put`: values read before a change are not remembered after it. */
+  /** Pass `turn` to `put`, which then ignores values that were read before a change. */
   | { readonly known: false; readonly turn: string };
 
-/** Milliseconds. The bound on how long a value is answered on when `changed` did not reach Redis. */
+/** Milliseconds. Maximum age of a value when `changed` did not reach Redis. */
 const valuesLifeMs = 30_000;
-/** Of "nothing there", which the next order changes. */
+/** Lifetime of "no values", which the next order changes. */
 const nothingLifeMs = 2_000;
-/** Longer than any look into the database takes. */
+/** Longer than any database lookup. */
 const turnLifeMs = 60_000;
 
 /**
- * Remembers values unless they have changed since they were read.
+ * Stores values unless they have changed since they were read.
  *
  * KEYS[1]  the values
  * KEYS[2]  the turn, absent when nothing has changed for a while
@@ -31,19 +32,18 @@ const turnLifeMs = 60_000;
  * ARGV[2]  the values, JSON
  * ARGV[3]  their life, milliseconds
  */
-const putSource = `
+const putUnchanged = new RedisScript(`
 if (redis.call('GET', KEYS[2]) or '') == ARGV[1] then
   redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 end
-`;
-const putSha1 = createHash('sha1').update(putSource).digest('hex');
+`);
 
 /**
- * TXT values for CAs, remembered for all copies of the approval responder. The database has them; whatever is not
- * here is read there. Every method rejects when Redis is away.
+ * A cache of TXT values for CAs, shared by all copies of the approval responder. The database is the source. Every
+ * method rejects when Redis is unavailable.
  */
 export class ChallengeValues {
-  /** @param prefix keeps the values of one deployment apart from whatever else lives in the same Redis */
+  /** @param prefix separates deployments that share a Redis */
   constructor(
     private readonly redis: Redis,
     private readonly prefix = 'challenges',
@@ -60,19 +60,12 @@ export class ChallengeValues {
   async put(place: ChallengePlace, values: ValuesAt, turn: string): Promise<void> {
     const keys = this.#keys(place);
     const lifeMs = values === null || values.length === 0 ? nothingLifeMs : valuesLifeMs;
-    const args = [keys.values, keys.turn, turn, JSON.stringify(values), lifeMs] as const;
-    try {
-      await this.redis.evalsha(putSha1, 2, ...args);
-    } catch (error) {
-      // Redis forgets scripts when it restarts, and a new node of a cluster has never heard of them.
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      await this.redis.eval(putSource, 2, ...args);
-    }
+    await putUnchanged.run(this.redis, [keys.values, keys.turn], [turn, JSON.stringify(values), lifeMs]);
   }
 
   /**
-   * Whoever changes values in the database says so here, once it is committed: the next question sees them. Where this
-   * rejects they are seen when what is remembered ends, after 30 s at the latest.
+   * Call after a change of values in the database is committed; the next lookup sees it. If it rejects, cached values
+   * expire after at most 30 s.
    */
   async changed(places: readonly ChallengePlace[]): Promise<void> {
     const turnNow = randomUUID();
@@ -84,14 +77,14 @@ export class ChallengeValues {
     );
   }
 
-  /** The braces are Redis Cluster's hash tag: both lie on one node. */
+  /** The braces are Redis Cluster's hash tag: both keys are on one node. */
   #keys(place: ChallengePlace): { readonly values: string; readonly turn: string } {
     const key = `${this.prefix}:{${place}}`;
     return { values: key, turn: `${key}:turn` };
   }
 }
 
-/** `undefined` for what another version may have written. */
+/** `undefined` for values of another version. */
 function valuesIn(text: string): ValuesAt | undefined {
   try {
     const values: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Problem } from '@certwright/errors';
-import { MemoryTokenBuckets } from '../limits/memory-token-buckets';
+import { MemoryTokenBuckets } from '../limits/token-buckets';
 import { apiKeySha256, mintApiKey } from './api-key';
 import { type Admission, Authenticator } from './authenticator';
 import { readCredentials } from './credentials';
@@ -59,11 +59,11 @@ const known: KnownApiKey = {
 };
 
 describe('the cache of API keys', () => {
-  function cached(answer: () => Promise<KnownApiKey | null>, mostEntries = 100) {
+  function cached(answer: () => Promise<KnownApiKey | null>, maxEntries = 100) {
     let asked = 0;
     const clock = { ms: 0 };
     const source: ApiKeys = { find: () => ((asked += 1), answer()) };
-    const cache = new ApiKeyCache(source, { nowMs: () => clock.ms, mostEntries });
+    const cache = new ApiKeyCache(source, { nowMs: () => clock.ms, maxEntries });
     return { cache, clock, asked: () => asked };
   }
   const digest = (n: number): Buffer => apiKeySha256(String(n));
@@ -76,7 +76,7 @@ describe('the cache of API keys', () => {
     expect(asked()).toBe(2);
   });
 
-  it('looks a key up once for all who ask at the same time', async () => {
+  it('looks a key up once for concurrent requests', async () => {
     const { cache, asked } = cached(() => Promise.resolve(known));
     expect(await Promise.all([1, 1, 1].map((n) => cache.find(digest(n))))).toEqual([known, known, known]);
     expect(asked()).toBe(1);
@@ -84,8 +84,10 @@ describe('the cache of API keys', () => {
 
   it('does not remember a failed look-up', async () => {
     let fails = true;
-    const { cache } = cached(() => (fails ? Promise.reject(new Error('away')) : Promise.resolve(known)));
-    await expect(cache.find(digest(1))).rejects.toThrow('away');
+    const { cache } = cached(() =>
+      fails ? Promise.reject(new Error('unreachable')) : Promise.resolve(known),
+    );
+    await expect(cache.find(digest(1))).rejects.toThrow('unreachable');
     fails = false;
     expect(await cache.find(digest(1))).toEqual(known);
   });
@@ -105,7 +107,7 @@ describe('the cache of API keys', () => {
     expect(asked()).toBe(3);
   });
 
-  it('keeps a bounded number of answers, and unknown keys push no known one out', async () => {
+  it('caches a bounded number of results; unknown keys evict no known ones', async () => {
     const { cache, asked } = cached(() => Promise.resolve(asked() === 1 ? known : null), 3);
     await cache.find(digest(0));
     for (let n = 1; n <= 10; n += 1) await cache.find(digest(n));

@@ -3,36 +3,34 @@ import type { RequestLimits } from '../limits/request-limits';
 import type { TokenBuckets } from '../limits/token-buckets';
 import { type PasswordCredentials, readCredentials } from './credentials';
 import { FailedAuthentication, ofAddress, ofUserAt, ofUserName } from './failed-authentication';
-import { FamiliarAddresses } from './familiar-addresses';
 import { KeyAuthentication } from './key-authentication';
 import type { ApiKeys } from './key-cache';
 import type { Passwords } from './passwords';
-import { isAllowed, type Permission } from './permissions';
-import type { RouteAccess } from './route-access';
+import { isAllowed, type Permission, type RouteAccess } from './route-access';
 
-/** Who calls. */
+/** The authenticated caller. */
 export interface CallerIdentity {
   readonly accountId: string;
   /** Of the API key; `user:<id>` for a person who signed in with a password. */
   readonly keyId: string;
 }
 
-/** Whether a person called, who knows the password of the account, and not a program with an API key. */
+/** Whether the caller signed in with a password, rather than with an API key. */
 export const isUser = ({ keyId }: CallerIdentity): boolean => keyId.startsWith(userPrefix);
 
 const userPrefix = 'user:';
 
 export interface Admission {
   readonly authorization: string | undefined;
-  /** The client's address as it is counted; see `addressKey`. */
+  /** Key under which the client's address is counted; see `addressKey`. */
   readonly addressKey: string;
   readonly method: string;
   readonly access: Exclude<RouteAccess, { readonly kind: 'public' }>;
 }
 
-/** Whose credentials were right. */
+/** A caller whose credentials are valid. */
 interface Admitted extends CallerIdentity {
-  /** As people call them, with a capital. */
+  /** Subject of error messages. */
   readonly what: 'This API key' | 'This user';
   readonly permissions: readonly string[];
   readonly disabled: boolean;
@@ -43,12 +41,11 @@ const ofEveryUser: readonly Permission[] = ['Full Access'];
 export const methodsThatRead: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets a request in or throws the Problem that says why not: `bad_credentials`, `rate_limited`, `disabled_credentials`,
- * `unauthorized`, or `service_outage` while too many passwords are being checked. A valid API key works from every
- * address, also from one where somebody else has tried many wrong ones, and whatever is tried with its account's user
- * names: only failures are counted there, and over the limit a failure is answered 429 in place of 401. A user who has
- * signed in from an address before is not locked out there by what is tried elsewhere, nor by wrong credentials of others
- * from the same address.
+ * Admits a request or throws a Problem: `bad_credentials`, `rate_limited`, `disabled_credentials`, `unauthorized`, or
+ * `service_outage` while too many passwords are being checked. Only failures are counted per address and user name;
+ * over the limit a failure is 429 instead of 401. A valid API key therefore always works, whatever others try from
+ * the same address or with the account's user names. A user who has signed in from an address before is not locked
+ * out there by failed attempts of others.
  */
 export class Authenticator {
   readonly #failures: FailedAuthentication;
@@ -56,7 +53,7 @@ export class Authenticator {
   readonly #familiar: FamiliarAddresses;
 
   /**
-   * @param passwords without them API keys are the only credentials
+   * @param passwords if absent, API keys are the only credentials
    * @param nowMs monotonic, in milliseconds
    */
   constructor(
@@ -143,3 +140,39 @@ export class Authenticator {
     );
   }
 }
+
+/** How long an address is remembered after its user has signed in from it: two days, in milliseconds. */
+const familiarMs = 48 * 3_600_000;
+
+/** Maximum number of pairs of user and address, about 400 bytes each. The oldest sign-in is dropped first. */
+const mostPairs = 10_000;
+
+/**
+ * Addresses from which users have signed in. Failed attempts from elsewhere can block a user name, but not at these
+ * addresses: otherwise anyone who knows a user name could lock its owner out.
+ */
+class FamiliarAddresses {
+  /** Pair → expiry; the oldest first. */
+  readonly #untilMs = new Map<string, number>();
+
+  /** @param nowMs monotonic, in milliseconds */
+  constructor(private readonly nowMs: () => number) {}
+
+  has(userName: string, addressKey: string): boolean {
+    return (this.#untilMs.get(keyOf(userName, addressKey)) ?? -Infinity) > this.nowMs();
+  }
+
+  /** Records a successful sign-in. */
+  add(userName: string, addressKey: string): void {
+    const key = keyOf(userName, addressKey);
+    this.#untilMs.delete(key);
+    this.#untilMs.set(key, this.nowMs() + familiarMs);
+    for (const [oldest, untilMs] of this.#untilMs) {
+      if (untilMs > this.nowMs() && this.#untilMs.size <= mostPairs) break;
+      this.#untilMs.delete(oldest);
+    }
+  }
+}
+
+/** Neither part can contain a NUL. */
+const keyOf = (userName: string, addressKey: string): string => `${userName}\0${addressKey}`;

@@ -7,10 +7,10 @@ export interface TurnBounds {
   readonly waiting: number;
 }
 
-/** Seconds. What waits is done long before. */
+/** Seconds; the queue drains sooner. */
 const retryAfterS = 2;
 
-/** Work that costs much is done a few at a time; beyond a short queue it is refused. */
+/** Runs costly work, a few at a time. Beyond a short queue, work is refused. */
 export class BoundedTurns {
   #running = 0;
   readonly #queue: (() => void)[] = [];
@@ -25,7 +25,7 @@ export class BoundedTurns {
       return await work();
     } finally {
       const next = this.#queue.shift();
-      // A turn that is handed on is not counted anew.
+      // The next one takes over this turn, so the count stays.
       if (next === undefined) this.#running -= 1;
       else next();
     }

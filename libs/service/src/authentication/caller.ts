@@ -4,14 +4,14 @@ import type { CallerIdentity } from './authenticator';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** `null` on public routes, and until the request is let in. */
+    /** `null` on public routes, and until the request is authenticated. */
     caller: CallerIdentity | null;
   }
 }
 
-/** `@Caller() caller: CallerIdentity` in a controller: who calls. On a public route it is a mistake, and throws. */
+/** `@Caller() caller: CallerIdentity` in a controller: the authenticated caller. Throws on a public route. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): CallerIdentity => {
   const { caller } = context.switchToHttp().getRequest<FastifyRequest>();
-  if (caller === null) throw new Error('@Caller() stands on a public route, where nobody has said who calls');
+  if (caller === null) throw new Error('@Caller() is used on a public route, which has no caller');
   return caller;
 });

@@ -2,36 +2,36 @@ import { createHash } from 'node:crypto';
 import { Problem } from '@certwright/errors';
 import type { Rate, TokenBuckets } from '../limits/token-buckets';
 
-/** Where wrong credentials are counted. */
+/** A bucket in which wrong credentials are counted. */
 export interface Origin {
   readonly bucket: string;
   /** After "Too many wrong credentials came". */
-  readonly words: string;
+  readonly source: string;
 }
 
 export const ofAddress = (addressKey: string): Origin => ({
   bucket: `failed-authentication:${addressKey}`,
-  words: 'from this address',
+  source: 'from this address',
 });
 
 export const ofUserName = (userName: string): Origin => ofUser(userName);
 
-/** Apart from what comes for the same user from elsewhere: see `FamiliarAddresses`. */
+/** Counted separately from attempts for the same user from elsewhere; see `FamiliarAddresses`. */
 export const ofUserAt = (userName: string, addressKey: string): Origin =>
   ofUser(`${userName}\0${addressKey}`);
 
-/** As a digest: it may be longer than a key should be, and Redis need not know who signs in. */
+/** A digest bounds the length of the key and keeps user names out of Redis. */
 const ofUser = (text: string): Origin => ({
   bucket: `failed-authentication:user:${createHash('sha256').update(text).digest('base64url')}`,
-  words: 'for this user name',
+  source: 'for this user name',
 });
 
-/** Most origins that are remembered as refused; the longest known is forgotten first. */
-const mostRefused = 10_000;
+/** Maximum number of refused origins that are remembered; the oldest is dropped first. */
+const maxRefused = 10_000;
 
-/** Counts wrong credentials, and says when there were too many of them. */
+/** Counts wrong credentials and refuses further attempts over the limit. */
 export class FailedAuthentication {
-  /** Bucket → until when it has nothing to give. */
+  /** Bucket → when it has tokens again. */
   readonly #refusedUntilMs = new Map<string, number>();
 
   /** @param nowMs monotonic, in milliseconds */
@@ -41,14 +41,14 @@ export class FailedAuthentication {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** What a failure is answered: `otherwise`, and over the limit `rate_limited`. */
+  /** Counts a failure. @returns `otherwise`; over the limit, `rate_limited` */
   async refusal(origin: Origin, otherwise: Problem): Promise<Problem> {
     return (await this.#count(origin)) ?? otherwise;
   }
 
   /**
-   * Nothing of what comes from there is looked at for a while, be it right: an answer would tell one who guesses, as
-   * fast as answers come, which of the guesses is the password.
+   * Refuses every attempt from an origin over its limit, even a correct one: otherwise the response would reveal to
+   * an attacker which guess is the password.
    *
    * @throws Problem `rate_limited`
    */
@@ -60,10 +60,10 @@ export class FailedAuthentication {
   }
 
   /**
-   * Counts a guess before it is looked at, so that many at once are not many more than the limit, and takes the count
-   * back when it was right or nobody could tell.
+   * Counts a guess before it is checked, so that parallel guesses cannot exceed the limit by much. Undoes the count
+   * when the guess was right or the check failed.
    *
-   * @throws Problem `rate_limited` in place of looking at it
+   * @throws Problem `rate_limited` without running the check
    */
   async guess(origins: readonly Origin[], check: () => Promise<boolean>): Promise<boolean> {
     const counted: Origin[] = [];
@@ -88,7 +88,7 @@ export class FailedAuthentication {
     this.#refusedUntilMs.delete(bucket);
     this.#refusedUntilMs.set(bucket, this.nowMs() + taken.retryAfterS * 1_000);
     for (const oldest of this.#refusedUntilMs.keys()) {
-      if (this.#refusedUntilMs.size <= mostRefused) break;
+      if (this.#refusedUntilMs.size <= maxRefused) break;
       this.#refusedUntilMs.delete(oldest);
     }
     return rateLimited(origin, taken.retryAfterS);
@@ -100,7 +100,7 @@ export class FailedAuthentication {
   }
 }
 
-function rateLimited({ words }: Origin, retryAfterS: number): Problem {
-  const message = `Too many wrong credentials came ${words}; the next try is looked at in ${retryAfterS} s.`;
+function rateLimited({ source }: Origin, retryAfterS: number): Problem {
+  const message = `Too many wrong credentials came ${source}; try again in ${retryAfterS} s.`;
   return new Problem('rate_limited', message, { retryAfterS });
 }

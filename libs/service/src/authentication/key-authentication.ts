@@ -5,8 +5,8 @@ import { type FailedAuthentication, ofAddress } from './failed-authentication';
 import type { ApiKeys, KnownApiKey } from './key-cache';
 
 /**
- * Finds the API key that a request shows. A valid one works from every address, also from one where somebody else has
- * tried many wrong ones: only failures are counted there, and over the limit a failure is answered 429 in place of 401.
+ * Finds the API key of a request. A valid key always works; only failures are counted per address, and over the limit
+ * a failure is 429 instead of 401.
  */
 export class KeyAuthentication<Key extends KnownApiKey = KnownApiKey> {
   constructor(
@@ -15,9 +15,9 @@ export class KeyAuthentication<Key extends KnownApiKey = KnownApiKey> {
   ) {}
 
   /**
-   * For an API where keys are the only credentials, and where they may be missing.
+   * For an API in which keys are the only credentials, and optional.
    *
-   * @returns the key, be it disabled; `null` when there is no `Authorization` at all
+   * @returns the key, disabled or not; `null` without an `Authorization` header
    * @throws Problem as `identify`
    */
   async presented(authorization: string | undefined, addressKey: string): Promise<Key | null> {

@@ -2,22 +2,22 @@
 export interface KnownApiKey {
   readonly keyId: string;
   readonly accountId: string;
-  /** As stored; words outside the closed list grant nothing. */
+  /** As stored; unknown permissions grant nothing. */
   readonly permissions: readonly string[];
   readonly disabled: boolean;
 }
 
-/** Where API keys are looked up. Asked again at will; rejects when it cannot answer. */
+/** Looks up API keys. May be called again at any time; rejects when the lookup fails. */
 export interface ApiKeys<Key extends KnownApiKey = KnownApiKey> {
   /** @param secretSha256 SHA-256 over the whole key as sent; `null` when there is no such key */
   find(secretSha256: Buffer): Promise<Key | null>;
 }
 
 export interface ApiKeyCacheOptions {
-  /** How long an answer is used again: as long as a disabled key may still work when the news of it got lost. */
+  /** How long a result is reused. A disabled key may work for this long when the notification is lost. */
   readonly ttlMs?: number;
-  /** Most answers kept of each sort, about 500 bytes each. */
-  readonly mostEntries?: number;
+  /** Maximum number of results of each kind, about 500 bytes each. */
+  readonly maxEntries?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
 }
@@ -28,24 +28,24 @@ interface Entry<Key> {
 }
 
 /**
- * Remembers answers, "no such key" included, for a short time. Requests that ask for the same key at the same time
- * share one look-up. Rejections are not remembered.
+ * Caches results, including "no such key", for a short time. Concurrent requests for the same key share one lookup.
+ * Rejections are not cached.
  */
 export class ApiKeyCache<Key extends KnownApiKey = KnownApiKey> implements ApiKeys<Key> {
   readonly #ttlMs: number;
-  readonly #mostEntries: number;
+  readonly #maxEntries: number;
   readonly #nowMs: () => number;
-  /** Apart from each other, so that somebody who tries random keys pushes no real one out. */
+  /** Separate, so that random keys do not evict real ones. */
   readonly #known = new Map<string, Entry<Key>>();
   readonly #unknown = new Map<string, Entry<Key>>();
   readonly #pending = new Map<string, Promise<Key | null>>();
 
   constructor(
     private readonly source: ApiKeys<Key>,
-    { ttlMs = 10_000, mostEntries = 10_000, nowMs = () => performance.now() }: ApiKeyCacheOptions = {},
+    { ttlMs = 10_000, maxEntries = 10_000, nowMs = () => performance.now() }: ApiKeyCacheOptions = {},
   ) {
     this.#ttlMs = ttlMs;
-    this.#mostEntries = mostEntries;
+    this.#maxEntries = maxEntries;
     this.#nowMs = nowMs;
   }
 
@@ -56,13 +56,13 @@ export class ApiKeyCache<Key extends KnownApiKey = KnownApiKey> implements ApiKe
     return this.#pending.get(key) ?? this.#lookUp(key, secretSha256);
   }
 
-  /** This key has changed. A look-up under way is not shared with later requests and not remembered. */
+  /** Call when a key has changed. A lookup under way is neither shared with later requests nor cached. */
   forget(secretSha256: Buffer): void {
     const key = secretSha256.toString('latin1');
     for (const entries of [this.#known, this.#unknown, this.#pending]) entries.delete(key);
   }
 
-  /** Any key may have changed. */
+  /** Call when any key may have changed. */
   clear(): void {
     for (const entries of [this.#known, this.#unknown, this.#pending]) entries.clear();
   }
@@ -88,7 +88,7 @@ export class ApiKeyCache<Key extends KnownApiKey = KnownApiKey> implements ApiKe
     this.#unknown.delete(key);
     const entries = found === null ? this.#unknown : this.#known;
     entries.set(key, { found, untilMs: this.#nowMs() + this.#ttlMs });
-    if (entries.size <= this.#mostEntries) return;
+    if (entries.size <= this.#maxEntries) return;
     for (const oldest of entries.keys()) {
       entries.delete(oldest);
       break;

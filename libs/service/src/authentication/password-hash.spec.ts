@@ -1,6 +1,6 @@
 import { fitsPassword, hashPassword, unknownPasswordHash } from './password-hash';
 
-/** RFC 7914 §12, third vector; of its 64 octets the first 32, which PBKDF2 yields for any length. */
+/** RFC 7914 §12, third vector; the first 32 of its 64 bytes, which PBKDF2 yields for any length. */
 const ofRfc = `scrypt:16384:8:1:${Buffer.from('SodiumChloride').toString('base64url')}:${Buffer.from(
   '7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2',
   'hex',
@@ -35,11 +35,11 @@ describe('a stored password', () => {
     ['256 MiB of work', ofRfc.replace('16384:8', '131072:16')],
     ['a shorter hash', ofRfc.slice(0, -4)],
     ['more behind it', `${ofRfc}:`],
-  ])('of which nothing can be made (%s) fits no password', async (_what, stored) => {
+  ])('that cannot be read (%s) fits no password', async (_what, stored) => {
     expect(await fitsPassword('pleaseletmein', stored)).toBe(false);
   });
 
-  it('that stands for users who do not exist looks like any other', () => {
+  it('of an unknown user looks like any other', () => {
     expect(unknownPasswordHash()).toMatch(/^scrypt:32768:8:1:[\w-]{22}:[\w-]{43}$/);
     expect(unknownPasswordHash()).not.toBe(unknownPasswordHash());
   });

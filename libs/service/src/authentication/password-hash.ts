@@ -13,27 +13,27 @@ interface PasswordHash {
   readonly hash: Buffer;
 }
 
-/** scrypt (RFC 7914) with N = 2^15, r = 8, p = 1: 32 MiB and some 60 ms a guess. */
-const presentCost: Cost = { N: 2 ** 15, r: 8, p: 1 };
+/** scrypt (RFC 7914) with N = 2^15, r = 8, p = 1: 32 MiB and about 60 ms per guess. */
+const currentCost: Cost = { N: 2 ** 15, r: 8, p: 1 };
 
-/** What a stored hash may ask for at most, so that no row can make a process spend without bound. */
-const most = { N: 2 ** 17, r: 16, p: 4, memoryOctets: 128 * 1024 * 1024 } as const;
+/** Maximum cost of a stored hash, so that no row can make a process spend without bound. */
+const max = { N: 2 ** 17, r: 16, p: 4, memoryBytes: 128 * 1024 * 1024 } as const;
 
-const saltOctets = 16;
-const hashOctets = 32;
+const saltBytes = 16;
+const hashBytes = 32;
 
 /** @returns `scrypt:N:r:p:salt:hash`, the last two in base64url */
 export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(saltOctets);
-  return writeHash({ cost: presentCost, salt, hash: await derive(password, presentCost, salt) });
+  const salt = randomBytes(saltBytes);
+  return writeHash({ cost: currentCost, salt, hash: await derive(password, currentCost, salt) });
 }
 
-/** One that no password fits, and that takes as long to find out. */
+/** A hash that no password matches, at the same cost. */
 export function unknownPasswordHash(): string {
-  return writeHash({ cost: presentCost, salt: randomBytes(saltOctets), hash: randomBytes(hashOctets) });
+  return writeHash({ cost: currentCost, salt: randomBytes(saltBytes), hash: randomBytes(hashBytes) });
 }
 
-/** @param stored what cannot be read fits no password */
+/** @param stored an unreadable hash matches no password */
 export async function fitsPassword(password: string, stored: string): Promise<boolean> {
   const known = readHash(stored);
   if (known === null) return false;
@@ -42,16 +42,16 @@ export async function fitsPassword(password: string, stored: string): Promise<bo
 
 type Scrypt = (password: string, salt: Buffer, length: number, options: object) => Promise<Buffer>;
 
-/** The same text typed on different systems may come composed or not (RFC 8265 §4.2). */
+/** Input methods compose characters differently (RFC 8265 §4.2). */
 async function derive(password: string, cost: Cost, salt: Buffer): Promise<Buffer> {
   const maxmem = 2 * memoryOf(cost);
-  return await (promisify(scrypt) as Scrypt)(password.normalize('NFC'), salt, hashOctets, {
+  return await (promisify(scrypt) as Scrypt)(password.normalize('NFC'), salt, hashBytes, {
     ...cost,
     maxmem,
   });
 }
 
-/** RFC 7914 §2: 128 · N · r octets, and 128 · r · p besides. */
+/** RFC 7914 §2: 128 · N · r + 128 · r · p bytes. */
 const memoryOf = ({ N, r, p }: Cost): number => 128 * r * (N + p);
 
 const writeHash = ({ cost: { N, r, p }, salt, hash }: PasswordHash): string =>
@@ -62,17 +62,17 @@ function readHash(stored: string): PasswordHash | null {
   if (shape === null) return null;
   const [, N, r, p, salt = '', hash = ''] = shape;
   const cost = { N: Number(N), r: Number(r), p: Number(p) };
-  return isBearable(cost)
+  return isWithinMax(cost)
     ? { cost, salt: Buffer.from(salt, 'base64url'), hash: Buffer.from(hash, 'base64url') }
     : null;
 }
 
-const isBearable = (cost: Cost): boolean =>
+const isWithinMax = (cost: Cost): boolean =>
   cost.N >= 2 &&
   Number.isInteger(Math.log2(cost.N)) &&
-  cost.N <= most.N &&
+  cost.N <= max.N &&
   cost.r >= 1 &&
-  cost.r <= most.r &&
+  cost.r <= max.r &&
   cost.p >= 1 &&
-  cost.p <= most.p &&
-  memoryOf(cost) <= most.memoryOctets;
+  cost.p <= max.p &&
+  memoryOf(cost) <= max.memoryBytes;

@@ -6,8 +6,8 @@ const looked: Guess = (check) => check();
 const credentials = (password: string, userName = 'a@example.com') =>
   ({ kind: 'password', userName, password }) as const;
 
-/** A check that ends when it is told; what stands as hash is the password itself. */
-function setUp({ mostRemembered = 1_000 } = {}) {
+/** A check that ends on demand; the hash is the password itself. */
+function setUp({ maxRemembered = 1_000 } = {}) {
   const clock = { ms: 0 };
   const checks: { password: string; stored: string; end: () => void }[] = [];
   const stored = { user: user as KnownUser | null };
@@ -15,7 +15,7 @@ function setUp({ mostRemembered = 1_000 } = {}) {
     { find: async (name) => (name === 'a@example.com' ? stored.user : null) },
     {
       nowMs: () => clock.ms,
-      mostRemembered,
+      maxRemembered,
       fits: (password, hash) =>
         new Promise((resolve) => {
           checks.push({ password, stored: hash, end: () => resolve(password === hash) });
@@ -42,7 +42,7 @@ function setUp({ mostRemembered = 1_000 } = {}) {
 }
 
 describe('a password', () => {
-  it('that fits says who it is, another one does not, nor one of nobody', async () => {
+  it('that is right identifies its user; a wrong one and one of an unknown user do not', async () => {
     const { found } = setUp();
     expect([await found('right'), await found('wrong'), await found('right', 'b@example.com')]).toEqual([
       user,
@@ -51,9 +51,9 @@ describe('a password', () => {
     ]);
   });
 
-  it('of nobody is checked as well, against a hash like any other', async () => {
+  it('of an unknown user is checked as well, against a hash like any other', async () => {
     const { checks, found } = setUp();
-    await found('right', 'nobody@example.com');
+    await found('right', 'unknown@example.com');
     expect(checks).toMatchObject([
       { password: 'right', stored: expect.stringMatching(/^scrypt:32768:8:1:/) },
     ]);
@@ -80,7 +80,7 @@ describe('a password', () => {
     expect(checks).toHaveLength(3);
   });
 
-  it('that is remembered still tells that its user is disabled', async () => {
+  it('that is remembered still reports that its user is disabled', async () => {
     const { stored, found } = setUp();
     await found('right');
     stored.user = { ...user, disabled: true };
@@ -96,7 +96,7 @@ describe('a password', () => {
   });
 
   it('is remembered among a bounded number', async () => {
-    const { checks, stored, found } = setUp({ mostRemembered: 2 });
+    const { checks, stored, found } = setUp({ maxRemembered: 2 });
     for (const password of ['one', 'two', 'three', 'three', 'two', 'one']) {
       stored.user = { ...user, passwordHash: password };
       await found(password);
@@ -136,7 +136,7 @@ describe('passwords are checked', () => {
     expect(await after).toEqual(user);
   });
 
-  it('no longer once nobody could be asked, and anew afterwards', async () => {
+  it('again after a lookup failed', async () => {
     const { find, found } = setUp();
     const refused = find('right', undefined, () => Promise.reject(new Error('over the limit')));
     await expect(refused).rejects.toThrow('over the limit');

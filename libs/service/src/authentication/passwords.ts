@@ -3,7 +3,7 @@ import { BoundedTurns, type TurnBounds } from './bounded-turns';
 import type { PasswordCredentials } from './credentials';
 import { fitsPassword, unknownPasswordHash } from './password-hash';
 
-/** What is known of a person who may sign in. */
+/** A user who may sign in. */
 export interface KnownUser {
   readonly userId: string;
   readonly accountId: string;
@@ -12,41 +12,41 @@ export interface KnownUser {
   readonly disabled: boolean;
 }
 
-/** Where users are looked up, for every request anew. Rejects when it cannot answer. */
+/** Looks up users, on every request. Rejects when the lookup fails. */
 export interface Users {
   /** @param userName in lower case; `null` when there is no such user */
   find(userName: string): Promise<KnownUser | null>;
 }
 
 export interface PasswordOptions {
-  /** How long a password that fitted is taken for right without another look; 60,000 at most. */
+  /** How long a correct password is accepted without another check; at most 60,000. */
   readonly rememberedMs?: number;
-  /** Most passwords that are remembered, about 150 bytes each. */
-  readonly mostRemembered?: number;
+  /** Maximum number of remembered passwords, about 150 bytes each. */
+  readonly maxRemembered?: number;
   readonly bounds?: TurnBounds;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Whether a password fits a stored hash; takes long. */
+  /** Whether a password matches a stored hash; slow. */
   readonly fits?: (password: string, stored: string) => Promise<boolean>;
 }
 
-/** Runs a costly check and answers what it does, unless it refuses to run it at all, by throwing. */
+/** Runs a costly check and returns its result, or throws to refuse it. */
 export type Guess = (check: () => Promise<boolean>) => Promise<boolean>;
 
-/** Two of libuv's four threads and 64 MiB; those who wait get their turn within a second. */
+/** Two of libuv's four threads and 64 MiB; the queue drains within a second. */
 const defaultBounds: TurnBounds = { atOnce: 2, waiting: 16 };
 
 /**
- * Checks passwords at a bounded cost. A password that fitted is remembered for a while, together with the very hash it
- * fitted: as a MAC under a key that the process never tells, so that its memory holds no password. A user who does not
- * exist takes the same way as one who does.
+ * Checks passwords at a bounded cost. A correct password is remembered for a while, together with the hash it
+ * matched, as a MAC under a key of this process, so that memory holds no password. An unknown user costs as much as a
+ * known one.
  */
 export class Passwords {
   readonly #options: Required<Omit<PasswordOptions, 'bounds'>>;
   readonly #turns: BoundedTurns;
   readonly #key = randomBytes(32);
-  readonly #hashOfNobody = unknownPasswordHash();
-  /** MAC → until when, oldest first. */
+  readonly #unknownHash = unknownPasswordHash();
+  /** MAC → expiry, oldest first. */
   readonly #remembered = new Map<string, number>();
   readonly #pending = new Map<string, Promise<boolean>>();
 
@@ -57,7 +57,7 @@ export class Passwords {
     this.#turns = new BoundedTurns(bounds);
     this.#options = {
       rememberedMs: 60_000,
-      mostRemembered: 1_000,
+      maxRemembered: 1_000,
       nowMs: () => performance.now(),
       fits: fitsPassword,
       ...options,
@@ -65,13 +65,14 @@ export class Passwords {
   }
 
   /**
-   * @param guess around every check that is not remembered; requests with the same credentials at the same time share one
+   * @param guess wraps every check whose result is not remembered; concurrent requests with the same credentials
+   * share one
    * @returns the user; `null` when there is none, or the password is wrong
    * @throws Problem `service_outage` while too many passwords are being checked, and whatever `guess` throws
    */
   async find(credentials: PasswordCredentials, guess: Guess): Promise<KnownUser | null> {
     const user = await this.users.find(credentials.userName);
-    const isRight = await this.#check(credentials, user?.passwordHash ?? this.#hashOfNobody, guess);
+    const isRight = await this.#check(credentials, user?.passwordHash ?? this.#unknownHash, guess);
     return isRight ? user : null;
   }
 
@@ -80,7 +81,7 @@ export class Passwords {
     passwordHash: string,
     guess: Guess,
   ): Promise<boolean> {
-    // None of the three can hold a NUL.
+    // None of the three can contain a NUL.
     const mac = createHmac('sha256', this.#key)
       .update(`${passwordHash}\0${userName}\0${password}`)
       .digest('base64');
@@ -98,11 +99,11 @@ export class Passwords {
   }
 
   #remember(mac: string): void {
-    const { nowMs, rememberedMs, mostRemembered } = this.#options;
+    const { nowMs, rememberedMs, maxRemembered } = this.#options;
     this.#remembered.delete(mac);
     this.#remembered.set(mac, nowMs() + rememberedMs);
     for (const [oldest, untilMs] of this.#remembered) {
-      if (untilMs > nowMs() && this.#remembered.size <= mostRemembered) break;
+      if (untilMs > nowMs() && this.#remembered.size <= maxRemembered) break;
       this.#remembered.delete(oldest);
     }
   }

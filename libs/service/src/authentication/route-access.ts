@@ -1,8 +1,22 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { FASTIFY_ROUTE_CONFIG_METADATA } from '@nestjs/platform-fastify/constants.js';
-import type { Permission } from './permissions';
 
-/** Who may call a route. It lies in the route's Fastify configuration, where a hook sees it before the body is read. */
+/** Permissions of an API key: a closed list, as shown to the account's owner. */
+export const permissions = [
+  'Full Access',
+  'Order and Manage Certificates',
+  'Manage Monitored Domains',
+  'Search Certificates',
+] as const;
+
+export type Permission = (typeof permissions)[number];
+
+/** @param held as stored; unknown permissions grant nothing */
+export function isAllowed(held: readonly string[], anyOf: readonly Permission[]): boolean {
+  return held.includes('Full Access') || anyOf.some((permission) => held.includes(permission));
+}
+
+/** Who may call a route. Stored in the route's Fastify configuration, where a hook reads it before the body. */
 export type RouteAccess =
   | { readonly kind: 'public' }
   | { readonly kind: 'authenticated' }
@@ -16,7 +30,7 @@ declare module 'fastify' {
 
 type RouteDecorator = MethodDecorator & ClassDecorator;
 
-/** No credentials are asked for, and none are looked at. */
+/** No credentials needed; they are ignored. */
 export const Public = (): RouteDecorator => accessDecorator({ kind: 'public' });
 
 /** Any API key that is not disabled. */
@@ -26,7 +40,7 @@ export const Authenticated = (): RouteDecorator => accessDecorator({ kind: 'auth
 export const RequirePermission = (...anyOf: readonly [Permission, ...Permission[]]): RouteDecorator =>
   accessDecorator({ kind: 'permission', anyOf });
 
-/** On a method it decides; on a controller it decides for the methods that say nothing themselves. */
+/** On a controller: the default for methods without a decorator of their own. */
 function accessDecorator(access: RouteAccess): RouteDecorator {
   return (target: object, _name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (descriptor !== undefined) {
@@ -50,7 +64,7 @@ const configOf = (handler: object): Config =>
 
 const accessOf = (handler: object): RouteAccess | undefined => configOf(handler).access;
 
-/** Keeps what another decorator has put into the configuration: `RouteConfig` alone would replace it. */
+/** `RouteConfig` alone would replace the configuration that other decorators set. */
 function setAccess(handler: object, access: RouteAccess): void {
   const decorate = RouteConfig({ ...configOf(handler), access });
   decorate(Object.prototype, 'handler', { value: handler });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Problem } from '@certwright/errors';
-import { MemoryTokenBuckets } from '../limits/memory-token-buckets';
+import { MemoryTokenBuckets } from '../limits/token-buckets';
 import { apiKeySha256, mintApiKey } from './api-key';
 import { type Admission, Authenticator, isUser } from './authenticator';
 import { readCredentials } from './credentials';
@@ -115,7 +115,7 @@ describe('a user', () => {
 
   it.each([
     ['with a wrong password', basic('a@example.com:wrong'), 'bad_credentials'],
-    ['whom nobody knows', basic('c@example.com:right'), 'bad_credentials'],
+    ['who does not exist', basic('c@example.com:right'), 'bad_credentials'],
     ['named like something of the language', basic('__proto__:right'), 'bad_credentials'],
     ['who is disabled', basic('gone@example.com:right'), 'disabled_credentials'],
     ['who is disabled, with a wrong password', basic('gone@example.com:wrong'), 'bad_credentials'],
@@ -133,9 +133,9 @@ describe('a user', () => {
 });
 
 describe('wrong passwords', () => {
-  it('are answered 429 after ten from one address, whoever is named, and are not looked at any more', async () => {
+  it('get 429 after ten from one address, for any user name, and are no longer checked', async () => {
     const { admit, times, checks } = setUp();
-    for (let n = 0; n < 10; n += 1) await admit(basic(`nobody${n}@example.com:wrong`));
+    for (let n = 0; n < 10; n += 1) await admit(basic(`unknown${n}@example.com:wrong`));
     const before = checks();
     expect(await times(5, basic('a@example.com:right'))).toEqual({ 'rate_limited wait': 5 });
     expect(checks()).toBe(before);
@@ -159,7 +159,7 @@ describe('wrong passwords', () => {
 
   it('are limited alike for a user who does not exist', async () => {
     const { times, checks } = setUp();
-    expect(await times(12, basic('nobody@example.com:wrong'))).toEqual({
+    expect(await times(12, basic('unknown@example.com:wrong'))).toEqual({
       bad_credentials: 10,
       'rate_limited wait': 2,
     });
@@ -173,7 +173,7 @@ describe('wrong passwords', () => {
     expect(await admit(basic(`${key}:`))).toBe('42 1');
   });
 
-  it('over the limit hide a password that is remembered, or it could be guessed as fast as answers come', async () => {
+  it('over the limit hide a remembered password, so that it cannot be guessed quickly', async () => {
     const { admit, clock } = setUp();
     expect(await admit(basic('a@example.com:right'))).toBe('42 user:7');
     for (let n = 0; n < 11; n += 1)
@@ -204,14 +204,14 @@ describe('wrong passwords', () => {
     const { admit, times } = setUp();
     const right = basic('a@example.com:right');
     expect(await admit(right)).toBe('42 user:7');
-    for (let n = 0; n < 12; n += 1) await admit(basic(`nobody${n}@example.com:wrong`));
+    for (let n = 0; n < 12; n += 1) await admit(basic(`unknown${n}@example.com:wrong`));
     expect(await times(3, `Bearer ${mintApiKey('1', randomBytes)}`)).toEqual({ 'rate_limited wait': 3 });
     expect(await admit(right)).toBe('42 user:7');
-    // Somebody who never signed in there still waits.
+    // A user who never signed in there is still limited.
     expect(await admit(basic('b@example.com:right'))).toBe('rate_limited wait');
   });
 
-  it('are limited at such an address too, and give nobody more guesses elsewhere', async () => {
+  it('are limited at such an address too, and allow no more guesses elsewhere', async () => {
     const { admit, times } = setUp();
     expect(await admit(basic('a@example.com:right'))).toBe('42 user:7');
     expect(await times(12, basic('a@example.com:wrong'))).toEqual({
@@ -232,7 +232,7 @@ describe('wrong passwords', () => {
     expect(checks()).toBe(11);
   });
 
-  it('are counted before they are looked at, so that many at once are no more than the limit', async () => {
+  it('are counted before they are checked, so that parallel guesses stay within the limit', async () => {
     const { admit, checks } = setUp();
     const all = Array.from({ length: 40 }, (_, n) => admit(basic(`a@example.com:wrong ${n}`)));
     const outcomes = await Promise.all(all);
@@ -240,7 +240,7 @@ describe('wrong passwords', () => {
     expect(checks()).toBe(10);
   });
 
-  it('and no others are counted: right ones as many as come', async () => {
+  it('alone are counted, not right ones', async () => {
     const { times, checks } = setUp({ rememberedMs: 0 });
     expect(await times(30, basic('a@example.com:right'))).toEqual({ '42 user:7': 30 });
     expect(checks()).toBe(30);

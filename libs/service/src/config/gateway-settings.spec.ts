@@ -15,14 +15,14 @@ describe('the connection to the DNS gateway', () => {
     expect(gatewayConnection(read({ ...whole, GATEWAY_URL: '' }))).toBeNull();
   });
 
-  it('that is set up by half is refused, and the message says what is missing', () => {
+  it('that is configured incompletely is refused, and the message says what is missing', () => {
     const half = read({ ...whole, GATEWAY_CA: '', GATEWAY_KEY: '' });
     expect(() => gatewayConnection(half)).toThrow(
       /\n {2}GATEWAY_CA \(or GATEWAY_CA_FILE\) is missing, and GATEWAY_URL is set\n {2}GATEWAY_KEY \(or GATEWAY_KEY_FILE\) is/,
     );
   });
 
-  it('that is set up wholly is told', () => {
+  it('that is configured completely is returned', () => {
     expect(gatewayConnection(read(whole))).toEqual({
       url: 'https://gateway.test',
       ca: 'a',

@@ -5,11 +5,11 @@ import { SettingsError } from './settings';
 /**
  * How a process reaches the DNS gateway; spread into an application's own table.
  *
- * @param without ends the sentence on what holds when no gateway is set up
+ * @param without what happens when no gateway is configured; ends a sentence
  */
 export const gatewaySettings = ({ without }: { readonly without: string }) => ({
   GATEWAY_URL: url<null>({
-    meaning: `The DNS gateway, by a name that stands in its certificate; empty: ${without}`,
+    meaning: `The DNS gateway, by a name in its certificate; empty: ${without}`,
     schemes: ['https'],
     default: null,
   }),
@@ -34,7 +34,7 @@ interface GatewayValues {
   readonly GATEWAY_KEY: Secret | null;
 }
 
-/** Where the gateway is, whom we trust there and who we are; all but the URL PEM. */
+/** Everything but the URL is PEM. */
 export interface GatewayConnection {
   readonly url: string;
   readonly ca: string;
@@ -43,8 +43,8 @@ export interface GatewayConnection {
 }
 
 /**
- * @returns null when no gateway is set up
- * @throws SettingsError when it is set up by half
+ * @returns null when no gateway is configured
+ * @throws SettingsError when the configuration is incomplete
  */
 export function gatewayConnection(values: GatewayValues): GatewayConnection | null {
   const { GATEWAY_URL: url, GATEWAY_CA, GATEWAY_CERTIFICATE, GATEWAY_KEY } = values;

@@ -15,13 +15,13 @@ it('the first key seals, and all of them open', () => {
 });
 
 it.each([
-  ['31 octets', randomBytes(31).toString('base64')],
-  ['33 octets', randomBytes(33).toString('base64')],
+  ['31 bytes', randomBytes(31).toString('base64')],
+  ['33 bytes', randomBytes(33).toString('base64')],
   ['no base64', '!'.repeat(44)],
   ['base64 of other bits behind the end', `${'A'.repeat(42)}B=`],
   ['an empty place', `${'A'.repeat(43)}=,`],
 ])('refuses %s, without repeating it', (_what, text) => {
-  expect(() => read(text)).toThrow(/SEALING_KEYS has an entry that is not the base64 of 32 octets/);
+  expect(() => read(text)).toThrow(/SEALING_KEYS has an entry that is not the base64 of 32 bytes/);
 });
 
 it('is a secret, in the manual and from a file', () => {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const masked = '[secret]';
 
-/** A text that shows itself only to who asks for it by name: templates, JSON, logs and the debugger get a mask. */
+/** A text that only `reveal` returns: templates, JSON, logs and the debugger print a mask. */
 export class Secret {
   readonly #text: string;
 

@@ -4,7 +4,7 @@ import { type Described, type Reading, type Setting, settingOf } from './setting
 
 const fault = (text: string): { readonly fault: string } => ({ fault: text });
 
-/** Any text that is not empty; `pattern` narrows it. */
+/** Any non-empty text, optionally restricted by `pattern`. */
 export function string<D extends string | null = string>(
   described: Described<D> & { readonly pattern?: RegExp },
 ): Setting<string | NoInfer<D>> {
@@ -14,7 +14,7 @@ export function string<D extends string | null = string>(
   return settingOf<string, D>({ unit: 'text', read }, described);
 }
 
-/** A URL with one of the schemes (without colon). It may hold a password, so it is treated as a secret. */
+/** A URL with one of the schemes (without colon). Treated as a secret, since it may contain a password. */
 export function url<D extends string | null = string>(
   described: Described<D> & { readonly schemes: readonly string[] },
 ): Setting<string | NoInfer<D>> {
@@ -29,7 +29,7 @@ export function url<D extends string | null = string>(
   return settingOf<string, D>({ unit: `URL, ${schemes}`, secret: true, read }, described);
 }
 
-/** A whole number; the fault and the manual name unit and range. */
+/** A whole number; the error message and the manual name its unit and range. */
 export function integer<D extends number | null = number>(
   described: Described<D> & { readonly unit: string; readonly min: number; readonly max: number },
 ): Setting<number | NoInfer<D>> {
@@ -43,7 +43,7 @@ export function integer<D extends number | null = number>(
   return settingOf<number, D>({ unit: `${unit}, ${min}–${max}`, read }, described);
 }
 
-/** A TCP or UDP port to listen on; 0 takes any free one. */
+/** A TCP or UDP port to listen on; 0: any free port. */
 export function port<D extends number | null = number>(
   described: Described<D>,
 ): Setting<number | NoInfer<D>> {
@@ -68,7 +68,7 @@ export function hostPort<D extends HostPort | null = HostPort>(
       host !== undefined && (match?.[1] === undefined || isIP(host) === 6) && number >= 1 && number <= 65_535;
     return holds
       ? { value: { host, port: number } }
-      : fault('is not host:port; an IPv6 address stands in brackets');
+      : fault('is not host:port; put an IPv6 address in brackets');
   };
   const show = (value: HostPort): string =>
     isIP(value.host) === 6 ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
@@ -83,14 +83,14 @@ const msPerUnit: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** A length of time: a number with `ms`, `s`, `m`, `h` or `d`, or a bare number of milliseconds. The value is in ms. */
+/** A duration: a number with `ms`, `s`, `m`, `h` or `d`, or a bare number of milliseconds. The value is in ms. */
 export function durationMs<D extends number | null = number>(
   described: Described<D> & { readonly minMs?: number; readonly maxMs?: number },
 ): Setting<number | NoInfer<D>> {
   const { minMs = 0, maxMs = 365 * 86_400_000 } = described;
   const read = (text: string): Reading<number> => {
     const match = /^(\d{1,12})(ms|s|m|h|d)?$/.exec(text);
-    if (match === null) return fault('is not a length of time such as 250ms, 10s, 5m, 2h or 1d');
+    if (match === null) return fault('is not a duration such as 250ms, 10s, 5m, 2h or 1d');
     const value = Number(match[1]) * (msPerUnit[match[2] ?? 'ms'] ?? NaN);
     return value >= minMs && value <= maxMs
       ? { value }
@@ -117,7 +117,7 @@ export function boolean<D extends boolean | null = boolean>(
   return settingOf<boolean, D>({ unit: 'true or false', read }, described);
 }
 
-/** One word of a closed list. */
+/** One value of a closed list. */
 export function oneOf<const V extends string>(
   values: readonly V[],
   described: Described<NoInfer<V>>,
@@ -137,7 +137,7 @@ export function oneOf<V extends string>(
   return settingOf<V, V | null>({ unit: values.join(', '), read }, described);
 }
 
-/** Values of another kind, separated by commas; spaces around them and empty places are ignored. */
+/** Values of another kind, separated by commas. Surrounding spaces and empty entries are ignored. */
 export function list<T>(
   element: Setting<T>,
   described: { readonly meaning: string; readonly default?: readonly T[] },
@@ -159,7 +159,7 @@ export function list<T>(
   );
 }
 
-/** The path of a file; whether it exists, its reader finds out, since it may appear later. */
+/** The path of a file, which need not exist yet. */
 export function filePath<D extends string | null = string>(
   described: Described<D>,
 ): Setting<string | NoInfer<D>> {
@@ -168,7 +168,7 @@ export function filePath<D extends string | null = string>(
   return settingOf<string, D>({ unit: 'path', read }, described);
 }
 
-/** A secret, wrapped so that it cannot be printed by accident. */
+/** A secret, wrapped so that it is not printed by accident. */
 export function secret<D extends Secret | null = Secret>(
   described: Described<D> & { readonly minLength?: number },
 ): Setting<Secret | NoInfer<D>> {

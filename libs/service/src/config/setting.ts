@@ -1,17 +1,17 @@
-/** What a text in the environment means, or why it means nothing. A fault completes the sentence "NAME …". */
+/** The value of a text in the environment, or what is wrong with it. A fault completes the sentence "NAME …". */
 export type Reading<T> = { readonly value: T } | { readonly fault: string };
 
 /**
- * One setting: its entry in the manual and how its text is read. `T` is what the application gets, `null` included
- * when the default says so.
+ * One setting: its entry in the manual, and how to read it. `T` is the type of the value; it includes `null` when the
+ * default is `null`.
  */
 export interface Setting<T> {
   readonly meaning: string;
-  /** As the manual prints it: the unit, the range or the accepted words. */
+  /** As the manual prints it: the unit, the range or the accepted values. */
   readonly unit: string;
   /** Absent: the process does not start without the setting. */
   readonly default?: T;
-  /** A secret is never printed, in a fault neither, and may come from the file that `NAME_FILE` names. */
+  /** A secret is never printed, not even in an error, and may come from the file named by `NAME_FILE`. */
   readonly secret: boolean;
   read(text: string): Reading<T>;
   /** How the manual prints a default. */
@@ -31,7 +31,6 @@ interface Kind<T> {
   readonly show?: (value: T) => string;
 }
 
-/** Puts a kind and its description together. */
 export function settingOf<T, D extends T | null>(kind: Kind<T>, described: Described<D>): Setting<T | D> {
   const show = kind.show ?? String;
   return {

@@ -41,7 +41,7 @@ function faultsOf(environment: Record<string, string>): Record<string, string> {
 }
 
 describe('settings', () => {
-  it('are typed values, defaults where the environment is silent', () => {
+  it('are typed values, with defaults for absent variables', () => {
     const values = settings.read({
       DATABASE_URL: databaseUrl,
       PORT: '',
@@ -62,7 +62,7 @@ describe('settings', () => {
     });
   });
 
-  it('name every fault in one error', () => {
+  it('report every invalid value in one error', () => {
     expect(
       faultsOf({
         PORT: '70000',
@@ -75,10 +75,10 @@ describe('settings', () => {
     ).toEqual({
       PORT: 'is not a whole number from 0 to 65535 (port)',
       DATABASE_URL: 'is missing: The database',
-      WINDOW: 'is not a length of time such as 250ms, 10s, 5m, 2h or 1d',
+      WINDOW: 'is not a duration such as 250ms, 10s, 5m, 2h or 1d',
       LEVEL: 'is none of info, debug',
       STRICT: 'is neither true nor false',
-      RESOLVER: 'is not host:port; an IPv6 address stands in brackets',
+      RESOLVER: 'is not host:port; put an IPv6 address in brackets',
       WORKERS: 'is not a whole number from 1 to 64 (processes)',
     });
   });
@@ -90,7 +90,7 @@ describe('settings', () => {
     ['5m', 300_000],
     ['2h', 7_200_000],
     ['1d', 86_400_000],
-  ])('reads the length of time %s as %d ms', (text, ms) => {
+  ])('reads the duration %s as %d ms', (text, ms) => {
     expect(settings.read({ DATABASE_URL: databaseUrl, WINDOW: text }).WINDOW).toBe(ms);
   });
 

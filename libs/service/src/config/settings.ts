@@ -9,12 +9,12 @@ export type SettingValues<S extends SettingTable> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
 };
 
-/** Every setting that does not hold, at once, so that nobody mends a deployment one restart at a time. */
+/** Lists every invalid setting, so that a deployment is fixed in one restart. */
 export class SettingsError extends Error {
   constructor(readonly faults: readonly { readonly name: string; readonly fault: string }[]) {
     const lines = faults.map(({ name, fault }) => `  ${name} ${fault}`);
     super(
-      `${faults.length === 1 ? 'A setting does' : `${faults.length} settings do`} not hold:\n${lines.join('\n')}`,
+      `${faults.length === 1 ? 'A setting is' : `${faults.length} settings are`} invalid:\n${lines.join('\n')}`,
     );
     this.name = 'SettingsError';
   }
@@ -23,17 +23,20 @@ export class SettingsError extends Error {
 export interface Settings<S extends SettingTable> {
   readonly table: S;
   /**
-   * Reads every setting. An empty variable counts as absent, as Compose files and manifests leave them behind.
+   * Reads every setting. An empty variable counts as absent, since Compose files and manifests set such variables.
    *
    * @param readFile reads the file that `NAME_FILE` names, for secrets only
-   * @throws SettingsError with all faults; no value is repeated in it
+   * @throws SettingsError with all errors; it contains no values
    */
   read(environment: Environment, readFile?: (path: string) => string): SettingValues<S>;
   /** The manual: a Markdown table of name, meaning, unit and default. */
   describe(): string;
 }
 
-/** The settings of a process. The table is the manual: meaning, unit, default; what has no default is required. */
+/**
+ * The settings of a process. The table is the manual: meaning, unit, default. A setting without a default is
+ * required.
+ */
 export function defineSettings<const S extends SettingTable>(table: S): Settings<S> {
   return {
     table,
@@ -83,7 +86,7 @@ function readSecretFile(
     const reason = (error as NodeJS.ErrnoException).code ?? 'unreadable';
     return { fault: `cannot be read from the file that ${name}_FILE names (${reason})` };
   }
-  // Editors and `echo` end a file with a line break, which is no part of the secret.
+  // Editors and `echo` append a line break.
   const reading = setting.read(text.replace(/\r?\n$/, ''));
   return 'fault' in reading ? { fault: `in the file that ${name}_FILE names ${reading.fault}` } : reading;
 }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Problem } from '@certwright/errors';
-import { html } from '../html/html';
-import { inlineStyle } from '../html/inline-style';
+import { html, inlineStyle } from '../html/html';
 import { prefersHtml } from './prefers-html';
 
 /** Swagger UI sets styles on elements and shows icons from data URLs; everything else comes from here. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Html, html } from './html';
-import { inlineStyle } from './inline-style';
+import { Html, html, inlineStyle } from './html';
 
 it('escapes every text that is put in, between tags and within attributes', () => {
   const hostile = `<script>alert("1")</script>'&`;
@@ -18,7 +17,7 @@ it('takes markup as it is, one or several', () => {
   expect(markup.replace(/\s/g, '')).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul><hr>');
 });
 
-it('gives a style the digest of exactly what stands between its tags', () => {
+it('gives a style the digest of its exact content', () => {
   const { element, source } = inlineStyle('\n  p { color: red; }\n');
   const content =
     /<style>([^]*)<\/style>/.exec(

@@ -1,6 +1,6 @@
 import { Problem } from '@certwright/errors';
 
-/** A Problem in an API's dialect. */
+/** A Problem in the error format of an API. */
 export interface RenderedProblem {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -8,7 +8,7 @@ export interface RenderedProblem {
   readonly body: object;
 }
 
-/** The one place where an API's dialect of errors is known. Pure, and total over every code. */
+/** Renders a Problem in an API's error format. Pure; handles every code. */
 export type RenderProblem = (problem: Problem) => RenderedProblem;
 
 export interface Answer {
@@ -18,10 +18,10 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Both ways to present an API key; the header may come more than once (RFC 9110 §11.6.1). */
+/** Both ways to send an API key; the header may be repeated (RFC 9110 §11.6.1). */
 const challenges = ['Bearer realm="Certwright"', 'Basic realm="Certwright", charset="UTF-8"'];
 
-/** The whole answer to a Problem: the dialect's status and body, and the headers that HTTP itself demands with a code. */
+/** The complete response to a Problem: the API's status and body, and the headers that HTTP requires. */
 export function answerTo(problem: Problem, render: RenderProblem, jsonContentType: string): Answer {
   const { status, headers: rendered = {}, body } = render(problem);
   const headers: Record<string, string | string[]> = { 'content-type': jsonContentType };
@@ -33,7 +33,7 @@ export function answerTo(problem: Problem, render: RenderProblem, jsonContentTyp
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** On every answer of an API: it is data for a program, never a page, and not for caches unless a route says so. */
+/** Of every response: it is data for programs, never a page, and is not cached unless a route says so. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

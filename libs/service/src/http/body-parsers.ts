@@ -6,7 +6,7 @@ import { parseJsonBody } from './json-body';
 type Parse = (bytes: Buffer) => unknown;
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** Bodies are JSON, and forms where the API says so. Everything else is answered 415, Fastify's own `text/plain` too. */
+/** Accepts JSON, and forms if the API does. Any other type is 415, including Fastify's `text/plain`. */
 export function registerBodyParsers(
   instance: FastifyInstance,
   largestBody: number,
@@ -32,7 +32,7 @@ function addParser(instance: FastifyInstance, contentType: string, largestBody: 
   instance.addContentTypeParser(contentType, { parseAs: 'buffer', bodyLimit: largestBody }, parser);
 }
 
-/** Many clients put the `Content-Type` on every request, and a DELETE has nothing to say. */
+/** Many clients send a `Content-Type` with a DELETE that has no body. */
 const hasNoBody = (request: FastifyRequest, bytes: Buffer): boolean =>
   bytes.length === 0 && request.method === 'DELETE';
 
@@ -43,6 +43,9 @@ function checkEncoding({ headers }: FastifyRequest): void {
   }
   const coding = headers['content-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    throw new Problem('unsupported_media_type', 'A compressed body is not read here: send it as it is.');
+    throw new Problem(
+      'unsupported_media_type',
+      'Compressed bodies are not supported; send the body uncompressed.',
+    );
   }
 }

@@ -10,7 +10,10 @@ interface ParserError extends Error {
   readonly code?: string;
 }
 
-/** What Node's parser refuses before there is a request: broken HTTP, too long a header, too slow a client. */
+/**
+ * Handles what Node's parser refuses before there is a request: invalid HTTP, a header that is too long, a slow
+ * client.
+ */
 export function clientErrorHandler(
   answering: ProblemAnswering,
   metrics: Metrics,
@@ -27,7 +30,7 @@ export function clientErrorHandler(
       return;
     }
     if (pending?.req.complete === true) {
-      // The request before the broken one waits for its own answer, and would take this one for it.
+      // An earlier request on this connection still waits for its response; this one must not take its place.
       pending.once('finish', () => socket.destroySoon());
       return;
     }
@@ -54,16 +57,16 @@ export function clientErrorHandler(
       [values].flat().map((value) => `${name}: ${value}`),
     );
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-    // The rest of what the client sends is read and dropped, so that the answer is not lost to a reset.
+    // Read and drop the rest of the input, so that a reset does not destroy the response.
     socket.resume();
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
 }
 
-/** How long a client that keeps sending after its answer is listened to. */
+/** How long to keep reading after the response. */
 const lingerMs = 1_000;
 
-/** The answer that Node is about to write, or writing, on this socket. Node keeps it there and tells nobody. */
+/** The response that Node is writing, or about to write, on this socket. Not a public API of Node. */
 function pendingAnswer(socket: Socket): ServerResponse | undefined {
   return (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
@@ -77,14 +80,14 @@ function problemOf(error: ParserError): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('bad_request', 'The request took too long to arrive.');
     default:
-      return new Problem('bad_request', 'This is not a request that HTTP/1.1 knows.');
+      return new Problem('bad_request', 'This is not a valid HTTP/1.1 request.');
   }
 }
 
-/** An `Expect` other than `100-continue` (RFC 9110 §10.1.1): Node's own answer to it has no body. */
+/** Handles an `Expect` other than `100-continue` (RFC 9110 §10.1.1): Node's own response has no body. */
 export function answerUnknownExpectation(server: Server, answering: ProblemAnswering): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const problem = new Problem('bad_request', 'Of the Expect header only 100-continue is known here.');
+    const problem = new Problem('bad_request', 'The Expect header supports only 100-continue.');
     const { status, headers, body } = answerSafely(
       problem,
       answering.renderProblem,

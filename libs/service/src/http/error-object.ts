@@ -1,7 +1,7 @@
 import type { FieldFault, Problem, ProblemCode } from '@certwright/errors';
 import type { RenderedProblem } from './answer';
 
-/** The status of each code. A code that is missing here does not compile. */
+/** The status of each code. */
 const statusOf = {
   bad_request: 400,
   bad_query: 400,
@@ -37,7 +37,7 @@ const statusOf = {
   timeout: 504,
 } as const satisfies Record<ProblemCode, number>;
 
-/** The error object that all APIs but v2 share. */
+/** The error object of all APIs except v2. */
 export interface ErrorObject {
   readonly code: string;
   readonly message: string;
@@ -62,7 +62,7 @@ export function errorObject({ code, message, field, faults }: Problem): ErrorObj
   };
 }
 
-/** The error object with the status that its code always has. */
+/** Renders the error object with the fixed status of its code. */
 export function renderErrorObject(problem: Problem): RenderedProblem {
   return { status: statusOf[problem.code], body: errorObject(problem) };
 }

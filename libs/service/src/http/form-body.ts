@@ -1,12 +1,12 @@
 import { Problem } from '@certwright/errors';
 import { checkText, decodeUtf8 } from './json-body';
 
-/** Fields in one form. Hashing and checking each has a price, and 256 KiB could hold a hundred thousand. */
-const mostFields = 1_000;
+/** Maximum number of fields. Hashing and checking each costs time, and 256 KiB could hold 100,000. */
+const maxFields = 1_000;
 
 /**
- * `application/x-www-form-urlencoded` as the URL standard has it. A field that comes once is a string, one that comes
- * several times an array of strings in their order.
+ * `application/x-www-form-urlencoded` as the URL standard has it. A field that occurs once is a string; a repeated
+ * field is an array of strings in order.
  *
  * @throws Problem `bad_request`
  */
@@ -17,7 +17,7 @@ export function parseFormBody(bytes: Uint8Array): Record<string, string | string
   let count = 0;
   for (const [name, value] of new URLSearchParams(text)) {
     count += 1;
-    if (count > mostFields) throw new Problem('bad_request', `The body has more than ${mostFields} fields.`);
+    if (count > maxFields) throw new Problem('bad_request', `The body has more than ${maxFields} fields.`);
     if (name === '__proto__') throw new Problem('bad_request', 'The body has a field named __proto__.');
     checkText(name);
     checkText(value);
@@ -29,11 +29,11 @@ export function parseFormBody(bytes: Uint8Array): Record<string, string | string
   return Object.fromEntries(fields);
 }
 
-/** `URLSearchParams` replaces what it cannot decode, and different names would become one. */
+/** `URLSearchParams` replaces bytes that it cannot decode, so different names could become the same. */
 function checkEncoding(text: string): void {
   try {
     decodeURIComponent(text);
   } catch {
-    throw new Problem('bad_request', 'The body holds a percent-encoding that is not UTF-8.');
+    throw new Problem('bad_request', 'The body contains a percent-encoding that is not UTF-8.');
   }
 }

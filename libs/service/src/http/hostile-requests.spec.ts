@@ -161,7 +161,7 @@ describe('pipelined requests', () => {
   });
 });
 
-it('a client that goes away at once harms nobody', async () => {
+it('a client that disconnects at once does no harm', async () => {
   await Promise.all(
     Array.from({ length: 20 }, async () => {
       const socket = connect(api.port, '127.0.0.1');

@@ -135,7 +135,7 @@ describe('a method', () => {
     expect((await send('HEAD /orders/example.com')).status).toBe(401);
   });
 
-  it('OPTIONS tells what an address answers, without credentials', async () => {
+  it('OPTIONS lists the methods of a URL, without credentials', async () => {
     const { status, headers, body } = await send('OPTIONS /orders');
     expect([status, headers['allow'], body]).toEqual([204, 'GET, HEAD, OPTIONS, POST', '']);
     expect((await send('OPTIONS /nothing')).status).toBe(404);
@@ -148,7 +148,7 @@ describe('a method', () => {
 });
 
 describe('an error', () => {
-  it('that nobody expected is a bare internal_error; its text and stack are in the log', async () => {
+  it('that is unexpected is a bare internal_error; its text and stack are in the log', async () => {
     const answer = await send('GET /faults/sql', ['X-Request-Id: fault-1']);
     expect([answer.status, answer.body]).toEqual([
       500,
@@ -174,7 +174,7 @@ describe('an error', () => {
     expect((await send('GET /faults/undefined')).status).toBe(500);
   });
 
-  it('of a database that is away is what the application says, with Retry-After', async () => {
+  it('of a database that is down is mapped by the application, with Retry-After', async () => {
     const { status, headers, body } = await send('GET /faults/database');
     expect([status, headers['retry-after'], body]).toEqual([
       503,
@@ -183,7 +183,7 @@ describe('an error', () => {
     ]);
   });
 
-  it('that cannot be rendered still tells nothing', async () => {
+  it('that cannot be rendered still reveals nothing', async () => {
     expect(await send('GET /faults/unrenderable')).toMatchObject({
       status: 500,
       body: '{"code":"internal_error"}',

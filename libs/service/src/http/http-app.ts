@@ -1,36 +1,43 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Server as TlsServer, TLSSocket } from 'node:tls';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Server } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+  RouteShorthandOptions,
+} from 'fastify';
 import { registerDocumentationRoutes } from '../documentation/documentation-routes';
-import { nestLogger } from '../logging/nest-logger';
+import { nestLogger } from '../logging/logger';
+import type { Readiness } from '../operations/readiness';
 import { securityHeaders } from './answer';
 import { registerBodyParsers } from './body-parsers';
 import { answerUnknownExpectation, clientErrorHandler } from './connection-errors';
-import { registerHealthRoutes } from './health-routes';
 import { defaultJsonContentType, defaultTimeouts, type HttpAppOptions, largestBody } from './http-options';
 import { type ProblemAnswering, ProblemFilter, sendProblem } from './problem-filter';
 import { registerRequestHooks } from './request-hooks';
 import { requestIdOf } from './request-id';
 import { logWhenAnswered } from './request-log';
-import { closeSilentConnections, watchConnections } from './silent-connections';
 import { tlsServerOptions } from './tls';
 
 /**
- * A name has at most 255 characters; the router counts UTF-16 units after decoding, of which a character has up to
- * two. Twice of that, so that an application can say itself that a name is too long.
+ * A name has at most 255 characters. The router counts UTF-16 units after decoding, up to two per character. Twice
+ * that, so that the application can report a name that is too long itself.
  */
-const longestParameter = 1_020;
+const maxParameterLength = 1_020;
 
-/** Largest request header, its first line included, in bytes. */
-const largestHeader = 16 * 1024;
+/** Maximum size of the request header, including the request line, in bytes. */
+const maxHeaderBytes = 16 * 1024;
 
 /**
  * The Nest application of an API, on Fastify: bounded, authenticated before the body is read, every error in the
- * API's own dialect. It does not listen yet.
+ * API's own format. It does not listen yet.
  *
  * @param module the application's root module
- * @throws when a route does not say who may call it
+ * @throws Error when a route does not declare who may call it
  */
 export async function createHttpApp(
   module: RootModule,
@@ -66,10 +73,10 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const trustedProxies = [...(options.trustedProxies ?? [])];
   const http = {
-    maxHeaderSize: largestHeader,
+    maxHeaderSize: maxHeaderBytes,
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
-    // Checked by a hook, whose answer has a body.
+    // Checked by a hook, whose response has a body.
     requireHostHeader: false,
   };
   return {
@@ -77,7 +84,7 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
-      maxParamLength: longestParameter,
+      maxParamLength: maxParameterLength,
     },
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
     genReqId: requestIdOf,
@@ -89,7 +96,7 @@ function fastifyOptions(options: HttpAppOptions, answering: ProblemAnswering): F
       ? { http }
       : { https: { ...http, ...tlsServerOptions(options.tls, timeouts.headersMs) } }),
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      // No hook runs for a URL that the router cannot read, so what they do for an answer is done here.
+      // No hook runs for a URL that the router cannot read, so their work is repeated here.
       logWhenAnswered(request, reply, options);
       reply.headers({ ...securityHeaders, ...options.headers, 'x-request-id': request.id });
       sendProblem(error, request, reply, answering);
@@ -102,17 +109,66 @@ type RootModule = Parameters<typeof NestFactory.create>[0];
 type FastifyAdapterOptions = NonNullable<ConstructorParameters<typeof FastifyAdapter<RawServerDefault>>[0]>;
 
 /**
- * Stops listening, lets the requests under way finish, then closes the application.
+ * Stops listening, waits for requests under way, then closes the application.
  *
- * @param drainMs after which connections that are still open are cut
+ * @param drainMs after which open connections are cut
  */
 export async function closeHttpApp(app: NestFastifyApplication, drainMs: number): Promise<void> {
   const server = app.getHttpServer() as Server;
   const cut = setTimeout(() => server.closeAllConnections(), drainMs);
-  // Nest runs its own hooks before it stops listening, and they may close what a request under way still needs.
+  // Nest runs its shutdown hooks before it stops listening; they may close what a request still needs.
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
   closeSilentConnections(server);
   await drained;
   clearTimeout(cut);
   await app.close();
+}
+
+/** `/healthz` and `/readyz` on the API's port, for load balancers that reach no other. */
+function registerHealthRoutes(
+  instance: FastifyInstance,
+  readiness: Readiness,
+  answering: ProblemAnswering,
+): void {
+  const options: RouteShorthandOptions = {
+    config: { access: { kind: 'public' } },
+    // Nest installs its error handler only for routes registered later.
+    errorHandler: (error, request, reply) => sendProblem(error, request, reply, answering),
+  };
+  instance.get('/healthz', options, () => ({ alive: true }));
+  instance.get('/readyz', options, async (_request, reply) => {
+    const { ready, state } = await readiness.report();
+    // The operations port reports which check failed; the public response does not reveal dependencies.
+    return reply.code(ready ? 200 : 503).send({ ready, state });
+  });
+}
+
+/** By the peer's address and port. Under TLS the TCP socket, replaced by the TLS socket after the handshake. */
+const connections = new WeakMap<Server, Map<string, Socket>>();
+
+/** Tracks a server's connections from now on, for `closeSilentConnections`. */
+function watchConnections(server: Server): void {
+  const open = new Map<string, Socket>();
+  connections.set(server, open);
+  const watch = (socket: Socket): void => {
+    const peer = `${socket.remoteAddress} ${socket.remotePort}`;
+    open.set(peer, socket);
+    socket.once('close', () => {
+      if (open.get(peer) === socket) open.delete(peer);
+    });
+  };
+  server.on('connection', watch);
+  server.on('secureConnection', watch);
+}
+
+/**
+ * Closes connections that have sent no byte of a request: load balancers and browsers open some in advance, and some
+ * never finish their handshake. Node counts them as busy and would wait for them until the timeout.
+ */
+function closeSilentConnections(server: Server): void {
+  const isSecure = server instanceof TlsServer;
+  for (const socket of connections.get(server)?.values() ?? []) {
+    const isInHandshake = isSecure && !(socket instanceof TLSSocket);
+    if (isInHandshake || socket.bytesRead === 0) socket.destroy();
+  }
 }

@@ -12,49 +12,49 @@ export interface HttpAppOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
-  /** The API's dialect of errors. */
+  /** The API's error format. */
   readonly renderProblem: RenderProblem;
-  /** Which errors of others are known, an outage of the database for one. Default: none. */
+  /** Maps known errors of libraries, such as an outage of the database. Default: none. */
   readonly toProblem?: ToProblem;
-  /** Lets callers in. Without it a route that is not `@Public()` stops the process from starting. */
+  /** Admits callers. Without it, a route that is not `@Public()` prevents the process from starting. */
   readonly authenticator?: Authenticator;
-  /** `Content-Type` of every JSON answer. Default: `application/json; charset=utf-8`. */
+  /** `Content-Type` of every JSON response. Default: `application/json; charset=utf-8`. */
   readonly jsonContentType?: string;
-  /** Whether `application/x-www-form-urlencoded` bodies are read besides JSON. Default: no. */
+  /** Whether `application/x-www-form-urlencoded` bodies are accepted as well as JSON. Default: no. */
   readonly acceptForms?: boolean;
   /** Makes `/` describe the API, and serves its documentation. Default: neither exists. */
   readonly documentation?: DocumentedApi;
-  /** Further headers of every answer. */
+  /** Additional headers of every response. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Addresses or networks (CIDR) whose `X-Forwarded-For` is believed. Default: none. */
+  /** Addresses or networks (CIDR) whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: readonly string[];
-  /** What the log line of a request tells beyond what it always does. Default: nothing. */
+  /** Additional members of a request's log line. Default: none. */
   readonly logOf?: (request: FastifyRequest) => object;
   readonly timeouts?: Partial<HttpTimeouts>;
-  /** Called for each request with what handles it, to run that in an AsyncLocalStorage. Default: it is just called. */
+  /** Wraps the handling of each request, for example in an AsyncLocalStorage. Default: calls it. */
   readonly around?: (handle: () => void) => void;
   /**
-   * Called for each write once its body is there. Returns what is called when the request has ended, or null when there are
-   * too many writes: then the request is answered 503. Default: all are carried out.
+   * Called for each write once its body has arrived. Returns a function to call when the request has ended, or null
+   * when there are too many writes; the response is then 503. Default: no limit.
    */
   readonly beginWrite?: () => (() => void) | null;
-  /** Mutual TLS. Default: plain HTTP, for whatever ends TLS in front of it. */
+  /** Mutual TLS. Default: plain HTTP, behind a proxy that terminates TLS. */
   readonly tls?: HttpTls;
-  /** Largest body that is read, in bytes. Default: `largestBody`. */
+  /** Maximum size of a body, in bytes. Default: `largestBody`. */
   readonly largestBody?: number;
 }
 
-/** How long a connection may be slow. All in milliseconds. */
+/** Time limits of a connection, in milliseconds. */
 export interface HttpTimeouts {
   /** From the first byte of a request, or the connection, to the end of its header. */
   readonly headersMs: number;
   /** From the first byte of a request to the end of its body. */
   readonly requestMs: number;
-  /** Between the end of an answer and the next request. Longer than the 60 s of common load balancers. */
+  /** Between the end of a response and the next request. Longer than the 60 s of common load balancers. */
   readonly keepAliveMs: number;
-  /** Without a byte in either direction. Longer than the longest long poll, 180 s. */
+  /** Without a byte in either direction. Longer than the maximum long poll, 180 s. */
   readonly idleMs: number;
-  /** How often the first two are looked at, so they may be exceeded by as much. */
+  /** How often the first two are checked; they may be exceeded by as much. */
   readonly checkEveryMs: number;
 }
 
@@ -66,7 +66,7 @@ export const defaultTimeouts: HttpTimeouts = {
   checkEveryMs: 5_000,
 };
 
-/** Largest body that is read: an order of 100 names with a CSR of 100 SANs needs a twentieth of it. */
+/** Default maximum body size. An order of 100 names with a CSR of 100 SANs needs a twentieth of it. */
 export const largestBody = 256 * 1024;
 
 export const defaultJsonContentType = 'application/json; charset=utf-8';

@@ -13,7 +13,7 @@ export function readIdempotencyKey(header: string | string[] | undefined): strin
   );
 }
 
-/** The same text for the same meaning: members sorted by name. Its depth is bounded where the body is read. */
+/** Canonical JSON: members sorted by name. The nesting depth is limited when the body is read. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

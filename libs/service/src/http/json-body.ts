@@ -1,7 +1,7 @@
 import { Problem } from '@certwright/errors';
 
-/** Our bodies nest three levels deep. What comes after parsing recurses, and must not run out of stack. */
-const deepestNesting = 32;
+/** Our bodies nest three levels deep. Later code recurses and must not overflow the stack. */
+const maxNesting = 32;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -15,8 +15,8 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * JSON as RFC 8259 has it, and harmless: no member `__proto__`, no deep nesting, no NUL and no lone surrogates.
- * PostgreSQL cannot hold a NUL, and stores every lone surrogate as U+FFFD, so that different names would become one.
+ * Parses JSON (RFC 8259) and refuses a member `__proto__`, deep nesting, NUL and lone surrogates. PostgreSQL cannot
+ * store NUL, and stores every lone surrogate as U+FFFD, so that different names would become the same.
  *
  * @throws Problem `bad_request`
  */
@@ -35,12 +35,12 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** Iterative, since the value may be nested as deep as its length allows. */
+/** Iterative, since the value may be nested deeply. */
 function checkValue(root: unknown): void {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepestNesting) {
-      throw new Problem('bad_request', `The body is nested more than ${deepestNesting} levels deep.`);
+    if (depth > maxNesting) {
+      throw new Problem('bad_request', `The body is nested more than ${maxNesting} levels deep.`);
     }
     const below: unknown[] = [];
     for (const value of level) {
@@ -62,8 +62,8 @@ function collectMembers(object: object, below: unknown[]): void {
 
 /** @throws Problem `bad_request` for a NUL or a lone surrogate */
 export function checkText(text: string): void {
-  if (text.includes('\0')) throw new Problem('bad_request', 'The body holds a NUL character.');
+  if (text.includes('\0')) throw new Problem('bad_request', 'The body contains a NUL character.');
   if (/\p{Surrogate}/u.test(text)) {
-    throw new Problem('bad_request', 'The body holds half of a surrogate pair, which is no character.');
+    throw new Problem('bad_request', 'The body contains a lone surrogate, which is not a character.');
   }
 }

@@ -1,16 +1,16 @@
 import { holdsPrivateKey, Problem } from '@certwright/errors';
 
-/** Members that a key is pasted into most often, as requests and certificates belong there: what reads them refuses it. */
+/** The readers of these members refuse a private key themselves, with an error of their own. */
 const readersRefuse: ReadonlySet<string> = new Set(['csr', 'crt', 'chain']);
 
 export const privateKeySent =
   'a private key, which was neither stored nor logged. Consider it exposed: replace it.';
 
 /**
- * Refuses a body with a private key in a value or in the name of a member: it must not be stored as the name of an order,
- * nor come back in a message. Without recursion, as bodies may be nested deeply.
+ * Refuses a body that contains a private key in a value or a member name: it must not be stored as the name of an
+ * order, nor be repeated in a message. Iterative, since bodies may be nested deeply.
  *
- * @throws Problem `bad_request` naming the member of the body, unless its name is the key
+ * @throws Problem `bad_request` naming the member, unless the key is in its name
  */
 export function refusePastedKeys(body: unknown): void {
   if (typeof body !== 'object' || body === null) return;

@@ -3,20 +3,20 @@ import { Problem } from '@certwright/errors';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../logging/logger';
 import { type Answer, answerTo, type RenderProblem } from './answer';
-import { judge, type ToProblem } from './problem-of';
+import { classifyError, type ToProblem } from './problem-of';
 
 export interface ProblemAnswering {
   readonly log: Logger;
   readonly renderProblem: RenderProblem;
   readonly toProblem: ToProblem;
   readonly jsonContentType: string;
-  /** Of every answer, besides those of its own. */
+  /** Headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes. */
   readonly largestBody: number;
 }
 
-/** Every error of a request ends here: thrown by a handler, a pipe, a hook, a body parser or the router. */
+/** Handles every error of a request: thrown by a handler, a pipe, a hook, a body parser or the router. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly answering: ProblemAnswering) {}
@@ -33,26 +33,26 @@ export function sendProblem(
   reply: FastifyReply,
   { log, renderProblem, toProblem, jsonContentType, largestBody }: ProblemAnswering,
 ): void {
-  const { problem, unexpected } = judge(error, toProblem, largestBody);
+  const { problem, unexpected } = classifyError(error, toProblem, largestBody);
   if (unexpected)
     log.error(
       { err: error, request_id: request.id, route: request.routeOptions.url ?? null },
       'a request failed',
     );
   if (reply.raw.headersSent) {
-    // Half an answer is out, and only a cut connection tells the client that the rest is missing.
+    // Part of the response was sent. Only a cut connection shows the client that the rest is missing.
     reply.raw.destroy();
     return;
   }
   const answer = answerSafely(problem, renderProblem, jsonContentType, log);
-  // Fastify closes the connection after a body it did not read. Node reads on and discards it, within the request's
-  // time, so that a client that sends before it listens gets its answer and not a reset.
+  // Fastify closes the connection after a body that it did not read. Node discards the rest of the body within the
+  // request's time limit, so that a client that is still sending gets the response and not a reset.
   if (request.server.server.listening) reply.removeHeader('connection');
-  // As bytes: to a text Fastify adds a charset where no hook can take it away again.
+  // A Buffer, since Fastify adds a charset to text after all hooks have run.
   void reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
 }
 
-/** A dialect that throws must not end in Fastify's own answer, which tells the error's text. */
+/** When rendering throws, Fastify's own response would reveal the error message. */
 export function answerSafely(
   problem: Problem,
   render: RenderProblem,

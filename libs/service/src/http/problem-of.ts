@@ -1,21 +1,21 @@
 import { HttpException } from '@nestjs/common';
 import { Problem, type ProblemCode } from '@certwright/errors';
 
-export interface Judged {
+export interface ClassifiedError {
   readonly problem: Problem;
-  /** Nobody meant to throw this: it belongs into the log with its stack, and its text must not leave the process. */
+  /** Unexpected errors are logged with their stack; their message must not leave the process. */
   readonly unexpected: boolean;
 }
 
-/** Says which Problem an error means, e.g. that a refused connection to the database is a `service_outage`. */
+/** Maps an error to a Problem, for example a refused database connection to `service_outage`. */
 export type ToProblem = (error: unknown) => Problem | undefined;
 
 const badUrl: readonly [ProblemCode, string] = [
   'bad_request',
-  'The URL holds a percent-encoding that is not UTF-8.',
+  'The URL contains a percent-encoding that is not UTF-8.',
 ];
 
-/** What Fastify throws before a handler runs, by its code (fastify/docs/Reference/Errors.md). */
+/** Errors of Fastify before a handler runs, by code (fastify/docs/Reference/Errors.md). */
 const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'A body of this Content-Type is not read here.'],
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['unsupported_media_type', 'The body needs a Content-Type.'],
@@ -24,7 +24,7 @@ const ofFastify: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   FST_ERR_MAX_PARAM_LENGTH: ['bad_request', 'A part of the URL is too long.'],
 };
 
-/** What Nest throws on its own account. An application throws Problems. */
+/** Errors that Nest itself throws. Applications throw Problems. */
 const ofStatus: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   404: ['not_found', 'There is nothing at this address.'],
   405: ['method_not_allowed', 'This address does not answer that method.'],
@@ -32,11 +32,11 @@ const ofStatus: Readonly<Record<number, readonly [ProblemCode, string]>> = {
 };
 
 /**
- * Every error becomes a Problem; what nobody expected becomes a bare `internal_error`.
+ * Maps every error to a Problem; an unexpected error becomes `internal_error`.
  *
- * @param largestBody that is read, in bytes
+ * @param largestBody maximum body size, in bytes
  */
-export function judge(error: unknown, toProblem: ToProblem, largestBody: number): Judged {
+export function classifyError(error: unknown, toProblem: ToProblem, largestBody: number): ClassifiedError {
   if (error instanceof Problem) return { problem: error, unexpected: false };
   const known = toProblem(error) ?? problemOfFramework(error, largestBody);
   if (known !== undefined) return { problem: known, unexpected: false };
@@ -44,7 +44,7 @@ export function judge(error: unknown, toProblem: ToProblem, largestBody: number)
 }
 
 function problemOfFramework(error: unknown, largestBody: number): Problem | undefined {
-  // Nest wraps what Fastify throws, and keeps it as the cause.
+  // Nest wraps errors of Fastify and keeps them as the cause.
   if (error instanceof HttpException && error.cause !== undefined) {
     const ofCause = problemOfFramework(error.cause, largestBody);
     if (ofCause !== undefined) return ofCause;

@@ -1,16 +1,14 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Problem } from '@certwright/errors';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { addressKey, withoutPorts } from '../limits/client-address';
+import { holdsPrivateKey, Problem } from '@certwright/errors';
+import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify';
 import { methodsThatRead } from '../authentication/authenticator';
-import { AllowedMethods } from './allowed-methods';
+import { addressKey, withoutPorts } from '../limits/client-address';
 import { securityHeaders } from './answer';
 import { defaultJsonContentType, type HttpAppOptions } from './http-options';
-import { refusePastedKeys } from './pasted-keys';
+import { privateKeySent, refusePastedKeys } from './pasted-keys';
 import { logWhenAnswered } from './request-log';
-import { faultInRequestTarget } from './request-target';
 
-/** What happens to every request before its body is read, in this order; and to every answer before it leaves. */
+/** Registers what runs on every request before its body is read, in this order, and on every response. */
 export function registerRequestHooks(instance: FastifyInstance, options: HttpAppOptions): void {
   const { authenticator, jsonContentType = defaultJsonContentType } = options;
   const headersOfAll = { ...securityHeaders, ...options.headers };
@@ -20,7 +18,7 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
 
   if (options.around !== undefined) runInside(instance, options.around);
   instance.addHook('onRequest', (request, reply, done) => {
-    // Before `request.ip` is read, which follows the trusted proxies.
+    // Must run before `request.ip` is read, which evaluates the trusted proxies.
     const forwarded = request.raw.headers['x-forwarded-for'];
     if (typeof forwarded === 'string') request.raw.headers['x-forwarded-for'] = withoutPorts(forwarded);
     logWhenAnswered(request, reply, options);
@@ -42,7 +40,7 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
   if (authenticator !== undefined) {
     instance.addHook('onRequest', async (request) => {
       const { access } = request.routeOptions.config;
-      // A request that no route matches has been answered above; every route says who may call it.
+      // Requests without a route were answered above; every route declares who may call it.
       if (access === undefined || access.kind === 'public') return;
       request.caller = await authenticator.admit({
         authorization: request.headers.authorization,
@@ -61,16 +59,16 @@ export function registerRequestHooks(instance: FastifyInstance, options: HttpApp
   if (options.beginWrite !== undefined) refuseTooManyWrites(instance, options.beginWrite);
 
   instance.addHook('onSend', (_request, reply, _payload, done) => {
-    // Fastify adds a charset to every JSON type of its own accord, which RFC 8259 §11 does not define.
+    // Fastify adds a charset to every JSON type; RFC 8259 §11 does not define one.
     if (String(reply.getHeader('content-type')).startsWith('application/json'))
       reply.header('content-type', jsonContentType);
-    // While the process stops, the client's next request belongs to another one.
+    // While the process stops, the client's next request should go to another process.
     if (!instance.server.listening) reply.header('connection', 'close');
     done();
   });
 }
 
-/** A moment: so many writes are carried out in less than a second. */
+/** Writes under way finish in less than a second. */
 const overloadedRetryAfterS = 1;
 
 function refuseTooManyWrites(
@@ -99,7 +97,7 @@ function runInside(instance: FastifyInstance, around: NonNullable<HttpAppOptions
       done();
     }),
   );
-  // The body arrives with events of the connection, which are outside.
+  // The body arrives in events of the connection, outside the scope.
   instance.addHook('preValidation', (request, _reply, done) => {
     const scope = scopes.get(request);
     if (scope === undefined) done();
@@ -107,7 +105,7 @@ function runInside(instance: FastifyInstance, around: NonNullable<HttpAppOptions
   });
 }
 
-/** Open by omission is the one mistake nobody notices, so the process does not start with it. */
+/** A route must not become public by omission, so the process does not start with one. */
 function refuseRoutesWithoutAccess(instance: FastifyInstance, authenticates: boolean): void {
   instance.addHook('onRoute', ({ method, url, config }) => {
     const name = `${[method].flat().join(', ')} ${url}`;
@@ -123,8 +121,8 @@ function refuseRoutesWithoutAccess(instance: FastifyInstance, authenticates: boo
 }
 
 /**
- * RFC 9112 §3.2: exactly one Host in HTTP/1.1; RFC 9110 §5.3: at most one Authorization, which is no list. Node would take
- * the first of several and answer a missing Host with an empty body, while a proxy in front may have read the last.
+ * RFC 9112 §3.2: exactly one Host in HTTP/1.1; RFC 9110 §5.3: at most one Authorization, which is no list. Node would
+ * use the first of several and respond to a missing Host with an empty body; a proxy in front may have used the last.
  */
 function faultInHeaders({ raw }: FastifyRequest): string | undefined {
   const hosts = countHeader(raw.rawHeaders, 'host');
@@ -135,7 +133,7 @@ function faultInHeaders({ raw }: FastifyRequest): string | undefined {
     : undefined;
 }
 
-/** @param rawHeaders names and values in turn, as they came */
+/** @param rawHeaders names and values alternating, as received */
 function countHeader(rawHeaders: readonly string[], name: string): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -143,4 +141,53 @@ function countHeader(rawHeaders: readonly string[], name: string): number {
     if (given !== undefined && given.length === name.length && given.toLowerCase() === name) count += 1;
   }
   return count;
+}
+
+/** Finds the methods of a URL, for `Allow` (RFC 9110 §10.2.1). Knows the routes registered after its construction. */
+class AllowedMethods {
+  readonly #seen = new Set<HTTPMethods>();
+
+  constructor(private readonly instance: FastifyInstance) {
+    instance.addHook('onRoute', ({ method }) => {
+      for (const each of [method].flat()) this.#seen.add(each as HTTPMethods);
+    });
+  }
+
+  /**
+   * @param target of a request that the router could read
+   * @returns sorted; empty when the URL has no route
+   */
+  of(target: string): readonly string[] {
+    // `findRoute` matches as the router does: slashes, parameters and percent-encodings.
+    const found = [...this.#seen].filter(
+      (method) => this.instance.findRoute({ method, url: target }) !== null,
+    );
+    return found.length === 0 ? [] : [...new Set([...found, 'OPTIONS'])].sort();
+  }
+}
+
+/**
+ * Maximum length of the request target in bytes: a name of 255 characters, each four bytes of UTF-8 and
+ * percent-encoded to twelve, needs 3,060; a query may contain a hundred names of ordinary length. Less than the
+ * maximum header, 16 KiB.
+ */
+const maxRequestTargetBytes = 15_000;
+
+/**
+ * What is wrong with a request target, or `undefined`. Stricter than the router, so that no route needs to check:
+ * only characters of a URI (RFC 3986 §2), complete percent-encodings of UTF-8, also in the query, no NUL, which
+ * PostgreSQL cannot store, and no private key.
+ */
+function faultInRequestTarget(target: string): string | undefined {
+  if (target.length > maxRequestTargetBytes) return `The URL is longer than ${maxRequestTargetBytes} bytes.`;
+  if (!/^[\x21-\x7e]*$/.test(target)) return 'The URL contains characters that must be percent-encoded.';
+  if (target.includes('%00')) return 'The URL contains a NUL character.';
+  try {
+    // In a query, + may be a space as well as itself.
+    const decoded = decodeURIComponent(target);
+    const containsKey = holdsPrivateKey(decoded) || holdsPrivateKey(decoded.replaceAll('+', ' '));
+    return containsKey ? `The URL contains ${privateKeySent}` : undefined;
+  } catch {
+    return 'The URL contains a percent-encoding that is not UTF-8.';
+  }
 }

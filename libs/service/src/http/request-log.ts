@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpAppOptions } from './http-options';
 
-/** Status in log and metrics when the client went away before its answer was complete, as load balancers write it. */
+/** Status in log and metrics when the client disconnected before the response was complete; nginx uses the same. */
 const clientClosedRequest = 499;
 
-/** Asked every few seconds by machines. */
+/** Polled every few seconds; logged at debug level. */
 const quietRoutes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * One line and one observation when the answer is out. The route's pattern stands for the path, since a path may hold
- * a secret, as that of a download does.
+ * Writes one log line and one observation when the response has ended. Contains the route's pattern instead of the
+ * path, since a path may contain a secret, as in a download.
  */
 export function logWhenAnswered(
   request: FastifyRequest,

@@ -58,7 +58,7 @@ describe('with mutual TLS', () => {
     expect(api.lines.slice(before).join('')).not.toContain('"msg":"request"');
   });
 
-  it('less than TLS 1.2 is not spoken', async () => {
+  it('versions below TLS 1.2 are refused', async () => {
     const old: RequestOptions = {
       minVersion: 'TLSv1.1',
       maxVersion: 'TLSv1.1',
@@ -68,12 +68,12 @@ describe('with mutual TLS', () => {
     expect(await ask({ ...as(client), maxVersion: 'TLSv1.2' })).toMatch(/^200 /);
   });
 
-  it('nothing is answered to who speaks no TLS', async () => {
+  it('a client that speaks no TLS gets no response', async () => {
     const answer = await fetch(`http://127.0.0.1:${api.port}/healthz`).catch((error: Error) => error.message);
     expect(answer).toBe('fetch failed');
   });
 
-  it('no session is resumed: each connection shows its certificate anew', async () => {
+  it('no session is resumed: each connection sends its certificate again', async () => {
     const resumed = await new Promise<boolean>((resolve, reject) => {
       const options = { ...as(client), maxVersion: 'TLSv1.2' } as object;
       const first = connect(options, () => {

@@ -4,12 +4,12 @@ import { TLSSocket } from 'node:tls';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from '../logging/logger';
 
-/** Mutual TLS: who has no certificate under `clientCa` does not get as far as a request. All of it PEM. */
+/** Mutual TLS: a client without a certificate under `clientCa` cannot send a request. All values are PEM. */
 export interface HttpTls {
   readonly key: string;
-  /** The server's own, followed by what leads to the root that clients trust. */
+  /** The server's certificate and the intermediates up to the root that clients trust. */
   readonly certificate: string;
-  /** One or more roots. Those of the system are not believed. */
+  /** One or more roots. The system's roots are not trusted. */
   readonly clientCa: string;
 }
 
@@ -30,15 +30,16 @@ function secureContext({ key, certificate, clientCa }: HttpTls): ServerOptions {
     cert: certificate,
     ca: clientCa,
     minVersion: 'TLSv1.2',
-    // A resumed session would bring its client certificate along unchecked, past its expiry and the change of `clientCa`.
+    // A resumed session would skip the check of the client certificate, even after its expiry or a change of
+    // `clientCa`.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
 }
 
 /**
- * Takes other keys and certificates into use without a restart; connections under way keep theirs until they are idle.
+ * Replaces keys and certificates without a restart; open connections keep the old ones until they are idle.
  *
- * @throws Error when they cannot be used; the old ones then stay
+ * @throws Error when they are not usable; the old ones then remain in use
  */
 export function renewTls(app: NestFastifyApplication, tls: HttpTls): void {
   const server: unknown = app.getHttpServer();
@@ -46,7 +47,7 @@ export function renewTls(app: NestFastifyApplication, tls: HttpTls): void {
   (server as Server).closeIdleConnections();
 }
 
-/** Whether there is no connection yet to answer on: the handshake failed, or the client's certificate was refused. */
+/** Whether the handshake failed or the client's certificate was refused, so that no response can be sent. */
 export function isUnadmitted(socket: object): socket is TLSSocket {
   return socket instanceof TLSSocket && !socket.authorized;
 }

@@ -61,7 +61,7 @@ describe('a process', () => {
     expect(linesOf(sample).at(-1)).toMatchObject({
       level: 'fatal',
       msg,
-      err: { message: 'nobody caught this', stack: expect.any(String) as string },
+      err: { message: 'not caught', stack: expect.any(String) as string },
     });
     expect(existsSync(pidFile)).toBe(false);
   });
@@ -77,7 +77,7 @@ describe('a process', () => {
     const sample = await startSample('BEHAVIOUR=dance', 'OPS_PORT=http');
     expect(await sample.ended).toMatchObject({ code: 1 });
     expect(sample.output().split('\n')).toEqual([
-      'sample cannot start: 2 settings do not hold:',
+      'sample cannot start: 2 settings are invalid:',
       '  OPS_PORT is not a whole number from 0 to 65535 (port)',
       '  BEHAVIOUR is none of serve, hang, reject, throw, fail-to-start',
       '',

@@ -9,7 +9,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
-import { nestLogger } from '../logging/nest-logger';
+import { nestLogger } from '../logging/logger';
 import type { ProcessConfig } from './process-settings';
 import { Rounds } from './rounds';
 import { RunningProcess } from './run-process';

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 
 /**
- * The key under which an address is counted: an IPv4 address as it is, an IPv6 address as its /64, the smallest
- * network that one customer gets (RFC 6177), since whoever has one address of it has all 2^64.
+ * The key under which an address is counted: an IPv4 address itself; of an IPv6 address the /64, since it is the
+ * smallest network of one customer (RFC 6177).
  *
- * @param forwarded what the trusted proxies say (`X-Forwarded-For`); anything may stand there
+ * @param forwarded the client address according to the trusted proxies (`X-Forwarded-For`); may be anything
  * @param peer address of the TCP connection, used when `forwarded` is not an IP address
  */
 export function addressKey(forwarded: string | undefined, peer: string | undefined): string {
@@ -24,8 +24,8 @@ export function addressKey(forwarded: string | undefined, peer: string | undefin
 }
 
 /**
- * `X-Forwarded-For` with addresses alone: some proxies write `ip:port` and `[ip]:port`, and an address with its port would
- * be neither a trusted proxy nor a client. An element that is neither stays as it is.
+ * Removes ports from `X-Forwarded-For`: some proxies write `ip:port` and `[ip]:port`, which match neither a trusted
+ * proxy nor a client. Other elements stay unchanged.
  */
 export function withoutPorts(forwarded: string): string {
   if (!/[:[]/.test(forwarded)) return forwarded;
@@ -58,7 +58,7 @@ function groupsOf(address: string): readonly number[] {
 const parseGroups = (text: string): number[] =>
   text === '' ? [] : text.split(':').map((each) => parseInt(each, 16));
 
-/** `::ffff:192.0.2.1` is how a dual-stack socket shows an IPv4 peer (RFC 4291 §2.5.5.2). */
+/** A dual-stack socket reports an IPv4 peer as `::ffff:192.0.2.1` (RFC 4291 §2.5.5.2). */
 function mappedIpv4(groups: readonly number[]): string | undefined {
   const [a, b, c, d, e, f, high = 0, low = 0] = groups;
   const isMapped = [a, b, c, d, e].every((group) => group === 0) && f === 0xffff;

@@ -1,17 +1,20 @@
 import type { Take, Taken, TokenBuckets } from './token-buckets';
 
 export interface FallbackOptions {
-  /** How long a request waits for the shared buckets: a limit must never be what makes a request slow. */
+  /** Timeout of the shared buckets; a limit must not make requests slow. */
   readonly patienceMs?: number;
-  /** After a failure the shared buckets are left alone for this long, so that an outage costs the wait once, not per request. */
+  /** After a failure the shared buckets are not used for this long, so that an outage delays one request, not each. */
   readonly restMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Told once per failure that ends in a rest. */
+  /** Called once per failure that starts such a pause. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** Takes from the shared buckets, and from those of this process while the shared ones are away or slow. Never rejects. */
+/**
+ * Takes from the shared buckets, or from this process's own while the shared ones are unavailable or slow. Never
+ * rejects.
+ */
 export class FallbackTokenBuckets implements TokenBuckets {
   #restingUntilMs = -Infinity;
   readonly #options: Required<FallbackOptions>;

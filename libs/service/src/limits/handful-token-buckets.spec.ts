@@ -1,6 +1,5 @@
 import { HandfulTokenBuckets } from './handful-token-buckets';
-import { MemoryTokenBuckets } from './memory-token-buckets';
-import type { Take, Taken, TokenBuckets } from './token-buckets';
+import { MemoryTokenBuckets, type Take, type Taken, type TokenBuckets } from './token-buckets';
 
 const plan = { ratePerS: 100, burst: 320, cost: 1 };
 
@@ -31,7 +30,7 @@ async function takeMany(
 }
 const granted = (answers: readonly Taken[]): number => answers.filter(({ ok }) => ok).length;
 
-it('asks for more at once while tokens are used up quickly, up to a share of the burst', async () => {
+it('takes more at once while tokens are used up quickly, up to a share of the burst', async () => {
   const buckets = opened();
   expect(granted(await takeMany(buckets, 35))).toBe(35);
   expect(costs).toEqual([1, 2, 4, 8, 10, 10]);
@@ -40,7 +39,7 @@ it('asks for more at once while tokens are used up quickly, up to a share of the
   expect(costs.slice(6)).toEqual([1, 2]);
 });
 
-it('asks for each one where they come slowly, and keeps none for long', async () => {
+it('takes one at a time when requests are slow, and keeps none for long', async () => {
   const buckets = opened();
   for (let nth = 0; nth < 5; nth += 1, nowMs += 200) await takeMany(buckets, 1);
   expect(costs).toEqual([1, 1, 1, 1, 1]);
@@ -70,7 +69,7 @@ it('says when the next one is due', async () => {
   expect(await buckets.take('b', plan)).toEqual({ ok: true });
 });
 
-it('asks once for all who wait', async () => {
+it('takes once for all waiting requests', async () => {
   const buckets = opened();
   const answers = await Promise.all(Array.from({ length: 30 }, async () => await buckets.take('a', plan)));
   expect([granted(answers), costs]).toEqual([30, [1, 2, 4, 8, 10, 10]]);
@@ -83,17 +82,17 @@ it('leaves what costs more, or gives back, to the bucket itself', async () => {
   expect(costs).toEqual([7, -1]);
 });
 
-it('asks again after nobody could tell', async () => {
+it('takes again after the shared buckets failed', async () => {
   const failing = {
-    take: jest.fn().mockRejectedValueOnce(new Error('away')).mockResolvedValue({ ok: true }),
+    take: jest.fn().mockRejectedValueOnce(new Error('unreachable')).mockResolvedValue({ ok: true }),
   };
   const buckets = new HandfulTokenBuckets(failing);
-  await expect(buckets.take('a', plan)).rejects.toThrow('away');
+  await expect(buckets.take('a', plan)).rejects.toThrow('unreachable');
   await expect(buckets.take('a', plan)).resolves.toEqual({ ok: true });
 });
 
 it('keeps no more handfuls than it may', async () => {
-  const buckets = new HandfulTokenBuckets(shared, { nowMs: () => nowMs, mostKept: 1 });
+  const buckets = new HandfulTokenBuckets(shared, { nowMs: () => nowMs, maxKept: 1 });
   await takeMany(buckets, 2);
   await takeMany(buckets, 1, plan, 'b');
   await takeMany(buckets, 1);

@@ -3,44 +3,47 @@ import type { Take, Taken, TokenBuckets } from './token-buckets';
 export interface HandfulOptions {
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Buckets of which a handful is kept; the one unused for longest is given up first, with what is left in it. */
-  readonly mostKept?: number;
+  /**
+   * Maximum number of buckets with tokens kept in this process. The least recently used is dropped first, with its
+   * remaining tokens.
+   */
+  readonly maxKept?: number;
 }
 
-/** How long tokens that were taken are kept, ms. */
+/** How long taken tokens are kept, ms. */
 const keptMs = 1_000;
 
-/** A handful that was used up within this time was too small, ms. */
+/** Tokens used up within this time were too few, ms. */
 const quickMs = 100;
 
-/** Share of the burst that is taken at once at most: processes that keep a handful each keep little of it from one another. */
-const largestShare = 1 / 32;
+/** Maximum share of the burst to take at once, so that processes do not starve one another. */
+const maxShare = 1 / 32;
 
 interface Handful {
   size: number;
   left: number;
   takenAtMs: number;
-  /** Asking for more, for everybody who waits. */
-  asking: Promise<Taken> | null;
+  /** The take under way, shared by all waiting requests. */
+  pending: Promise<Taken> | null;
 }
 
 /**
- * Takes several tokens at once from shared buckets that are asked quickly one after the other, so that most requests need not wait
- * for an answer: twice as many as the last time while they are used up quickly, else one. Together all processes never take more
- * than the bucket gives.
+ * Takes several tokens at once from a shared bucket that is used often, so that most requests need not wait for it:
+ * twice as many as the last time while they are used up quickly, otherwise one. All processes together never take
+ * more than the bucket holds.
  */
 export class HandfulTokenBuckets implements TokenBuckets {
   /** In the order of last use. */
   readonly #handfuls = new Map<string, Handful>();
   readonly #nowMs: () => number;
-  readonly #mostKept: number;
+  readonly #maxKept: number;
 
   constructor(
     private readonly shared: TokenBuckets,
-    { nowMs = () => performance.now(), mostKept = 10_000 }: HandfulOptions = {},
+    { nowMs = () => performance.now(), maxKept = 10_000 }: HandfulOptions = {},
   ) {
     this.#nowMs = nowMs;
-    this.#mostKept = mostKept;
+    this.#maxKept = maxKept;
   }
 
   async take(key: string, take: Take): Promise<Taken> {
@@ -51,17 +54,17 @@ export class HandfulTokenBuckets implements TokenBuckets {
         handful.left -= 1;
         return { ok: true };
       }
-      handful.asking ??= this.#askFor(handful, key, take).finally(() => (handful.asking = null));
-      const taken = await handful.asking;
+      handful.pending ??= this.#refill(handful, key, take).finally(() => (handful.pending = null));
+      const taken = await handful.pending;
       if (!taken.ok) return taken;
     }
   }
 
   #handfulOf(key: string): Handful {
-    const handful = this.#handfuls.get(key) ?? { size: 0, left: 0, takenAtMs: -Infinity, asking: null };
+    const handful = this.#handfuls.get(key) ?? { size: 0, left: 0, takenAtMs: -Infinity, pending: null };
     this.#handfuls.delete(key);
     this.#handfuls.set(key, handful);
-    if (this.#handfuls.size > this.#mostKept) {
+    if (this.#handfuls.size > this.#maxKept) {
       for (const longestUnused of this.#handfuls.keys()) {
         this.#handfuls.delete(longestUnused);
         break;
@@ -70,10 +73,10 @@ export class HandfulTokenBuckets implements TokenBuckets {
     return handful;
   }
 
-  async #askFor(handful: Handful, key: string, take: Take): Promise<Taken> {
+  async #refill(handful: Handful, key: string, take: Take): Promise<Taken> {
     const wasQuick = this.#nowMs() < handful.takenAtMs + quickMs;
-    const most = Math.max(1, Math.floor(take.burst * largestShare));
-    const size = wasQuick ? Math.min(most, handful.size * 2) : 1;
+    const maxSize = Math.max(1, Math.floor(take.burst * maxShare));
+    const size = wasQuick ? Math.min(maxSize, handful.size * 2) : 1;
     let taken = await this.shared.take(key, { ...take, cost: size });
     handful.size = size;
     if (!taken.ok && size > 1) {

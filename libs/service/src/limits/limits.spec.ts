@@ -1,8 +1,7 @@
 import { addressKey, withoutPorts } from './client-address';
 import { FallbackTokenBuckets } from './fallback-token-buckets';
-import { MemoryTokenBuckets } from './memory-token-buckets';
+import { MemoryTokenBuckets, type Taken, type TokenBuckets } from './token-buckets';
 import { requestLimits } from './request-limits';
-import type { Taken, TokenBuckets } from './token-buckets';
 
 const perSecond = { ratePerS: 5, burst: 20, cost: 1 };
 
@@ -43,7 +42,7 @@ describe('a token bucket in memory', () => {
   });
 
   it('keeps keys apart, and no more buckets than it may', async () => {
-    const buckets = new MemoryTokenBuckets({ mostBuckets: 2, nowMs: () => 0 });
+    const buckets = new MemoryTokenBuckets({ maxBuckets: 2, nowMs: () => 0 });
     expect(granted(await takeMany(buckets, 'a', 21))).toBe(20);
     expect(granted(await takeMany(buckets, 'b', 1))).toBe(1);
     expect(granted(await takeMany(buckets, 'a', 1))).toBe(0);
@@ -58,12 +57,14 @@ describe('a token bucket in memory', () => {
 describe('while the shared buckets', () => {
   const own = (): TokenBuckets => new MemoryTokenBuckets();
 
-  it('are away, the process counts on its own and no request fails', async () => {
+  it('are unavailable, the process counts on its own and no request fails', async () => {
     const failures: unknown[] = [];
     let asked = 0;
     let nowMs = 0;
-    const away: TokenBuckets = { take: () => ((asked += 1), Promise.reject(new Error('ECONNREFUSED'))) };
-    const buckets = new FallbackTokenBuckets(away, own(), {
+    const unavailable: TokenBuckets = {
+      take: () => ((asked += 1), Promise.reject(new Error('ECONNREFUSED'))),
+    };
+    const buckets = new FallbackTokenBuckets(unavailable, own(), {
       nowMs: () => nowMs,
       onFailure: (error) => failures.push(error),
     });

@@ -1,7 +1,7 @@
 import { integer } from '../config/setting-kinds';
 import type { Rate } from './token-buckets';
 
-/** Reads and writes are counted per API key, failed authentication per address of the client. */
+/** Reads and writes are limited per API key, failed authentication per client address. */
 export interface RequestLimits {
   readonly reads: Rate;
   readonly writes: Rate;

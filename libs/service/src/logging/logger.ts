@@ -1,5 +1,5 @@
 import pino, { type DestinationStream, type Logger as PinoLogger } from 'pino';
-import { maskSecrets } from './mask-secrets';
+import type { LoggerService } from '@nestjs/common';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -9,7 +9,7 @@ export type Logger = PinoLogger;
 
 /**
  * @param name of the process, on every line
- * @param destination standard output unless told; written synchronously, so that no line is lost when the process ends
+ * @param destination default: standard output, written synchronously, so that no line is lost when the process ends
  */
 export function createLogger(
   name: string,
@@ -38,12 +38,12 @@ export interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** A chain of causes longer than this says nothing new, and may be a ring. */
-const longestCauseChain = 5;
+/** Bounds cycles of causes. */
+const maxCauseDepth = 5;
 
 /**
- * What a log line tells of an error: a closed list of members. An error's other members are left out because a
- * database driver hangs the statement's parameters there, CSRs and hashes among them.
+ * The logged members of an error: a closed list, since database drivers attach statement parameters such as CSRs and
+ * hashes.
  */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(typeof error === 'object' && error !== null && 'message' in error)) {
@@ -55,8 +55,61 @@ export function describeError(error: unknown, depth = 0): DescribedError {
     message: String(message),
     ...(typeof code === 'string' ? { code } : {}),
     ...(typeof stack === 'string' ? { stack } : {}),
-    ...(cause !== undefined && cause !== null && depth < longestCauseChain
+    ...(cause !== undefined && cause !== null && depth < maxCauseDepth
       ? { cause: describeError(cause, depth + 1) }
       : {}),
   };
+}
+
+/** Writes Nest's own messages in our format. Its startup messages (each module, each route) become `debug`. */
+export function nestLogger(log: Logger): LoggerService {
+  const write =
+    (level: 'debug' | 'warn' | 'error' | 'fatal') =>
+    (message: unknown, ...rest: unknown[]): void => {
+      const context = rest.at(-1);
+      // Nest throws the same error to the caller of `NestFactory.create`, who reports it.
+      if (context === 'ExceptionHandler') return;
+      const members = typeof context === 'string' ? { context } : {};
+      if (typeof message === 'object' && message !== null) log[level]({ ...members, err: message }, 'nest');
+      else log[level](members, String(message));
+    };
+  return {
+    log: write('debug'),
+    debug: write('debug'),
+    verbose: write('debug'),
+    warn: write('warn'),
+    error: write('error'),
+    fatal: write('fatal'),
+  };
+}
+
+/**
+ * Masks whatever looks like a secret before a log line leaves the process. A last resort: messages contain no secrets
+ * in the first place.
+ */
+const patterns: readonly (readonly [RegExp, string])[] = [
+  // Members that contain secrets or a CSR, at any depth, as text or list.
+  [
+    /"(authorization|cookie|set-cookie|password|api_key|apiKey|secret|csr)":(?:"[^"\\]*(?:\\.[^"\\]*)*"|\[[^\]]*\])/gi,
+    '"$1":"[masked]"',
+  ],
+  // An API key: account id, underscore, base64url of 24 random bytes, which is 32 characters.
+  [/_[\w-]{32}(?![\w-])/g, '_[masked]'],
+  // A handle of the DNS gateway.
+  [/\bcw([ir])1\.[\w-]{16,}/g, 'cw$11.[masked]'],
+  // Value of an Authorization header (RFC 9110 §11.4).
+  [/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/-]+=*/gi, '$1 [masked]'],
+  // User information in a URL (RFC 3986 §3.2.1), as in the URL of a database.
+  [/:\/\/[^/\s"@]+@/g, '://[masked]@'],
+  // PEM: a private key, or a CSR. Stops at a quote, so that the line remains valid JSON.
+  [
+    /-----BEGIN ([A-Z0-9 ]{0,30}(?:PRIVATE KEY|REQUEST))-----[^"]*?(?:-----END \1-----|(?=")|$)/g,
+    '[masked $1]',
+  ],
+];
+
+export function maskSecrets(line: string): string {
+  let masked = line;
+  for (const [pattern, mask] of patterns) masked = masked.replace(pattern, mask);
+  return masked;
 }

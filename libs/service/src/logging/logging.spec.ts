@@ -1,6 +1,4 @@
-import { createLogger } from './logger';
-import { maskSecrets } from './mask-secrets';
-import { nestLogger } from './nest-logger';
+import { createLogger, maskSecrets, nestLogger } from './logger';
 
 const key = '93847561029384_Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4';
 

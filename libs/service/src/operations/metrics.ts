@@ -2,16 +2,16 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 
 export interface ObservedRequest {
   readonly method: string;
-  /** The route's pattern, `/orders/:name`; absent when no route answered. */
+  /** The route's pattern, `/orders/:name`; absent when no route matched. */
   readonly route: string | undefined;
   readonly status: number;
   readonly seconds: number;
 }
 
-/** From a cached read to a v2 long poll, which is honoured up to 180 s. */
+/** From a cached read to a v2 long poll of at most 180 s. */
 const durationBucketsS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 180];
 
-/** Methods of RFC 9110 and PATCH. Anything else a client makes up must not become a new time series. */
+/** Other methods share one label value, so that clients cannot create time series. */
 const knownMethods: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',
@@ -23,7 +23,7 @@ const knownMethods: ReadonlySet<string> = new Set([
   'TRACE',
 ]);
 
-/** The metrics of one process, in Prometheus' text format. An application adds its own to `registry`. */
+/** The metrics of one process, in the Prometheus text format. Applications add their own to `registry`. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Counter<'method' | 'route' | 'status'>;
@@ -42,7 +42,7 @@ export class Metrics {
     });
     this.#durations = new Histogram({
       name: 'http_request_duration_seconds',
-      help: 'Time from the end of the request header to the end of the answer',
+      help: 'Time from the end of the request header to the end of the response',
       labelNames,
       buckets: durationBucketsS,
       registers: [this.registry],

@@ -5,7 +5,7 @@ import type { Readiness } from './readiness';
 
 export interface OperationsServerOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0: any free port. */
   readonly port: number;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
@@ -18,10 +18,10 @@ export interface OperationsServer {
 }
 
 /**
- * `/healthz`, `/readyz` and `/metrics` for who operates the process, on an address of their own, since metrics are
- * nobody else's business. It has no routes of the application and no body parser, so it answers when those are in trouble.
+ * `/healthz`, `/readyz` and `/metrics` for operators, on an address of their own, since metrics are not public. It
+ * has no routes of the application and no body parser, so it responds even when those fail.
  *
- * @throws what `listen` throws, `EADDRINUSE` for one
+ * @throws what `listen` throws, for example `EADDRINUSE`
  */
 export async function startOperationsServer(options: OperationsServerOptions): Promise<OperationsServer> {
   const server = createServer(
@@ -49,7 +49,7 @@ async function answer(
   const [path] = (request.url ?? '').split('?');
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
-    return send(response, 405, 'application/json', '{"message":"Only GET and HEAD are answered."}');
+    return send(response, 405, 'application/json', '{"message":"Only GET and HEAD are supported."}');
   }
   if (path === '/healthz') return send(response, 200, 'application/json', '{"alive":true}');
   if (path === '/readyz') {
@@ -73,7 +73,7 @@ function send(response: ServerResponse, status: number, contentType: string, bod
 async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
-    // What it answers is ready at once, so nobody is cut off who matters.
+    // Responses are immediate, so nothing of value is cut off.
     server.closeAllConnections();
   });
 }

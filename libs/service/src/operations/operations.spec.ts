@@ -8,7 +8,7 @@ import { Readiness } from './readiness';
 describe('the operations server', () => {
   const metrics = new Metrics('spec');
   const readiness = new Readiness({ reuseMs: 0, boundMs: 30 });
-  let databaseIsAway = false;
+  let isDatabaseDown = false;
   let server: OperationsServer;
   beforeAll(async () => {
     server = await startOperationsServer({ host: '127.0.0.1', port: 0, metrics, readiness });
@@ -33,7 +33,7 @@ describe('the operations server', () => {
 
   it('GET /readyz answers 503 while starting, 200 while running, 503 while stopping', async () => {
     readiness.add('database', () =>
-      databaseIsAway ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve(),
+      isDatabaseDown ? Promise.reject(new Error('ECONNREFUSED 10.0.0.1')) : Promise.resolve(),
     );
     expect(await get('/readyz')).toMatchObject({
       status: 503,
@@ -47,7 +47,7 @@ describe('the operations server', () => {
   });
 
   it('GET /readyz names the check that failed or took too long, without saying why', async () => {
-    databaseIsAway = true;
+    isDatabaseDown = true;
     readiness.add('redis', () => new Promise(() => undefined));
     expect(await get('/readyz')).toMatchObject({
       status: 503,
@@ -56,7 +56,7 @@ describe('the operations server', () => {
   });
 
   it('GET /readyz answers 200 and names what failed when the process does part of its work without', async () => {
-    databaseIsAway = false;
+    isDatabaseDown = false;
     readiness.add('redis', () => Promise.reject(new Error('ECONNREFUSED')), { isRequired: false });
     expect(await get('/readyz')).toMatchObject({
       status: 200,
@@ -96,7 +96,7 @@ describe('the operations server', () => {
   });
 });
 
-it('readiness asks the checks once for all who ask at the same time, and again after a second', async () => {
+it('readiness runs the checks once for concurrent requests, and again after a second', async () => {
   let asked = 0;
   let nowMs = 0;
   const readiness = new Readiness({ nowMs: () => nowMs });

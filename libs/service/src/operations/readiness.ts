@@ -1,4 +1,4 @@
-/** Rejects when what it checks cannot be used. */
+/** Rejects when the dependency is unusable. */
 export type ReadinessCheck = () => Promise<unknown>;
 
 export type CheckResult = 'ok' | 'failed' | 'timeout';
@@ -7,27 +7,27 @@ export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: 'starting' | 'running' | 'stopping';
   readonly checks: Readonly<Record<string, CheckResult>>;
-  /** What has failed although the process is ready: it does part of its work without. Left out when there is none. */
+  /** Optional checks that failed while the process is ready. Omitted when there are none. */
   readonly degraded?: readonly string[];
 }
 
 export interface CheckOptions {
-  /** False: a process does part of its work without it, and stays ready. Default: true. */
+  /** False: the process stays ready without it and does part of its work. Default: true. */
   readonly isRequired?: boolean;
 }
 
 export interface ReadinessOptions {
-  /** A check that takes longer has failed. */
+  /** Timeout of a check. */
   readonly boundMs?: number;
-  /** An answer is given again for this long, so that asking often puts no load on what is checked. */
+  /** How long a result is reused, so that frequent polling puts no load on dependencies. */
   readonly reuseMs?: number;
   /** Monotonic, in milliseconds. */
   readonly nowMs?: () => number;
-  /** Called when the result of a check is another one than before; a check is `ok` until it has run. */
+  /** Called when the result of a check changes; a check counts as `ok` until it has run. */
   readonly onChange?: (name: string, result: CheckResult, error?: unknown) => void;
 }
 
-/** Whether this process should get requests now. Not whether it lives: a process whose database is away is alive. */
+/** Whether this process should get requests now. Not whether it is alive: a process whose database is down is alive. */
 export class Readiness {
   readonly #checks = new Map<string, { readonly check: ReadinessCheck; readonly isRequired: boolean }>();
   readonly #options: Required<ReadinessOptions>;

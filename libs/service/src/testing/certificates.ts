@@ -10,7 +10,7 @@ export interface KeyAndCertificate {
 
 const ecKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout'];
 
-/** A private root and what it certifies, made by OpenSSL. */
+/** A private root that issues certificates with OpenSSL. */
 export class TestRoot {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'certwright-service-'));
   readonly pem: string;

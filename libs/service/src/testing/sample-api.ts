@@ -7,7 +7,7 @@ import { ApiKeyCache, type KnownApiKey } from '../authentication/key-cache';
 import { createHttpApp } from '../http/http-app';
 import type { HttpAppOptions } from '../http/http-options';
 import type { RenderedProblem } from '../http/answer';
-import { MemoryTokenBuckets } from '../limits/memory-token-buckets';
+import { MemoryTokenBuckets } from '../limits/token-buckets';
 import { createLogger } from '../logging/logger';
 import { Metrics } from '../operations/metrics';
 import { Readiness } from '../operations/readiness';

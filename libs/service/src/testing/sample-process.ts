@@ -31,11 +31,11 @@ void runProcess({
       running.log.info('http closed');
     });
     if (BEHAVIOUR === 'fail-to-start') throw new Error('no such table');
-    if (BEHAVIOUR === 'reject') void Promise.reject(new Error('nobody caught this'));
+    if (BEHAVIOUR === 'reject') void Promise.reject(new Error('not caught'));
     if (BEHAVIOUR === 'throw') setImmediate(() => unexpected());
   },
 });
 
 function unexpected(): never {
-  throw new Error('nobody caught this');
+  throw new Error('not caught');
 }

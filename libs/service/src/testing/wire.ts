@@ -8,8 +8,7 @@ export interface WireAnswer {
 }
 
 /**
- * Sends bytes as they are, and reads until the server closes the connection. Requests that go well therefore need
- * `Connection: close`.
+ * Sends bytes and reads until the server closes the connection, so requests need `Connection: close`.
  *
  * @param parts each is written once the one before it has been flushed
  */
@@ -30,7 +29,7 @@ function readAll(socket: Socket): Promise<string> {
   });
 }
 
-/** A peer that closed meanwhile is no failure: what it answered is what matters. */
+/** A peer that closed the connection is not an error: only its response matters. */
 const write = (socket: Socket, part: string | Buffer): Promise<void> =>
   new Promise((resolve) => socket.write(part, () => resolve()));
 

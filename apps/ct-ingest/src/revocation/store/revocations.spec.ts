@@ -4,7 +4,7 @@ import { type CheckedIssuance, factsAbout } from '@certwright/ct-testing';
 import { CtDatabaseFixture } from '@certwright/ct-testing';
 import { applyCrl, type ListedRevocation, mostRevocationsPerIssuer, type VerifiedCrl } from './apply-crl';
 import { CrlHosts } from './crl-hosts';
-import { CrlIds, mostCrlsPerIssuer, mostHostsPerIssuer } from '@certwright/ct-index';
+import { CrlIds, maxCrlsPerIssuer, maxHostsPerIssuer } from '@certwright/ct-index';
 import { CtCrls } from './ct-crls';
 import { type HostLease } from './host-lease';
 
@@ -416,14 +416,14 @@ describe('lists', () => {
     expect(await ensure('http://a/1.crl', await anIssuer())).not.toBe(first);
     await ct.database.query(
       `INSERT INTO ct_crl (issuer, url, host) SELECT $1, 'http://b/' || n, 'b' FROM generate_series(2, $2::int) AS n`,
-      [issuer, mostCrlsPerIssuer],
+      [issuer, maxCrlsPerIssuer],
     );
     expect(await ensure('http://a/2.crl')).toBeNull();
     expect(await ensure('http://a/1.crl')).toBe(first);
   });
 
   it('are at no more hosts than an issuer may have', async () => {
-    for (let nth = 0; nth < mostHostsPerIssuer; nth += 1) await named(`http://a${nth}/1.crl`);
+    for (let nth = 0; nth < maxHostsPerIssuer; nth += 1) await named(`http://a${nth}/1.crl`);
     await expect(named('http://b/1.crl')).rejects.toThrow('no list');
     await named('http://a3/2.crl');
     await named('http://b/1.crl', await anIssuer());

@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import {
   type DnsName,
   OPCODE,
-  queryOctets,
+  queryBytes,
   RCODE,
   readResponseHeader,
   readResponseRecords,
   signRequest,
   type StoredType,
   type TsigError,
-  updateOctets,
+  updateBytes,
   verifyResponse,
   WireFault,
   type ZoneRecord,
@@ -48,12 +48,12 @@ export class UpdateServer {
    * @throws ProviderFault; the signal's reason
    */
   async update(zone: DnsName, change: Change): Promise<number> {
-    return (await this.#ask(zone, (id) => updateOctets({ id, zone, ...change }))).rcode;
+    return (await this.#ask(zone, (id) => updateBytes({ id, zone, ...change }))).rcode;
   }
 
   /** @throws ProviderFault; the signal's reason */
   async query(zone: DnsName, name: DnsName, type: StoredType): Promise<QueryAnswer> {
-    const { response, rcode } = await this.#ask(zone, (id) => queryOctets(id, name, type));
+    const { response, rcode } = await this.#ask(zone, (id) => queryBytes(id, name, type));
     const { authoritative } = readResponseHeader(response);
     return { rcode, authoritative, answers: readResponseRecords(response).answers };
   }
@@ -126,9 +126,9 @@ export class UpdateServer {
 function answers(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
   const opcode = (request.readUInt16BE(2) >> 11) & 0xf;
   if (response.id !== request.readUInt16BE(0) || response.opcode !== opcode) return false;
-  const { questionOctets } = response;
-  if (questionOctets.length === 0) return opcode === OPCODE.UPDATE || response.rcode !== RCODE.NOERROR;
-  return request.subarray(12, 12 + questionOctets.length).equals(questionOctets);
+  const { questionBytes } = response;
+  if (questionBytes.length === 0) return opcode === OPCODE.UPDATE || response.rcode !== RCODE.NOERROR;
+  return request.subarray(12, 12 + questionBytes.length).equals(questionBytes);
 }
 
 const refusalCodes: readonly number[] = [RCODE.REFUSED, RCODE.NOTAUTH];

@@ -4,7 +4,7 @@ import { type ZoneRecord } from '../record';
 import { readHeader, readQuery } from '../request';
 import { SOA, a, cname, ns, record, txt } from '../testing/zones';
 import { readUpdate } from '../update/update-message';
-import { queryOctets, updateOctets } from './request-octets';
+import { queryBytes, updateBytes } from './request-bytes';
 
 const records: readonly ZoneRecord[] = [
   a('a.example.com', '192.0.2.255'),
@@ -17,8 +17,8 @@ const records: readonly ZoneRecord[] = [
   record('caa.example.com', { type: 'CAA', data: { flags: 128, tag: 'issue', value: 'ca.example; a=b' } }),
   record('example.com', SOA),
 ];
-const written = (steps: Parameters<typeof updateOctets>[0]['steps']) =>
-  updateOctets({ id: 0xfffe, zone: 'example.com', prerequisites: [], steps });
+const written = (steps: Parameters<typeof updateBytes>[0]['steps']) =>
+  updateBytes({ id: 0xfffe, zone: 'example.com', prerequisites: [], steps });
 const read = (message: Buffer) => readUpdate(message, readHeader(message)!);
 
 describe('an UPDATE message', () => {
@@ -37,8 +37,8 @@ describe('an UPDATE message', () => {
     expect(update).toMatchObject({ class: 254, ttl: 0, content: { type: 'TXT', data: [Buffer.from('x')] } });
   });
 
-  it('deletes a type by class ANY, and asks for absence and presence without content', () => {
-    const message = updateOctets({
+  it('deletes a type by class ANY, and tests absence and presence without content', () => {
+    const message = updateBytes({
       id: 1,
       zone: 'example.com',
       prerequisites: [
@@ -70,7 +70,7 @@ describe('an UPDATE message', () => {
 });
 
 it('a question is one, without recursion', () => {
-  const message = queryOctets(7, 'example.com', 'SOA');
+  const message = queryBytes(7, 'example.com', 'SOA');
   const header = readHeader(message)!;
   expect(header).toMatchObject({ id: 7, opcode: 0, recursionDesired: false, counts: [1, 0, 0, 0] });
   expect(readQuery(message, header).question).toMatchObject({ name: 'example.com', type: 6, class: 1 });

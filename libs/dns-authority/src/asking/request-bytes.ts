@@ -1,9 +1,9 @@
 import { CLASS, OPCODE, QTYPE, STORED_TYPE, type StoredType } from '../codes';
-import { HEADER_OCTETS, nameOctets, type DnsName } from '../name';
+import { HEADER_BYTES, nameBytes, type DnsName } from '../name';
 import { type ZoneRecord } from '../record';
-import { recordOctets, written, type WrittenRecord } from './record-octets';
+import { recordBytes, written, type WrittenRecord } from './record-bytes';
 
-/** What must hold for an UPDATE to be carried out; otherwise nothing of it is (RFC 2136 section 2.4). */
+/** A condition of an UPDATE; if one is false, nothing is changed (RFC 2136 section 2.4). */
 export type Prerequisite =
   | { readonly holds: 'name in use'; readonly name: DnsName }
   | { readonly holds: 'no such type'; readonly name: DnsName; readonly type: number };
@@ -16,7 +16,7 @@ export type UpdateStep =
 
 export interface Update {
   readonly id: number;
-  /** Its apex. */
+  /** The apex of the zone. */
   readonly zone: DnsName;
   readonly prerequisites: readonly Prerequisite[];
   /** In this order, all or none. */
@@ -24,31 +24,31 @@ export interface Update {
 }
 
 /** @throws RangeError for a record that cannot be written */
-export function updateOctets({ id, zone, prerequisites, steps }: Update): Buffer {
+export function updateBytes({ id, zone, prerequisites, steps }: Update): Buffer {
   const records = [...prerequisites.map(prerequisiteRecord), ...steps.map(stepRecord)];
   return Buffer.concat([
     header(id, OPCODE.UPDATE << 11, [1, prerequisites.length, steps.length, 0]),
     question(zone, STORED_TYPE.SOA),
-    ...records.map(recordOctets),
+    ...records.map(recordBytes),
   ]);
 }
 
-/** A question without EDNS, and no recursion desired: to the server that has the zone. */
-export function queryOctets(id: number, name: DnsName, type: StoredType): Buffer {
+/** A query to an authoritative server: without EDNS and recursion. */
+export function queryBytes(id: number, name: DnsName, type: StoredType): Buffer {
   return Buffer.concat([header(id, OPCODE.QUERY, [1, 0, 0, 0]), question(name, STORED_TYPE[type])]);
 }
 
 function header(id: number, flags: number, counts: readonly number[]): Buffer {
-  const octets = Buffer.alloc(HEADER_OCTETS);
-  [id, flags, ...counts].forEach((value, n) => octets.writeUInt16BE(value, 2 * n));
-  return octets;
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  [id, flags, ...counts].forEach((value, n) => bytes.writeUInt16BE(value, 2 * n));
+  return bytes;
 }
 
 function question(name: DnsName, type: number): Buffer {
   const tail = Buffer.alloc(4);
   tail.writeUInt16BE(type, 0);
   tail.writeUInt16BE(CLASS.IN, 2);
-  return Buffer.concat([nameOctets(name), tail]);
+  return Buffer.concat([nameBytes(name), tail]);
 }
 
 function prerequisiteRecord(prerequisite: Prerequisite): WrittenRecord {
@@ -62,5 +62,5 @@ function stepRecord(step: UpdateStep): WrittenRecord {
   if (step.step === 'remove type') {
     return { name: step.name, type: STORED_TYPE[step.type], class: CLASS.ANY, ttl: 0 };
   }
-  return written(step.record, step.step === 'add' ? 'to stand' : 'to go');
+  return written(step.record, step.step === 'add' ? 'add' : 'delete');
 }

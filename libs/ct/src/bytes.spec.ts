@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { fromBase64 } from './octets';
+import { fromBase64 } from './bytes';
 
 describe('base64 (RFC 4648, section 4)', () => {
-  it('of any octets is read', () => {
+  it('of any bytes is read', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 50 }), (octets) => {
-        expect(fromBase64(Buffer.from(octets).toString('base64'))).toEqual(Buffer.from(octets));
+      fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => {
+        expect(fromBase64(Buffer.from(bytes).toString('base64'))).toEqual(Buffer.from(bytes));
       }),
       { numRuns: 1000, seed: 4648 },
     );
@@ -16,7 +16,7 @@ describe('base64 (RFC 4648, section 4)', () => {
     ['with too much padding', 'AAAA===='],
     ['with padding in the middle', 'AA==AAAA'],
     ['with bits left over', 'AB=='],
-    ['with bits left over of two octets', 'AAB='],
+    ['with bits left over of two bytes', 'AAB='],
     ['with a line feed', 'AAAA\nAAA'],
     ['with a space', 'AAAA AAA'],
     ['with a character of no alphabet', 'AA*AAAAA'],
@@ -26,7 +26,7 @@ describe('base64 (RFC 4648, section 4)', () => {
     ['that is missing', undefined],
   ])('%s is none', (_what, text) => expect(fromBase64(text)).toBeNull());
 
-  it('is what the octets read would be written as, and nothing else', () => {
+  it('is what the bytes read would be written as, and nothing else', () => {
     const unit = fc.constantFrom('A', 'B', 'Q', 'g', 'w', '+', '/', '-', '_', '=', '*', ' ', 'é');
     let taken = 0;
     fc.assert(
