@@ -1,4 +1,4 @@
-import { type Columns, privilegesOf, type RoleGrants } from '@certwright/postgres';
+import { columnNames, privilegesOf, type RoleGrants } from '@certwright/postgres';
 import type { Probe } from './probe';
 import type { ProbedStatements } from './probed-statements';
 
@@ -45,8 +45,9 @@ async function privilegesToProbe(
         ),
         [table, ...words],
       ] as const;
-    const each = Object.entries(columns as Record<string, Columns>).flatMap(([kind, listed]) =>
-      listed === '*' ? [of({ [kind]: '*' })] : listed.map((column) => of({ [kind]: [column] }, column)),
+    const each = Object.entries(columns).flatMap(
+      ([kind, listed]) =>
+        columnNames(listed)?.map((column) => of({ [kind]: column }, column)) ?? [of({ [kind]: '*' })],
     );
     return deletes ? [...each, of({ delete: true })] : each;
   });

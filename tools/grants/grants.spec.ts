@@ -107,7 +107,7 @@ describe('the grants of a role', () => {
   it('are valid when each is needed by a statement, and no statement is refused', async () => {
     const grants: RoleGrants = {
       tables: {
-        spec: { select: '*', insert: ['name'], update: ['made'], delete: true },
+        spec: { select: '*', insert: 'name', update: 'made', delete: true },
         spec_part: { select: '*', insert: '*' },
       },
       functions: ['spec_id()'],
@@ -125,7 +125,7 @@ describe('the grants of a role', () => {
 
   it('that no statement needs are listed', async () => {
     const grants: RoleGrants = {
-      tables: { spec: { select: '*', insert: ['id', 'name'], update: ['made'], delete: true } },
+      tables: { spec: { select: '*', insert: 'id name', update: 'made', delete: true } },
       functions: ['spec_id()'],
       sequences: ['spec_id_seq'],
       temporaryTables: true,

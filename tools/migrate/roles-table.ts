@@ -22,7 +22,7 @@ const code = (text: string) => `\`${text}\``;
 
 const reads = ({ tables }: RoleGrants) =>
   Object.entries(tables)
-    .filter(([, { select = [] }]) => select.length > 0)
+    .filter(([, { select = '' }]) => select.length > 0)
     .map(([table, { select }]) => code(table) + (select === '*' ? '' : '°'))
     .join(', ');
 
@@ -33,7 +33,7 @@ const writes = ({ tables }: RoleGrants) =>
     .map(([table, how]) => `${code(table)} ${how}`)
     .join(', ');
 
-const writesOf = ({ insert = [], update = [], delete: deletes }: TableGrants) =>
+const writesOf = ({ insert = '', update = '', delete: deletes }: TableGrants) =>
   [insert.length > 0 && 'I', update.length > 0 && 'U', deletes && 'D'].filter(Boolean).join('');
 
 const calls = ({ functions = [], temporaryTables }: RoleGrants) =>

@@ -3,6 +3,7 @@ export { LeaseLost, leases } from './lease';
 export { type AppliedGrants, applyGrants, type RoleSettings, type Transaction } from './roles/apply-grants';
 export { type ExcessPrivileges, excessPrivileges, warnOfExcessPrivileges } from './roles/excess-privileges';
 export {
+  columnNames,
   type Columns,
   type DefinerFunction,
   type GrantedSchema,

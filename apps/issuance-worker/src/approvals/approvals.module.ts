@@ -1,4 +1,10 @@
-import { ApprovalRecords, ApprovalsModule, EmailApprovals, HttpChallenges, WebRules } from '@certwright/approvals';
+import {
+  ApprovalRecords,
+  ApprovalsModule,
+  EmailApprovals,
+  HttpChallenges,
+  WebRules,
+} from '@certwright/approvals';
 import { GatewayClient } from '@certwright/gateway-client';
 import { ProbeQuestions } from '@certwright/redis';
 import { Round, RunningProcess } from '@certwright/service';

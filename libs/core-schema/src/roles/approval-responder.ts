@@ -5,9 +5,9 @@ import { linkFunctions } from '../email-approvals/link-functions';
 export const approvalResponder: RoleGrants = {
   tables: {
     challenge_file: { select: '*' },
-    challenge_record: { select: ['label', 'value', 'expires_at'] },
-    delegation: { select: ['dns_name', 'label', 'retired_at'] },
-    deployment: { select: ['mode'] },
+    challenge_record: { select: 'label value expires_at' },
+    delegation: { select: 'dns_name label retired_at' },
+    deployment: { select: 'mode' },
     http_challenge: { select: '*' },
     web_rule: { select: '*' },
   },

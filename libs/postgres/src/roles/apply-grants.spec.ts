@@ -26,7 +26,7 @@ const schemaWith = (roles: GrantedSchema['roles']): GrantedSchema => ({
 
 const schema = schemaWith({
   'a-reader': {
-    tables: { spec_open: { select: ['id', 'name'], update: ['name'] }, spec_part: { select: ['position'] } },
+    tables: { spec_open: { select: 'id name', update: 'name' }, spec_part: { select: 'position' } },
     functions: ['spec_count()'],
   },
 });
@@ -104,7 +104,7 @@ it('keeps a password that it is not given', async () => {
 it('takes back what is not declared any more, and what somebody granted beside it', async () => {
   await database.query(`GRANT SELECT ON spec_secret TO "${reader}"`);
   await database.query(`GRANT INSERT (name) ON spec_open TO "${reader}"`);
-  const less = schemaWith({ 'a-reader': { tables: { spec_open: { select: ['id'] } } } });
+  const less = schemaWith({ 'a-reader': { tables: { spec_open: { select: 'id' } } } });
   // Name to read and to write, both partition tables, the function, and the two of above.
   expect(await apply(less)).toMatchObject({ granted: 0, revoked: 7 });
   await asReader(async (query) => {

@@ -1,5 +1,10 @@
-/** Names of columns, or `*` for the whole table, later columns included. */
-export type Columns = '*' | readonly string[];
+/** Names of columns with white space between them, or `*` for the whole table, later columns included. */
+export type Columns = string;
+
+/** @returns undefined for the whole table */
+export function columnNames(columns: Columns): readonly string[] | undefined {
+  return columns === '*' ? undefined : columns.split(/\s+/).filter((name) => name !== '');
+}
 
 export interface TableGrants {
   readonly select?: Columns;
@@ -72,10 +77,10 @@ export function privilegesOf(
 }
 
 function ofTable(table: string, { select, insert, update, delete: deletes }: TableGrants): string[] {
-  const of = (privilege: string, columns: Columns = []) =>
-    columns === '*'
-      ? [`${privilege} ON ${table}`]
-      : columns.map((column) => `${privilege} (${column}) ON ${table}`);
+  const of = (privilege: string, columns: Columns = '') =>
+    columnNames(columns)?.map((column) => `${privilege} (${column}) ON ${table}`) ?? [
+      `${privilege} ON ${table}`,
+    ];
   return [
     ...of('SELECT', select),
     ...of('INSERT', insert),
