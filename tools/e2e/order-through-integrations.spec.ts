@@ -118,7 +118,7 @@ whole('an order with three names in three zones at two providers', () => {
     const files = readdirSync(audit)
       .filter((name) => name.endsWith('.jsonl'))
       .map((name) => path.join(audit, name));
-    const verified = execFileSync(process.execPath, ['tools/run.mjs', 'audit', 'verify', ...files], {
+    const verified = execFileSync(process.execPath, ['tools/audit/main.mjs', 'verify', ...files], {
       cwd: workspaceRoot,
       encoding: 'utf8',
     });

@@ -4,7 +4,7 @@ import type { ProblemCode } from './problem-codes';
 /** One Problem of each code, as a process throws it: the examples of errors in OpenAPI documents. */
 export const problemExamples = {
   bad_request: new Problem('bad_request', 'The body is not JSON.'),
-  bad_query: new Problem('bad_query', 'The query cannot be answered as it stands: see limit.', {
+  bad_query: new Problem('bad_query', 'The query is not valid: see limit.', {
     faults: [{ field: 'limit', code: 'out_of_range', message: 'It must be from 1 to 100.' }],
   }),
   missing_field: new Problem('missing_field', 'This field is required.', { field: 'domain' }),

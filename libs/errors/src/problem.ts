@@ -40,10 +40,10 @@ export class Problem extends Error {
     this.allow = details.allow;
   }
 
-  /** A request whose fields do not hold: `bad_request` with one sub-error per fault. */
+  /** A request with invalid fields: `bad_request` with one sub-error per fault. */
   static ofFields(faults: readonly FieldFault[]): Problem {
     const fields = [...new Set(faults.map(({ field }) => field))].join(', ');
-    return new Problem('bad_request', `The request cannot be carried out as it stands: see ${fields}.`, {
+    return new Problem('bad_request', `The request is not valid: see ${fields}.`, {
       faults,
     });
   }

@@ -411,7 +411,7 @@ describe.each(kinds)('a log with the interface %s that gives no answer', (kind) 
     const log = await opened(kind, 10);
     log.intercept = () => true;
     expect(await ingest.turn(ingest.follower({ timeoutMs: 200 }))).toMatchObject({ failures: 1 });
-    expect(ingest.unavailable[0]?.message).toContain('complete answer');
+    expect(ingest.unavailable[0]?.message).toContain('complete response');
   });
 
   it.each([

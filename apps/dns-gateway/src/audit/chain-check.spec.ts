@@ -216,7 +216,7 @@ describe('audit verify', () => {
   }, 30_000);
 
   it('is a tool of the workspace', () => {
-    const { status, stdout } = command('tools/run.mjs', 'audit', '--', 'verify', ...paths());
+    const { status, stdout } = command('tools/audit/main.mjs', 'verify', ...paths());
     expect({ status, stdout }).toEqual({ status: 0, stdout: run('verify', ...paths()).stdout });
   }, 60_000);
 

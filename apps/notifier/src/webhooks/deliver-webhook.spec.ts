@@ -148,7 +148,7 @@ describe('a delivery', () => {
     [
       'speaks no HTTP',
       (socket: import('node:net').Socket) => void socket.end('220 smtp ready\r\n'),
-      /not an HTTP answer/,
+      /not HTTP/,
       false,
     ],
     [
