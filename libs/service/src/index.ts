@@ -103,3 +103,4 @@ export {
 } from './validation/request-parts';
 export { Drain, ProcessModule, startModules, startRounds } from './lifecycle/process.module';
 export { Round, type RoundOfWork, Rounds } from './lifecycle/rounds';
+export { frontSettings } from './config/front-settings';

@@ -1,0 +1,82 @@
+import { processSettings } from '../lifecycle/process-settings';
+import { limitSettings } from '../limits/request-limits';
+import { durationMs, integer, list, oneOf, port, string, url } from './setting-kinds';
+
+/**
+ * The settings of an API front end with the core database; spread into its own table.
+ *
+ * @param path of the API, such as `/api/v3`
+ */
+export const frontSettings = (front: {
+  readonly path: string;
+  readonly port: number;
+  readonly opsPort: number;
+}) => ({
+  CERTWRIGHT_MODE: oneOf(['sandbox', 'production'], {
+    meaning:
+      'Which accounts and certificates these are; written into a new database, and a database of the other mode is refused',
+    default: 'sandbox',
+  }),
+  DATABASE_URL: url<string>({
+    meaning: 'The core database (PostgreSQL)',
+    schemes: ['postgres', 'postgresql'],
+  }),
+  DATABASE_POOL_SIZE: integer({
+    meaning:
+      'Maximum number of connections to the database; each request uses one at a time, and one that waits for a certificate uses none',
+    unit: 'connections',
+    min: 1,
+    max: 200,
+    default: 10,
+  }),
+  STATEMENT_TIMEOUT: durationMs({
+    meaning: 'The database ends a statement that runs longer; requests are bounded by DATABASE_TIME',
+    minMs: 100,
+    maxMs: 600_000,
+    default: 15_000,
+  }),
+  DATABASE_TIME: durationMs({
+    meaning:
+      'A request waits for the database this long in total, for a connection and for its statements; then the response is 503, at most 0.5 s later',
+    minMs: 300,
+    maxMs: 60_000,
+    default: 4_000,
+  }),
+  WRITE_CONNECTIONS: integer({
+    meaning:
+      'Connections to the database that writes may use at the same time, at most all but one: the rest is for reads. Twenty writes per connection may wait; the response to further ones is 503',
+    unit: 'connections',
+    min: 1,
+    max: 200,
+    default: 5,
+  }),
+  REDIS_URL: url<string>({
+    meaning:
+      'Redis, for rate limits over all processes, disabled keys, changed issuances and questions to the prober; while it is down each process limits by itself and queries the database',
+    schemes: ['redis', 'rediss'],
+  }),
+  HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
+  PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: front.port }),
+  PUBLIC_URL: string({
+    meaning: `How callers reach this API, without ${front.path}: URLs that it returns begin with it`,
+    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
+    default: `http://127.0.0.1:${front.port}`,
+  }),
+  APPROVAL_ZONE: string({
+    meaning: 'The DNS zone that standing approval records point into; approval-responder serves it',
+    pattern: /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/,
+    default: 'approve.certwright.test',
+  }),
+  APPROVAL_URL: string({
+    meaning:
+      'How approval-responder is reached from outside: web server rules redirect below it, on a port that CAs follow to (80 or 443)',
+    pattern: /^https?:\/\/[^\s?#]+[^\s?#/]$/,
+    default: 'http://127.0.0.1:4330',
+  }),
+  ...limitSettings,
+  TRUSTED_PROXIES: list(string({ meaning: 'address or network' }), {
+    meaning: 'Addresses or networks (CIDR) of the proxies whose X-Forwarded-For is believed',
+    default: [],
+  }),
+  ...processSettings({ opsPort: front.opsPort }),
+});
