@@ -36,9 +36,15 @@ it.each(['p256', 'p384'] as const)('the built-in list contains the derived keys:
   }
 });
 
-it('the built-in list contains the derived keys: rsa2048 of amd64 without ~/.rnd', () => {
-  for (const processId of [0, 1, 25_500, 32_767]) {
-    const origin = { platform: 'le64', variant: 'nornd-new', processId } as const;
-    expect(knownKeySource(debianKeyDigest('rsa2048', origin).toString('hex'))).toContain('CVE-2008-0166');
+it.each([
+  ['le64', 'rnd'],
+  ['le64', 'nornd-old'],
+  ['le64', 'nornd-new'],
+  ['le32', 'rnd'],
+  ['le32', 'nornd-new'],
+] as const)('the built-in list contains the derived keys: rsa2048 %s %s', (platform, variant) => {
+  for (const processId of [0, 25_500, 32_767]) {
+    const digest = debianKeyDigest('rsa2048', { platform, variant, processId }).toString('hex');
+    expect(knownKeySource(digest)).toContain('CVE-2008-0166');
   }
 });
