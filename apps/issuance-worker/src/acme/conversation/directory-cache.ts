@@ -32,7 +32,7 @@ export class DirectoryCache {
     this.#known = undefined;
   }
 
-  /** Now, by these means. */
+  /** Reads the directory now, with the given client. */
   async read(
     deadline: Deadline,
     fetch: (url: string, deadline: Deadline) => Promise<unknown>,
