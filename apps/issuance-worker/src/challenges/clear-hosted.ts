@@ -6,7 +6,10 @@ const restMs = 5_000;
 /** After a fault, so that a record that cannot be removed costs little. */
 const afterFaultMs = 60_000;
 
-/** Removes values from zones of integrations that no CA looks for any more. @returns a round; it returns how long to rest, ms */
+/**
+ * Removes values from zones of integrations that no CA looks for any more. @returns a function that runs one round
+ * and returns the pause until the next, ms
+ */
 export function clearHosted(
   rows: Pick<HostedChallengeRecords, 'toBeCleared' | 'forgetUnreachable'>,
   records: Pick<HostedRecords, 'clear'>,

@@ -32,10 +32,10 @@ const restMs = 5_000;
 const whileDownMs = 5 * 60_000;
 
 /**
- * Asks CAs when they would have certificates replaced (RFC 9773). A time is chosen once for each window; while the window
- * stays, so does the time.
+ * Asks CAs when they would have certificates replaced (RFC 9773). A time is chosen once for each window; while the
+ * window stays, so does the time.
  *
- * @returns a round; it returns how long to rest, ms
+ * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function askRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
   return async () => {
