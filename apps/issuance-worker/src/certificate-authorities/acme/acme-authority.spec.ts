@@ -34,7 +34,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     await acme.authoritiesAre(release);
   });
 
-  it('issues for a name and its wildcard, once, and what was published goes', async () => {
+  it('issues once for a name and its wildcard, and withdraws published values', async () => {
     const opened = await order('one.example.com', '*.one.example.com');
     const certificate = await expectIssued(opened);
     expect(certificate?.is_current).toBe(true);
@@ -44,7 +44,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.published('one.example.com')).toBe(0);
   });
 
-  it('shows names that were approved by the web server rule by http-01, and others by dns-01', async () => {
+  it('proves names approved by the web server rule with http-01, and others with dns-01', async () => {
     acme.methods = (name) => (name.startsWith('web.') ? 'http' : 'dns');
     const opened = await order('web.example.com', 'dns.example.com');
     await expectIssued(opened);
@@ -59,7 +59,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.published('web.example.com', 'dns.example.com')).toBe(0);
   });
 
-  it('is not asked for a name that was approved by email alone, and the order says what to do', async () => {
+  it('gets no order for a name approved only by email, and the order states what to do', async () => {
     acme.methods = (name) => (name.startsWith('mail.') ? 'email' : 'dns');
     const opened = await order('mail.example.com', 'other.example.com');
     const { last_error: error, state } = await acme.advance(opened);
@@ -70,14 +70,14 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.orders(opened)).toEqual([]);
   });
 
-  it('leads to its root, and keeps no root that is not in use', async () => {
+  it('leads to its root, and stores no unused root', async () => {
     const certificate = await expectIssued(await order('rooted.example.com'));
     expect(certificate?.chain).toHaveLength(1);
     const [intermediate] = certificate?.chain ?? [];
     expect(parsed(intermediate).checkIssued(parsed(certificate?.root))).toBe(true);
   });
 
-  it('revokes by the account that ordered', async () => {
+  it('revokes with the account that ordered', async () => {
     const opened = await order('revoked.example.com');
     const certificate = await expectIssued(opened);
     const certificateId = certificate?.id ?? '';
@@ -173,7 +173,7 @@ describe('the newer pebble', () => {
         [again.issuanceId],
       );
       expect(row.challenges).toEqual([]);
-      // Another tenant, whose own record does not stand: the CA would issue at once, and is not asked.
+      // Another tenant without its own record: the CA would issue at once, but gets no order.
       acme.approves = () => false;
       const dnsNames = ['reused.example.com'];
       const stranger = await acme.order(dnsNames, opensslCsr(dnsNames), '1000000000002');
@@ -196,7 +196,7 @@ describe('the newer pebble', () => {
 });
 
 describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value', (release) => {
-  it('fails the order, says which name and why, and counts as a failed authorization', async () => {
+  it('fails the order with name and reason, and counts a failed authorization', async () => {
     const limits = { failedAuthorizations: { count: 1, perS: 3_600 }, perNameSet: { count: 5, perS: 3_600 } };
     await acme.pebble('looking', {}, { limits }, release);
     await acme.authoritiesAre('looking');
@@ -217,7 +217,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
     acme.hidden.clear();
   });
 
-  it('is not told to look before our own name servers answer with the value', async () => {
+  it('gets no challenge response before our own name servers return the value', async () => {
     acme.silent = true;
     await acme.pebble('waiting', {}, {}, release);
     await acme.authoritiesAre('waiting');
@@ -230,7 +230,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
     expect((await acme.advance(opened)).state).toBe('issued');
   });
 
-  it('is not told to look while others have their turn at the integration, and no worker waits for it', async () => {
+  it('gets no challenge response while the integration is in use, and no worker waits for it', async () => {
     await acme.pebble('taking turns', {}, { name: 'turns' }, release);
     await acme.authoritiesAre('turns');
     const opened = await order('turns.example.com');

@@ -72,7 +72,7 @@ async function issued(): Promise<OpenedIssuance> {
   return opened;
 }
 
-/** From now on the CA of the plan's certificates is one that says what a spec wants. */
+/** Moves the plan's certificates to a CA whose responses the spec sets. */
 async function askTheLiar({ planId }: OpenedIssuance): Promise<void> {
   const { directoryUrl, tlsRoot } = lying;
   await acme.database.query(
@@ -151,7 +151,7 @@ itWithNewer('a certificate that the CA has replaced already is replaced without 
     const next = { planId: opened.planId, issuanceId: row.id };
     expect((await acme.advance(next)).state).toBe('issued');
     expect(await acme.orders(next)).toMatchObject([{ state: 'issued', replaces: expected }]);
-    // So that another one may replace the same certificate: as after a crash of the database without its newest rows.
+    // Lets another one replace the same certificate, as after a database crash that lost the newest rows.
     await acme.database.query(
       `UPDATE issuance SET replaces_certificate_id = NULL, revision = $2 WHERE id = $1`,
       [row.id, revision + 2],
