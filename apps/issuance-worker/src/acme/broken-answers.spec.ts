@@ -155,7 +155,7 @@ describe('a missing or incomplete response', () => {
     ['with its length', true],
     ['without its length', false],
   ])(
-    'is a fault wherever the connection is cut (%s)',
+    'is an error wherever the connection is cut (%s)',
     async (_, isDelimited) => {
       let length = 0;
       const probe = account();

@@ -35,7 +35,7 @@ async function expectRefused(asking: Promise<unknown>): Promise<void> {
 }
 
 it.each(['newNonce', 'newAccount', 'newOrder', 'revokeCert', 'keyChange', 'renewalInfo'])(
-  'refuses a directory whose %s leads elsewhere',
+  'refuses a directory whose %s is on another host',
   async (name) => {
     server.lie('/directory', withMembers({ [name]: elsewhere.url(`/${name}`) }));
     await expectRefused(open().directory());

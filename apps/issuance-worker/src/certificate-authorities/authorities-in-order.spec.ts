@@ -98,7 +98,7 @@ describe('a product with two CAs, of which the first is down', () => {
     return opened;
   };
 
-  itWithPebble('asks it once per interval, and first again once it is up', async () => {
+  itWithPebble('tries it once per interval, and first again once it is up', async () => {
     const name = await first();
     lying.lie('/newOrder', says(500, 'serverInternal'));
     await issuedElsewhere('one.example.com');
@@ -205,7 +205,7 @@ describe('an order that was finalized', () => {
   it.each<[string, Lie | null, RegExp]>([
     ['another key and other names', null, /another key than the request.*localhost/],
     ['a chain that cannot be read', but({ body: 'no chain at all' }), /cannot be used/],
-  ])('and answered with %s is attached to nothing, for good, and somebody is told', async (_, lie, why) => {
+  ])('is not attached, finally, and raises an alarm when the CA returns %s', async (_, lie, why) => {
     await trusting();
     const opened = await order('one.example.com');
     if (lie !== null) lying.lie(`/certificate/${lying.orders.orders.length}`, lie);

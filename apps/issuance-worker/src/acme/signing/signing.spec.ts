@@ -34,7 +34,7 @@ it('computes the thumbprint of RFC 7638, section 3.1', () => {
 });
 
 it.each(Object.entries(keys))(
-  '%s signatures hold for another implementation of JWS',
+  '%s signatures verify with another implementation of JWS',
   async (algorithm, make) => {
     const key = new AccountKey(make());
     expect(key.algorithm).toBe(algorithm);

@@ -76,7 +76,7 @@ describeWithPebble('our account at a CA', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'is made once when the answer is lost, cut %s the CA heard it',
+    'is created once when the connection is cut %s the CA receives the request',
     async (when) => {
       await endAccounts();
       const row = await authority();
@@ -92,7 +92,7 @@ describeWithPebble('our account at a CA', () => {
   );
 
   it.each(['before', 'after'] as const)(
-    'is made once when the database fails %s a statement',
+    'is created once when the database fails %s a statement',
     async (when) => {
       for (let nth = 1; ; nth += 1) {
         await endAccounts();
@@ -142,7 +142,7 @@ describeWithPebble('the key of our account', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'is changed once, wherever an exchange is cut %s it was heard',
+    'is changed once when any exchange is cut %s the CA receives it',
     async (when) => {
       for (let nth = 1; ; nth += 1) {
         await new CaAccounts(acme.database).requestRollover('pebble');

@@ -161,7 +161,7 @@ describe('the newer pebble', () => {
   });
 
   itWithNewer(
-    'is shown nothing new where it uses an authorization again, and our own approval is asked first',
+    'gets no new challenge value for a reused authorization, after our own approval',
     async () => {
       await acme.pebble('reusing', { authzReuse: 100 });
       await acme.authoritiesAre('reusing');

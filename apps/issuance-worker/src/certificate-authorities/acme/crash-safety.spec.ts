@@ -81,7 +81,7 @@ describeWithPebble.each(['before', 'after'] as const)(
 );
 
 describeWithPebble.each(['before', 'after'] as const)(
-  'the connection is cut %s the CA has heard a request',
+  'the connection is cut %s the CA receives a request',
   (when) => {
     it('leads to one certificate and one finalize', async () => {
       for (let nth = 1; ; nth += 1) {

@@ -63,7 +63,7 @@ export function parseCertificate(der: Uint8Array): Certificate {
 
 /**
  * Content bytes of a random serial number: bits `01`, then 126 random bits, hence positive and minimal (Baseline
- * Requirements 7.1: at least 64 bits from a CSPRNG; RFC 5280, 4.1.2.2: at most 20 octets).
+ * Requirements 7.1: at least 64 bits from a CSPRNG; RFC 5280, 4.1.2.2: at most 20 bytes).
  */
 export function randomSerial(): Buffer {
   const serial = randomBytes(16);

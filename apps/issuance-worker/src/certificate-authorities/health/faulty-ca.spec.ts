@@ -176,7 +176,7 @@ describeWithPebble('a fifth of all exchanges with a CA goes wrong', () => {
     };
 
   it.each([20_261_122])(
-    'and every order is issued, by one order at the CA each; seed %i',
+    'and every order is issued, with one order at the CA each; seed %i',
     async (seed) => {
       const fate = faults(seeded(seed));
       proxy.fate = ({ path }) => fate(path);
@@ -201,7 +201,7 @@ describeWithPebble('a CA that is down', () => {
   ];
 
   it.each(outages)(
-    'because it %s is probed once per interval; then all that waits is issued, oldest first',
+    'because it %s is probed once per interval; then waiting orders are issued, oldest first',
     async (_, outage, scope) => {
       proxy.fate = ({ path }) => outage(path) ?? passed();
       const finalized = proxy.finalized;

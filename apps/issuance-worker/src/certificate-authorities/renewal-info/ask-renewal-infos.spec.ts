@@ -113,7 +113,7 @@ itWithNewer('a certificate is renewed at a point of the window that its CA gives
 });
 
 itWithNewer(
-  'a window that moves into the past renews at once, by an order that says what it replaces',
+  'a window that moves into the past renews at once, with an order that has `replaces`',
   async () => {
     const opened = await issued();
     await round()();
