@@ -100,7 +100,7 @@ describe('a chain', () => {
     ],
     ['the wrong order', () => blocks().reverse().join('')],
     ['eleven certificates', (pem) => pem + (blocks()[1] ?? '').repeat(9)],
-  ])('of %s is not taken', async (_, change) => {
+  ])('of %s is rejected', async (_, change) => {
     server.lie(
       name,
       but(({ body }) => ({ body: change(body) })),

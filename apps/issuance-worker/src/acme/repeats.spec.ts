@@ -122,4 +122,4 @@ it.each<[string, AcmeFault, boolean]>([
   ['a page that is not found', new AcmeFault('not_acme', '', { status: 404 }), false],
   ['what is too long', new AcmeFault('not_acme', '', { lasting: true }), false],
   ['a URL that is not followed', new AcmeFault('refused_url', ''), false],
-])('whether %s may pass', (_, fault, expected) => expect(isPassing(fault)).toBe(expected));
+])('whether %s is transient', (_, fault, expected) => expect(isPassing(fault)).toBe(expected));

@@ -106,7 +106,7 @@ describe('a limit of the CA', () => {
       'example.com',
     ],
     ['an exact set of names', { perNameSet: { count: 2, perS: 7 * day } }, 'perNameSet', ''],
-  ])('per %s lets an order wait, and says which and until when', async (_, only, kind, key) => {
+  ])('per %s delays an order, and reports the limit and the time', async (_, only, kind, key) => {
     const id = await caAccount();
     // Different accounts of ours: the remaining new orders are shared fairly among them.
     expect(await order(id, { limits: only, accountId: '1' })).toMatchObject({ kind: 'ready' });

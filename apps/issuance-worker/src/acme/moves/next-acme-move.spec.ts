@@ -169,7 +169,7 @@ describe('a failed order', () => {
     expect(nextAcmeMove(order(), invalid, stored()).kind).toBe('failed');
   });
 
-  it("takes names from the order's subproblems as well", () => {
+  it("also reads names from the order's subproblems", () => {
     const whole = {
       ...problem('compound', 'several'),
       subproblems: [problem('caa', 'CAA forbids it', 'a.example.com')],

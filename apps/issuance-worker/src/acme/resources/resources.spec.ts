@@ -37,7 +37,7 @@ describe('renewal information (RFC 9773)', () => {
     ['a window without an end', { suggestedWindow: { start: window.start } }],
     ['a window that ends as it starts', { suggestedWindow: { start: window.start, end: window.start } }],
     ['a time that is none', { suggestedWindow: { ...window, end: '2026-12-01' } }],
-  ])('takes no %s', (_, members) => {
+  ])('rejects %s', (_, members) => {
     expect(() => read(members)).toThrow(expect.objectContaining({ kind: 'not_acme' }) as Error);
   });
 

@@ -69,7 +69,7 @@ it.each<[string, () => KeyObject]>([
   ['Ed25519', () => generateKeyPairSync('ed25519').privateKey],
   ['RSA of 1024 bits', () => generateKeyPairSync('rsa', { modulusLength: 1_024 }).privateKey],
   ['a public key', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey],
-])('takes no %s', (_, make) => expect(() => new AccountKey(make())).toThrow(TypeError));
+])('rejects %s', (_, make) => expect(() => new AccountKey(make())).toThrow(TypeError));
 
 it('binds an external account as in RFC 8555, section 7.3.4', () => {
   const { jwk } = new AccountKey(keys.ES256());

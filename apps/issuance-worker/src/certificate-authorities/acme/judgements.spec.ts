@@ -265,5 +265,5 @@ describe('a dns-persist-01 record', () => {
     'ca.example',
     'ca.example; accounturi=x; accounturi=y',
     'ca.example; accounturi=x; persistUntil=soon',
-  ])('%j is none', (text) => expect(readGrant(text)).toBeNull());
+  ])('%j is invalid', (text) => expect(readGrant(text)).toBeNull());
 });

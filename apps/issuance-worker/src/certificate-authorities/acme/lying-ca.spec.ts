@@ -151,7 +151,7 @@ describe('an order', () => {
   it.each([
     ['the same account ordered it', true],
     ['another account ordered it', false],
-  ])('says what it replaces where %s: %s', async (_, isSame) => {
+  ])('has `replaces` where %s: %s', async (_, isSame) => {
     await run(await order());
     const [account] = await acme.database.query<[{ id: string }]>(
       `SELECT id FROM ca_account WHERE authority = 'lying' AND state = 'valid'`,

@@ -75,10 +75,7 @@ export class OrderWalk {
   /** Start of the current exchange; null: none. */
   exchangeSinceMs: number | null = null;
 
-  /**
-   * Retries a request that changes something after transient errors, once the order was read. @throws AcmeFault,
-   * LeaseLost
-   */
+  /** After transient errors, reads the order and retries the failed change. @throws AcmeFault, LeaseLost */
   async run(): Promise<WalkEnd> {
     const endsMs = performance.now() + mostWalkMs;
     const repeats = new Repeats(this.ports.repeats, this.request.clock);

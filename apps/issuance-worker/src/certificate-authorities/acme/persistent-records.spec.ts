@@ -20,7 +20,7 @@ describe('a standing record', () => {
     `ca.test; accounturi=${accountUri}; accounturi=${accountUri}`,
     `ca.test; accounturi=${accountUri}; persistUntil=soon`,
     `ca.test; accounturi = ${accountUri}`,
-  ])('that is broken is none: %s', (text) => {
+  ])('is ignored when malformed: %s', (text) => {
     expect(readGrant(text)).toBeNull();
   });
 });
