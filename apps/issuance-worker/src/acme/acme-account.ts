@@ -20,15 +20,15 @@ import { postAsGet, signRequest, type Signer } from './signing/jws';
 export interface NewOrder {
   /** A-labels; wildcards with `*.`. */
   readonly dnsNames: readonly string[];
-  /** One of the directory's; without one the CA chooses, and some choose at random. */
+  /** One of the directory's; null: the CA chooses, and some choose at random. */
   readonly profile?: string | null;
-  /** `renewalIdOf` the certificate that this one takes the place of; only where the directory has `renewalInfo`. */
+  /** `renewalIdOf` the replaced certificate; only if the directory has `renewalInfo`. */
   readonly replaces?: string | null;
 }
 
 const chainType = 'application/pem-certificate-chain';
 
-/** What one account does. Each method is one operation of AcmeServer's kind; each may be repeated after a crash. */
+/** Operations of one account, bounded like those of AcmeServer. Each may be repeated after a crash. */
 export class AcmeAccount {
   readonly #signer: Signer;
 
@@ -44,22 +44,22 @@ export class AcmeAccount {
     return readAccount(jsonOf(await this.#read('readAccount', this.#at('The account', this.url))));
   }
 
-  /** RFC 8555, section 7.3.2. @param contacts `mailto:` URLs, in place of those that there were */
+  /** RFC 8555, section 7.3.2. @param contacts `mailto:` URLs; replace the previous ones */
   async updateContacts(contacts: readonly string[]): Promise<AcmeAccountState> {
     const to = this.#at('The account', this.url);
     return readAccount(jsonOf(await this.#post('updateAccount', to, { contact: contacts })));
   }
 
-  /** Section 7.3.6. For good: neither account nor key can be used again. */
+  /** Section 7.3.6. Irreversible: neither account nor key can be used again. */
   async deactivate(): Promise<void> {
     await this.#post('deactivateAccount', this.#at('The account', this.url), { status: 'deactivated' });
   }
 
   /**
-   * Gives the account another key (section 7.3.5). When the answer is lost, the server's `keyOfAccount` tells
-   * which one holds: the new one is to be stored before this is called.
+   * Changes the account's key (section 7.3.5). Store the new key before calling this: when the response is lost,
+   * `keyOfAccount` returns the valid one.
    *
-   * @throws AcmeFault `problem` with status 409 and `location` when the new key has an account already
+   * @throws AcmeFault `problem` with status 409 and `location` when the new key already has an account
    */
   async changeKey(newKey: AccountKey): Promise<void> {
     const payload = (url: string) => ({
@@ -72,8 +72,8 @@ export class AcmeAccount {
   }
 
   /**
-   * Opens an order. When the answer is lost it may exist, harmless and without a URL: until it is finalized nothing is
-   * spent. Repeated with `replaces`, the server may then say `alreadyReplaced`; repeat without.
+   * Creates an order. When the response is lost the order may exist; it is harmless, since no quota is spent before
+   * finalize. A retry with `replaces` may then fail with `alreadyReplaced`; retry without.
    *
    * @throws AcmeFault `problem`: `alreadyReplaced`, `invalidProfile`, `rejectedIdentifier`, `caa` …
    */
@@ -89,7 +89,7 @@ export class AcmeAccount {
     return assertNames(this.#order(answer, url), dnsNames);
   }
 
-  /** The order as it stands, at any state of it. */
+  /** Reads the order, in any state. */
   async order(url: string): Promise<AcmeOrder> {
     return this.#order(await this.#read('readOrder', this.#at('The order', url)), url);
   }
@@ -99,21 +99,21 @@ export class AcmeAccount {
     return readAuthorization(jsonOf(answer), url, this.conversation.policy, this.#retryAt(answer));
   }
 
-  /** Gives an authorization up, so that no later order profits from it (section 7.5.2). */
+  /** Deactivates an authorization, so that no later order reuses it (section 7.5.2). */
   async deactivateAuthorization(url: string): Promise<void> {
     const to = this.#at('The authorization', url);
     await this.#post('deactivateAuthorization', to, { status: 'deactivated' });
   }
 
-  /** Tells the CA that what the challenge asks for is in place (section 7.5.1). */
+  /** Responds to a challenge whose value is published (section 7.5.1). */
   async respond(challengeUrl: string): Promise<AcmeChallenge> {
     const answer = await this.#post('respond', this.#at('The challenge', challengeUrl), {});
     return readChallenge(jsonOf(answer), this.conversation.policy);
   }
 
   /**
-   * Asks for the certificate (section 7.4). Repeated when the first answer was lost, the server says `orderNotReady`: then
-   * the order is read, and tells how far it is.
+   * Requests the certificate (section 7.4). A retry after a lost response fails with `orderNotReady`; the order is
+   * then read and returned.
    *
    * @param csr PKCS#10, DER
    * @throws AcmeFault `problem`: `badCSR`, `badPublicKey`, `caa` …

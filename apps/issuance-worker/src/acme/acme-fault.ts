@@ -1,30 +1,30 @@
 import type { AcmeProblem } from './acme-problem';
 
 /**
- * Why an exchange with an ACME server has no result, closed: `unreachable` no complete answer (it may have been carried
- * out nonetheless), `timeout` the same when a bound of time was hit, `not_acme` an answer that no ACME server gives,
- * `refused_url` the other side leads to where it may not (nothing was sent there), `problem` its problem document,
- * `rate_limited` a quota or overload: not before `retryAt`.
+ * Why an exchange with an ACME server failed; closed set. `unreachable`: no complete response (the request may have
+ * been carried out). `timeout`: the same, because a time limit was exceeded. `not_acme`: a response that violates
+ * ACME. `refused_url`: a URL outside the allowed hosts (nothing was sent there). `problem`: a problem document.
+ * `rate_limited`: a quota or overload; do not retry before `retryAt`.
  */
 export type AcmeFaultKind =
   'unreachable' | 'timeout' | 'not_acme' | 'refused_url' | 'problem' | 'rate_limited';
 
 interface FaultDetails {
-  /** What the server said; null for every kind but `problem` and, mostly, `rate_limited`. */
+  /** The problem document; null for every kind but `problem` and, mostly, `rate_limited`. */
   readonly problem?: AcmeProblem | null;
-  /** HTTP status of an answer that was no success. */
+  /** HTTP status of an error response. */
   readonly status?: number | null;
-  /** When it may be asked again, where the server said so. */
+  /** When to retry, if the server sent a time. */
   readonly retryAt?: Date | null;
-  /** A URL that came with the refusal: the account that a key belongs to already (RFC 8555, section 7.3.5). */
+  /** Location header of the refusal: the account that already has the key (RFC 8555, section 7.3.5). */
   readonly location?: string | null;
-  /** The answer arrived whole, and asking again brings the same. */
+  /** The response was complete, and a retry returns the same. */
   readonly lasting?: boolean;
 }
 
 /**
- * The message is a sentence for an operator. It holds nothing that the other side sent but, for a problem, its type and its
- * detail in bounded, printable form, and for a refused URL the host.
+ * The message is a sentence for an operator. Of the data sent by the server it contains only a problem's type and
+ * detail, in bounded, printable form, and the host of a refused URL.
  */
 export class AcmeFault extends Error {
   readonly problem: AcmeProblem | null;
@@ -32,7 +32,7 @@ export class AcmeFault extends Error {
   readonly retryAt: Date | null;
   readonly location: string | null;
   readonly lasting: boolean;
-  /** The request was never sent: there was no connection, or what it needs first (directory, nonce) failed. */
+  /** The request was never sent: no connection, or fetching the directory or nonce failed first. */
   neverSent = false;
 
   constructor(
@@ -51,7 +51,7 @@ export class AcmeFault extends Error {
   }
 }
 
-/** Whether the server refused with that type of problem. */
+/** Whether the server refused with this problem type. */
 export function isProblem(error: unknown, type: AcmeProblem['type']): error is AcmeFault {
   return error instanceof AcmeFault && error.problem?.type === type;
 }

@@ -4,14 +4,14 @@ import { printable } from './printable';
 
 /** A problem document (RFC 9457, RFC 8555 section 6.7). Every text in it is bounded and printable. */
 export interface AcmeProblem {
-  /** `other`: none of the types that ACME defines. */
+  /** `other`: not a type that ACME defines. */
   readonly type: AcmeProblemType | 'other';
-  /** HTTP status: of the answer, or as the document says where it stands within another object. */
+  /** HTTP status of the response; inside another object, the document's `status`. */
   readonly status: number | null;
   readonly detail: string;
   /** A page for a person, with `userActionRequired`. */
   readonly instance: string | null;
-  /** Which name; only in subproblems. */
+  /** The affected name; only in subproblems. */
   readonly dnsName: string | null;
   readonly subproblems: readonly AcmeProblem[];
 }
@@ -22,7 +22,7 @@ const known: ReadonlySet<string> = new Set(acmeProblemTypes);
 /** An order has at most a hundred names, and each at most one subproblem. */
 const maxSubproblems = 200;
 
-/** Null for what is no problem document: its `type` is the one member that ACME requires. */
+/** Null for anything but a problem document; `type` is the only member that ACME requires. */
 export function readProblem(value: unknown, status: number | null): AcmeProblem | null {
   if (!isMembers(value) || typeof value['type'] !== 'string') return null;
   const subproblems = Array.isArray(value['subproblems'])
@@ -60,7 +60,7 @@ function nameOf(value: unknown): string | null {
   return typeof value === 'string' ? printable(value.toLowerCase(), 255) : null;
 }
 
-/** The problem on one line: type, detail, and the subproblems with the name that each is about. */
+/** The problem on one line: type, detail, and each subproblem with its name. */
 export function problemText(problem: AcmeProblem): string {
   const names = problem.subproblems.map(({ dnsName, detail }) => `${dnsName ?? 'a name'}: ${detail}`);
   return printable([`${problem.type}: ${problem.detail}`, ...names].join('; '), 1_000);

@@ -18,17 +18,17 @@ export interface AcmeServerOptions {
   readonly directoryUrl: string;
   /** PEM, besides Node's own roots; for private CAs. */
   readonly extraRoots?: readonly string[];
-  /** Hosts besides the directory's that it may lead to: `host` (port 443) or `host:port`. Default: none. */
+  /** Further hosts allowed besides the directory's: `host` (port 443) or `host:port`. Default: none. */
   readonly allowedHosts?: readonly string[];
   /** Milliseconds: until connected with TLS; until the header, and between parts of the body; for an operation in all. */
   readonly timeouts: { readonly connectMs: number; readonly headersMs: number; readonly wholeMs: number };
-  /** Octets of a body: JSON (262,144 hold an order of a hundred names with a problem each), a chain in PEM (65,536). */
+  /** Max bytes of a body: JSON (262,144 fit an order of 100 names with a problem each), a PEM chain (65,536). */
   readonly maxBytes: { readonly json: number; readonly chain: number };
-  /** RFC 8555, section 6.1: name and version of the program, and where its operator can be found. */
+  /** RFC 8555, section 6.1: name and version of the program, and the operator's contact. */
   readonly userAgent: string;
-  /** Connections at a time to each host; more requests wait for one, within their time. Default 8. */
+  /** Max connections to each host; further requests wait, within their deadline. Default: 8. */
   readonly connections?: number;
-  /** Of requests that change nothing when they are carried out twice. Default: three. */
+  /** Retries of idempotent requests. Default: three. */
   readonly repeats?: RepeatOptions;
   readonly now: () => Date;
   readonly observer?: AcmeObserver;
@@ -37,24 +37,24 @@ export interface AcmeServerOptions {
 export interface NewAccount {
   /** `mailto:` URLs. */
   readonly contacts: readonly string[];
-  /** The operator has read and agrees; servers refuse without. */
+  /** The operator has read the terms and agrees; servers refuse accounts without this. */
   readonly termsOfServiceAgreed: boolean;
   readonly externalAccount?: ExternalAccount | null;
 }
 
 export interface FoundAccount {
-  /** The account's name in every later request: stored. */
+  /** Identifies the account in every later request; must be stored. */
   readonly url: string;
-  /** False: the key had this account already, and nothing of it was changed. */
+  /** False: the key already had this account, which is unchanged. */
   readonly isNew: boolean;
   readonly state: AcmeAccountState;
 }
 
 /**
- * One ACME server, by its directory (RFC 8555). Keeps connections, nonces and the directory; knows no order and no
- * account. Every method is one operation: bounded in time and size, and rejecting with an AcmeFault. What changes nothing when
- * it is carried out twice is repeated by itself after faults that may pass; anything else only where a nonce was refused or
- * the directory moved.
+ * Client of one ACME server, identified by its directory (RFC 8555). Keeps connections, nonces and the directory;
+ * stores no orders or accounts. Every method is one operation, bounded in time and size, and rejects with an
+ * AcmeFault. Idempotent requests are retried after transient errors; others only after a refused nonce or a moved
+ * directory.
  */
 export class AcmeServer {
   private constructor(
@@ -62,7 +62,7 @@ export class AcmeServer {
     private readonly conversation: Conversation,
   ) {}
 
-  /** Asks nothing yet. @throws AcmeFault `refused_url` for a directory that is no https URL */
+  /** Sends no request. @throws AcmeFault `refused_url` for a directory URL that is not https */
   static open(options: AcmeServerOptions): AcmeServer {
     const { directoryUrl, allowedHosts = [], extraRoots = [], connections = 8 } = options;
     const { timeouts, maxBytes, userAgent, now, observer = () => undefined } = options;
@@ -84,13 +84,13 @@ export class AcmeServer {
     return await this.conversation.directory();
   }
 
-  /** One request, not repeated, that costs the server little: whether it responds. @throws AcmeFault */
+  /** Checks that the server responds, with one cheap request that is not retried. @throws AcmeFault */
   async probe(): Promise<void> {
     await this.conversation.probe();
   }
 
   /**
-   * The account of the key; made when there is none. Repeated, it finds the same (section 7.3.1).
+   * Returns the account of the key and creates it if needed. Idempotent (section 7.3.1).
    *
    * @throws AcmeFault `problem`: `externalAccountRequired`, `userActionRequired`, `invalidContact` …
    */
@@ -105,7 +105,7 @@ export class AcmeServer {
     }));
   }
 
-  /** The account of the key, null when it has none (section 7.3.1). */
+  /** Returns the account of the key, null when it has none (section 7.3.1). */
   async findAccount(key: AccountKey): Promise<FoundAccount | null> {
     try {
       return await this.#account('findAccount', key, () => ({ onlyReturnExisting: true }));
@@ -116,24 +116,25 @@ export class AcmeServer {
   }
 
   /**
-   * Which of the keys the account has now: after a change of key whose answer was lost, ask with both.
+   * Returns the account's current key among the candidates. Pass both keys after a key change whose response was
+   * lost.
    *
-   * @returns null when it has none of them
+   * @returns null when none of them is its key
    */
   async keyOfAccount(url: string, candidates: readonly AccountKey[]): Promise<AccountKey | null> {
     for (const key of candidates) if ((await this.findAccount(key))?.url === url) return key;
     return null;
   }
 
-  /** Operations of an account that exists. */
+  /** Operations of an existing account. */
   account(key: AccountKey, url: string): AcmeAccount {
     return new AcmeAccount(this.conversation, key, this.conversation.policy.pinned('The account', url));
   }
 
   /**
-   * When the CA would like the certificate renewed (RFC 9773); null when it does not say such things.
+   * Returns when the CA suggests renewing the certificate (RFC 9773); null if it has no renewal information.
    *
-   * @param id of `renewalIdOf`
+   * @param id from `renewalIdOf`
    */
   async renewalInfo(id: string): Promise<RenewalInfo | null> {
     if (!/^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/.test(id)) throw new TypeError('That names no certificate.');
@@ -147,7 +148,7 @@ export class AcmeServer {
     return readRenewalInfo(jsonOf(answer), readRetryAfter(answer.header('retry-after'), now), now);
   }
 
-  /** Revokes by the certificate's own key, whoever ordered it (section 7.6): how a key that became known is shown. */
+  /** Revokes with the certificate's own key, from any account (section 7.6): proof of a compromised key. */
   async revokeByCertificateKey(
     certificateKey: AccountKey,
     certificate: Uint8Array,
@@ -161,7 +162,7 @@ export class AcmeServer {
     );
   }
 
-  /** Drops connections; what is under way ends as `unreachable`. */
+  /** Closes connections; pending requests fail as `unreachable`. */
   async close(): Promise<void> {
     await this.client.close();
   }

@@ -43,7 +43,7 @@ async function faultOf(asking: Promise<unknown>): Promise<AcmeFault> {
   return fault;
 }
 
-describe('an answer that no ACME server gives is not_acme', () => {
+describe('a response that violates ACME is not_acme', () => {
   it.each<[string, Lie]>([
     ['HTML', but({ headers: { 'content-type': 'text/html' }, body: `<html>${secret}` })],
     [
@@ -74,7 +74,7 @@ describe('an answer that no ACME server gives is not_acme', () => {
     expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
   });
 
-  it('a body without an end is cut off', async () => {
+  it('an endless body', async () => {
     const endless: Lie = (_, socket) => {
       const write = () => socket.writable && socket.write(`${'x'.repeat(1_000)}`, () => setImmediate(write));
       socket.write(
@@ -88,7 +88,7 @@ describe('an answer that no ACME server gives is not_acme', () => {
     expect(fault).toMatchObject({ kind: 'not_acme', message: expect.stringContaining('too long') });
   });
 
-  it('a header without an end is cut off', async () => {
+  it('an endless header', async () => {
     const endless: Lie = (_, socket) => {
       const write = () =>
         socket.writable && socket.write(`a: ${'x'.repeat(1_000)}\r\n`, () => setImmediate(write));
@@ -99,7 +99,7 @@ describe('an answer that no ACME server gives is not_acme', () => {
     expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
   });
 
-  it('what does not speak HTTP', async () => {
+  it('a server that does not speak HTTP', async () => {
     server.lie('/newOrder', (_, socket) => (socket.end(`220 mail ${secret}\r\n`), null));
     expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
   });
@@ -111,7 +111,7 @@ describe('an answer that no ACME server gives is not_acme', () => {
     expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
   });
 
-  it('but a success without a nonce is one: what was done is done, and the next request asks for a nonce', async () => {
+  it('not a success without a nonce: the next request fetches a nonce', async () => {
     server.lie('/newOrder', without('replay-nonce'));
     const one = account();
     const { url } = await one.newOrder({ dnsNames });
@@ -121,7 +121,7 @@ describe('an answer that no ACME server gives is not_acme', () => {
   });
 });
 
-describe('an answer that does not come, or not whole', () => {
+describe('a missing or incomplete response', () => {
   const bounds = { timeouts: { connectMs: 20_000, headersMs: 20_000, wholeMs: 150 } };
 
   it('is a timeout when the server is silent', async () => {
@@ -129,7 +129,7 @@ describe('an answer that does not come, or not whole', () => {
     expect((await faultOf(account(bounds).newOrder({ dnsNames }))).kind).toBe('timeout');
   });
 
-  it('is a timeout when it drips', async () => {
+  it('is a timeout when it arrives too slowly', async () => {
     const drip: Lie = (truth, socket) => {
       const octets = octetsOf(truth);
       const write = (at: number) =>
@@ -144,7 +144,7 @@ describe('an answer that does not come, or not whole', () => {
     expect((await faultOf(slow.newOrder({ dnsNames }))).kind).toBe('timeout');
   });
 
-  it('is unreachable where nobody listens, and where the certificate is not trusted', async () => {
+  it('is unreachable when the port is closed or the certificate is not trusted', async () => {
     const nobody = openServer({ directoryUrl: 'https://localhost:1/directory', tlsRoot: server.tlsRoot });
     opened.push(nobody);
     expect((await faultOf(nobody.directory())).message).toContain('refuses connections');
@@ -155,7 +155,7 @@ describe('an answer that does not come, or not whole', () => {
     ['with its length', true],
     ['without its length', false],
   ])(
-    'is a fault wherever the connection is cut (%s)',
+    'is an error wherever the connection is cut (%s)',
     async (_, isDelimited) => {
       let length = 0;
       const probe = account();
@@ -182,7 +182,7 @@ describe('problems', () => {
     }));
   const urn = 'urn:ietf:params:acme:error:';
 
-  it('name the identifiers of their subproblems, in printable words', async () => {
+  it('list the identifiers of their subproblems in printable text', async () => {
     const identifier = { type: 'dns', value: 'ONE.example.com' };
     const subproblems = [{ type: `${urn}caa`, detail: 'CAA\u0000for\u202Eit', identifier }];
     server.lie('/newOrder', problem(403, { type: `${urn}compound`, detail: 'x'.repeat(9_999), subproblems }));
@@ -210,7 +210,7 @@ describe('problems', () => {
     expect(fault.retryAt?.toJSON() ?? null).toBe(at);
   });
 
-  it('of an overloaded server are limits, with and without a document', async () => {
+  it('of an overloaded server are rate_limited, with and without a document', async () => {
     server.lie('/newOrder', but({ status: 503, headers: { 'retry-after': '60' }, body: '<html>' }));
     expect(await faultOf(account().newOrder({ dnsNames }))).toMatchObject({
       kind: 'rate_limited',
@@ -220,7 +220,7 @@ describe('problems', () => {
     expect((await faultOf(account().newOrder({ dnsNames }))).kind).toBe('not_acme');
   });
 
-  it('name the account that a new key has already', async () => {
+  it('include the account that already has a new key', async () => {
     const location = server.url('/account/2');
     server.lie('/keyChange', problem(409, { type: `${urn}malformed` }, { location }));
     expect(await faultOf(account().changeKey(newKey()))).toMatchObject({
@@ -230,7 +230,7 @@ describe('problems', () => {
     });
   });
 
-  it('badNonce is repeated with the nonce of that answer, but not for ever', async () => {
+  it('badNonce is retried with the nonce of that response, a limited number of times', async () => {
     const one = account();
     await one.read();
     const before = server.asked('/newNonce');
@@ -257,7 +257,7 @@ describe('a directory', () => {
     expect(server.asked('/directory')).toBe(before + 2);
   });
 
-  it('is read anew when one of its URLs is gone, and the request made once more', async () => {
+  it('is read again when one of its URLs is gone, and the request is retried', async () => {
     const one = account();
     await one.newOrder({ dnsNames });
     const gone = but({ status: 404, headers: { 'content-type': 'text/html' }, body: '<html>' });

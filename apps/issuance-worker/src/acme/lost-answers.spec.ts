@@ -23,7 +23,7 @@ const publish = async () => undefined;
 const lost = cutAfter(0);
 const isUnreachable = expect.objectContaining({ kind: 'unreachable' });
 
-it('newOrder, carried out but its answer lost: the next one leads to one certificate', async () => {
+it('newOrder carried out but its response lost: the next one leads to one certificate', async () => {
   const before = server.orders.orders.length;
   server.lieOnce('/newOrder', lost);
   await expect(account.newOrder({ dnsNames })).rejects.toEqual(isUnreachable);
@@ -34,7 +34,7 @@ it('newOrder, carried out but its answer lost: the next one leads to one certifi
   expect(finalizations).toEqual([0, 1]);
 });
 
-it('finalize, carried out but its answer lost: the order is resumed from its URL', async () => {
+it('finalize carried out but its response lost: the order is resumed from its URL', async () => {
   const { url } = await account.newOrder({ dnsNames });
   const number = url.split('/').at(-1);
   server.lieOnce(`/finalize/${number}`, lost);
@@ -43,7 +43,7 @@ it('finalize, carried out but its answer lost: the order is resumed from its URL
   expect(server.orders.orders[Number(number)]?.finalizations).toBe(1);
 });
 
-it('finalize, not carried out: it is asked for again', async () => {
+it('finalize not carried out: it is requested again', async () => {
   const order = await account.newOrder({ dnsNames });
   const number = Number(order.url.split('/').at(-1));
   const stored = server.orders.orders[number] as { status: string; finalizations: number };
@@ -56,13 +56,13 @@ it('finalize, not carried out: it is asked for again', async () => {
   expect(stored.finalizations).toBe(1);
 });
 
-it('finalize of an order that is finalized already answers how far it is', async () => {
+it('finalize of an order that is already finalized returns the order', async () => {
   const order = await account.newOrder({ dnsNames });
   expect((await account.finalize(order, csr)).status).toBe('valid');
   expect((await account.finalize(order, csr)).status).toBe('valid');
 });
 
-it('a certificate whose download was cut is downloaded again', async () => {
+it('downloads a certificate again after the download was cut', async () => {
   const { url } = await account.newOrder({ dnsNames });
   const certificate = `/certificate/${url.split('/').at(-1)}`;
   server.lieOnce(certificate, cutAfter(500));
@@ -70,7 +70,7 @@ it('a certificate whose download was cut is downloaded again', async () => {
   expect(server.asked(certificate)).toBe(2);
 });
 
-it('an order that stays in processing is waited for, as long as the CA says', async () => {
+it('waits for an order in processing as long as the CA says', async () => {
   const { url } = await account.newOrder({ dnsNames });
   const path = new URL(url).pathname;
   server.lie(path, (truth, socket) => {
@@ -100,7 +100,7 @@ describe('a chain', () => {
     ],
     ['the wrong order', () => blocks().reverse().join('')],
     ['eleven certificates', (pem) => pem + (blocks()[1] ?? '').repeat(9)],
-  ])('of %s is not taken', async (_, change) => {
+  ])('of %s is rejected', async (_, change) => {
     server.lie(
       name,
       but(({ body }) => ({ body: change(body) })),
@@ -113,7 +113,7 @@ describe('a chain', () => {
     });
   });
 
-  it('without its length is not taken, for one that was cut after the leaf would look whole', async () => {
+  it('is rejected without its length: if cut after the leaf, it would look complete', async () => {
     server.lie(name, (truth, socket) => {
       const leafEnds = octetsOf(truth, false).indexOf('-----END CERTIFICATE-----\n') + 26;
       return cutAfter(leafEnds, false)(truth, socket);
@@ -122,7 +122,7 @@ describe('a chain', () => {
     expect(fault).toMatchObject({ kind: expect.stringMatching(/not_acme|unreachable/) });
   });
 
-  it('under another type, or too long, is not taken', async () => {
+  it('is rejected with another content type, or when too long', async () => {
     server.lie(name, but({ headers: { 'content-type': 'application/octet-stream' } }));
     await expect(account.certificate(server.url(name))).rejects.toMatchObject({ kind: 'not_acme' });
     server.lie(

@@ -1,13 +1,13 @@
 import { notAcme } from './acme-fault';
 
-/** A JSON object whose members nobody has looked at. */
+/** A JSON object with members not validated yet. */
 export type Members = Readonly<Record<string, unknown>>;
 
 export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads members of one JSON object of the other side; `what` names it in faults: "the order". */
+/** Reads members of a JSON object from the server; `what` names it in error messages: "the order". */
 export class MemberReader {
   constructor(
     readonly members: Members,
@@ -19,7 +19,7 @@ export class MemberReader {
     return new MemberReader(value, what);
   }
 
-  /** Null when it is absent, or null itself. */
+  /** Null when absent or null. */
   optionalText(name: string, maxCharacters = 4_096): string | null {
     const value = this.members[name] ?? null;
     if (value === null) return null;
@@ -77,7 +77,7 @@ export class MemberReader {
 
 const timestamp = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** RFC 3339, section 5.6, which ACME writes its times in; null for anything else. */
+/** RFC 3339, section 5.6, the format of times in ACME; null for anything else. */
 export function readRfc3339(text: string): Date | null {
   if (!timestamp.test(text)) return null;
   const time = new Date(text.toUpperCase());

@@ -18,7 +18,7 @@ if (missing.length > 0)
   it.skip(`needs pebble, which is not installed here: ${missing.join(', ')}`, () => undefined);
 
 const stopping: (() => Promise<void>)[] = [];
-/** At the end of a describe: the file's own end is when children that still run are killed. */
+/** At the end of a describe: at the end of the file, running children are killed. */
 const stopAll = async () => {
   for (const stop of stopping.splice(0).reverse()) await stop();
 };
@@ -64,7 +64,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     );
   });
 
-  it('takes a nonce from every answer and asks for one only when there is none', async () => {
+  it('takes a nonce from every response and requests one only when the pool is empty', async () => {
     set.exchanges.length = 0;
     await issue(set.account, set.challenges, { dnsNames: ['nonces.example.com'] });
     expect(set.exchanges.filter(({ operation }) => operation === 'newNonce')).toEqual([]);
@@ -78,13 +78,13 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(again).toMatchObject({ url: set.account.url, isNew: false });
   });
 
-  it.each(['P-384', 'RSA'] as const)('speaks with %s account keys', async (kind) => {
+  it.each(['P-384', 'RSA'] as const)('works with %s account keys', async (kind) => {
     const key = newKey(kind);
     const account = await openAccount(set.server, key);
     expect((await account.newOrder({ dnsNames: ['kinds.example.com'] })).status).toBe('pending');
   });
 
-  it('changes the contacts, and deactivates the account', async () => {
+  it('updates the contacts and deactivates the account', async () => {
     const account = await openAccount(set.server);
     const { contacts } = await account.updateContacts(['mailto:pki@example.com']);
     expect(contacts).toEqual(['mailto:pki@example.com']);
@@ -95,7 +95,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     });
   });
 
-  it('gives the account another key, and tells which one holds when the answer was lost', async () => {
+  it('changes the account key, and finds the valid one after a lost response', async () => {
     const [before, after] = [newKey(), newKey('P-384')];
     const account = await openAccount(set.server, before);
     expect(await set.server.keyOfAccount(account.url, [after, before])).toBe(before);
@@ -106,7 +106,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect((await renewed.newOrder({ dnsNames: ['rolled.example.com'] })).status).toBe('pending');
   });
 
-  it('offers the other chains, and takes the one that leads to the preferred root', async () => {
+  it('lists alternate chains and selects the one to the preferred root', async () => {
     const first = await issue(set.account, set.challenges, { dnsNames: ['chains.example.com'] });
     expect(first.alternateUrls).toHaveLength(1);
     const other = await set.account.certificate(first.alternateUrls[0] as string);
@@ -117,18 +117,18 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(chooseChain([first, other], { commonName: 'a root that is not there' })).toBe(first);
   });
 
-  it('revokes by the account, and takes "already revoked" for done', async () => {
+  it('revokes with the account key and treats "already revoked" as success', async () => {
     const { leaf } = await issue(set.account, set.challenges, { dnsNames: ['revoked.example.com'] });
     expect(await set.account.revoke(leaf.der, 4)).toBe('revoked');
     expect(await set.account.revoke(leaf.der, 4)).toBe('already');
   });
 
-  it("revokes by the certificate's own key", async () => {
+  it("revokes with the certificate's own key", async () => {
     const { leaf, key } = await issue(set.account, set.challenges, { dnsNames: ['leaked.example.com'] });
     expect(await set.server.revokeByCertificateKey(new AccountKey(key), leaf.der, 1)).toBe('revoked');
   });
 
-  it('says which name failed, and why', async () => {
+  it('reports which name failed and why', async () => {
     const dnsNames = ['good.example.com', 'wrong.example.com'];
     const { url } = await set.account.newOrder({ dnsNames });
     const publish = async (name: string, token: string) =>
@@ -148,7 +148,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     });
   });
 
-  it('finalizes again without harm, whatever became of the first time', async () => {
+  it('can finalize again whatever the outcome of the first request', async () => {
     const dnsNames = ['again.example.com'];
     const order = await set.account.newOrder({ dnsNames });
     const { csr } = makeCsr(dnsNames);
@@ -162,7 +162,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(second.leaf.sha256).toBe(first.leaf.sha256);
   });
 
-  it('tells a CSR that the CA does not take as badCSR', async () => {
+  it('reports a CSR that the CA rejects as badCSR', async () => {
     const dnsNames = ['csr.example.com'];
     const { url } = await set.account.newOrder({ dnsNames });
     const publish = async (name: string, token: string) => await set.challenges.publish(name, token);
@@ -178,7 +178,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
 
 describe.each(installedPebbles)('the %s pebble with external account binding', (release) => {
   afterAll(stopAll);
-  it('takes an account that the CA knows the customer of, and no other', async () => {
+  it('accepts only an account bound to a known customer', async () => {
     const pebble = await startPebble({ eab: true }, release);
     stopping.push(pebble.stop);
     const server = openServer(pebble);
@@ -200,7 +200,7 @@ describe.each(installedPebbles)('the %s pebble with external account binding', (
       const made = server
         .newAccount(newKey(), { ...wanted, externalAccount })
         .catch((error: unknown) => error);
-      // The test server itself knows the first only.
+      // The test server itself supports only the first.
       if (algorithm === 'HS256')
         expect(await made).toMatchObject({ isNew: true, state: { status: 'valid' } });
     }
@@ -271,7 +271,7 @@ describe('the newer pebble', () => {
   });
 });
 
-describe.each(installedPebbles)('the %s pebble, which refuses good nonces', (release) => {
+describe.each(installedPebbles)('the %s pebble, that refuses valid nonces', (release) => {
   afterAll(stopAll);
   it.each([
     { nonceReject: 50, count: 50 },

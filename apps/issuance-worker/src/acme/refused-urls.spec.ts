@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((one) => one.close()));
 });
 
-/** Trusts the roots of both, so that only the policy keeps it from the other one. */
+/** Trusts the roots of both, so that only the policy blocks the other server. */
 function open(options: Parameters<typeof openServer>[1] = {}): AcmeServer {
   const one = openServer(server, options);
   opened.push(one);
@@ -35,7 +35,7 @@ async function expectRefused(asking: Promise<unknown>): Promise<void> {
 }
 
 it.each(['newNonce', 'newAccount', 'newOrder', 'revokeCert', 'keyChange', 'renewalInfo'])(
-  'refuses a directory whose %s leads elsewhere',
+  'refuses a directory whose %s is on another host',
   async (name) => {
     server.lie('/directory', withMembers({ [name]: elsewhere.url(`/${name}`) }));
     await expectRefused(open().directory());
@@ -54,7 +54,7 @@ it.each([
   await expectRefused(open().directory());
 });
 
-it('refuses a Location of an account or order that leads elsewhere', async () => {
+it('refuses a Location of an account or order on another host', async () => {
   const location = elsewhere.url('/order/0');
   const moved = but(({ headers }) => ({ headers: { ...headers, location } }));
   server.lie('/newAccount', moved).lie('/newOrder', moved);
@@ -62,7 +62,7 @@ it('refuses a Location of an account or order that leads elsewhere', async () =>
   await expectRefused(account().newOrder({ dnsNames }));
 });
 
-it('refuses an order whose authorizations, finalize or certificate lead elsewhere', async () => {
+it('refuses an order with authorization, finalize or certificate URLs on another host', async () => {
   for (const members of [
     { authorizations: [elsewhere.url('/authorization/0')] },
     { finalize: elsewhere.url('/finalize/0') },
@@ -73,14 +73,14 @@ it('refuses an order whose authorizations, finalize or certificate lead elsewher
   }
 });
 
-it('refuses a challenge that leads elsewhere', async () => {
+it('refuses a challenge URL on another host', async () => {
   const url = elsewhere.url('/challenge/0');
   const challenges = [{ type: 'dns-01', status: 'pending', token: 'a'.repeat(22), url }];
   server.lie('/authorization/0', withMembers({ challenges }));
   await expectRefused(account().authorization(server.url('/authorization/0')));
 });
 
-it('refuses an alternate chain that lies elsewhere', async () => {
+it('refuses an alternate chain on another host', async () => {
   const link = `<${elsewhere.url('/certificate/1')}>;rel="alternate"`;
   server.lie(
     '/certificate/0',
@@ -89,7 +89,7 @@ it('refuses an alternate chain that lies elsewhere', async () => {
   await expectRefused(account().certificate(server.url('/certificate/0')));
 });
 
-it('refuses stored URLs of another server, before any connection', async () => {
+it('refuses stored URLs of another server before connecting', async () => {
   expect(() => open().account(newKey(), elsewhere.url('/account/1'))).toThrow(refused as Error);
   await expectRefused(account().order(elsewhere.url('/order/0')));
   const order = { url: server.url('/order/0'), finalizeUrl: elsewhere.url('/finalize/0') };
@@ -102,7 +102,7 @@ it('follows no redirect of a signed request, not even to the same host', async (
   await expectRefused(account().newOrder({ dnsNames }));
 });
 
-it('follows one redirect of the directory, and not a second one or one that leads elsewhere', async () => {
+it('follows one redirect of the directory, but not a second one or one to another host', async () => {
   const redirect = (location: string) => () => ({ status: 302, headers: { location }, body: '' });
   server.lie('/directory', redirect('/directory-v2'));
   expect((await open().directory()).newOrder).toBe(server.url('/newOrder'));
@@ -112,7 +112,7 @@ it('follows one redirect of the directory, and not a second one or one that lead
   await expectRefused(open().directory());
 });
 
-it('lets a directory lead to a host of the allowed list', async () => {
+it('allows directory URLs on a host of the allowed list', async () => {
   server.lie('/directory', withMembers({ revokeCert: elsewhere.url('/revokeCert') }));
   const one = open({ allowedHosts: [elsewhere.host] });
   expect((await one.directory()).revokeCert).toBe(elsewhere.url('/revokeCert'));
@@ -123,7 +123,7 @@ it.each(['http://ca.example.com/directory', 'ca.example.com', 'https://u:p@ca.ex
   (directoryUrl) => expect(() => openServer({ directoryUrl, tlsRoot: '' })).toThrow(refused as Error),
 );
 
-it.each(['https://ca.example.com', 'ca.example.com/x', 'a b', ''])('takes no allowed host %j', (host) => {
+it.each(['https://ca.example.com', 'ca.example.com/x', 'a b', ''])('rejects the allowed host %j', (host) => {
   expect(() => open({ allowedHosts: [host] })).toThrow(refused as Error);
 });
 
@@ -133,7 +133,7 @@ describe('addresses', () => {
       guardedLookup(directoryHost)(hostname, {}, (error, addresses) => resolve(error ?? addresses));
     });
 
-  it('lets an allowed host be private only where the directory is', async () => {
+  it('allows private addresses of an allowed host only if the directory is private', async () => {
     expect(await lookUp('1.1.1.1', 'localhost')).toBeInstanceOf(Error);
     expect(await lookUp('127.0.0.1', 'localhost')).toEqual(expect.arrayContaining([]));
     expect(await lookUp('localhost', 'localhost')).toEqual(expect.arrayContaining([]));

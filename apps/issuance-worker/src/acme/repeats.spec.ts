@@ -23,7 +23,7 @@ afterEach(async () => {
 const overloaded = (headers: Record<string, string> = {}): Lie =>
   but({ status: 503, headers: { 'content-type': 'text/html', ...headers }, body: 'busy' });
 
-/** The first answers, and then the truth. */
+/** Sends false responses `count` times, then correct ones. */
 function first(count: number, lie: Lie): Lie {
   let told = 0;
   return (truth, socket) => ((told += 1) <= count ? lie(truth, socket) : truth);
@@ -35,7 +35,7 @@ async function order(): Promise<string> {
   return url;
 }
 
-describe('a request that changes nothing when it is carried out twice', () => {
+describe('an idempotent request', () => {
   it.each<[string, Lie]>([
     ['503', overloaded()],
     ['a connection that is cut', cutAfter(10)],
@@ -46,28 +46,28 @@ describe('a request that changes nothing when it is carried out twice', () => {
     expect(lying.asked(new URL(url).pathname)).toBe(4);
   });
 
-  it('is repeated three times, and not more', async () => {
+  it('is retried at most three times', async () => {
     const url = await order();
     lying.lie(new URL(url).pathname, overloaded());
     await expect(account.order(url)).rejects.toThrow('503');
     expect(lying.asked(new URL(url).pathname)).toBe(4);
   });
 
-  it('is not repeated while the server asks for more patience than an operation has', async () => {
+  it('is not retried when Retry-After exceeds the time of an operation', async () => {
     const url = await order();
     lying.lie(new URL(url).pathname, overloaded({ 'retry-after': '60' }));
     await expect(account.order(url)).rejects.toMatchObject({ kind: 'rate_limited', status: 503 });
     expect(lying.asked(new URL(url).pathname)).toBe(1);
   });
 
-  it('is not repeated after a refusal', async () => {
+  it('is not retried after a refusal', async () => {
     const url = await order();
     lying.lie(new URL(url).pathname, but({ status: 429 }));
     await expect(account.order(url)).rejects.toMatchObject({ kind: 'rate_limited', status: 429 });
     expect(lying.asked(new URL(url).pathname)).toBe(1);
   });
 
-  it('includes the directory and the nonce that another request needs first', async () => {
+  it('includes the directory and nonce requests before another request', async () => {
     lying.lie('/directory', first(2, overloaded())).lie('/newNonce', first(2, overloaded()));
     await account.newOrder({ dnsNames });
     expect([lying.asked('/directory'), lying.asked('/newNonce'), lying.asked('/newOrder')]).toEqual([
@@ -76,7 +76,7 @@ describe('a request that changes nothing when it is carried out twice', () => {
   });
 });
 
-describe('a request that may change something twice', () => {
+describe('a request that is not idempotent', () => {
   it.each<[string, (url: string) => Promise<unknown>]>([
     ['/newOrder', async () => await account.newOrder({ dnsNames })],
     [
@@ -84,7 +84,7 @@ describe('a request that may change something twice', () => {
       async (url) => await account.finalize({ url, finalizeUrl: lying.url('/finalize/0') }, Buffer.of(1)),
     ],
     ['/challenge/0', async () => await account.respond(lying.url('/challenge/0'))],
-  ])('%s is not repeated', async (path, ask) => {
+  ])('%s is not retried', async (path, ask) => {
     const url = await order();
     lying.lie(path, overloaded());
     await expect(ask(url)).rejects.toThrow('503');
@@ -92,7 +92,7 @@ describe('a request that may change something twice', () => {
   });
 });
 
-it('whether a request was sent is known from its fault', async () => {
+it('the error shows whether the request was sent', async () => {
   lying.lie('/newNonce', overloaded());
   await expect(account.newOrder({ dnsNames })).rejects.toMatchObject({ neverSent: true });
   lying.tellTheTruth();
@@ -101,13 +101,13 @@ it('whether a request was sent is known from its fault', async () => {
 });
 
 describe('a probe', () => {
-  it('is one request: the directory, and then a nonce', async () => {
+  it('is one request: first the directory, later a nonce', async () => {
     await server.probe();
     await server.probe();
     expect(lying.requests.map(({ path }) => path)).toEqual(['/directory', '/newNonce']);
   });
 
-  it('is not repeated', async () => {
+  it('is not retried', async () => {
     lying.lie('/directory', overloaded());
     await expect(server.probe()).rejects.toThrow('503');
     expect(lying.requests).toHaveLength(1);
@@ -122,4 +122,4 @@ it.each<[string, AcmeFault, boolean]>([
   ['a page that is not found', new AcmeFault('not_acme', '', { status: 404 }), false],
   ['what is too long', new AcmeFault('not_acme', '', { lasting: true }), false],
   ['a URL that is not followed', new AcmeFault('refused_url', ''), false],
-])('whether %s may pass', (_, fault, expected) => expect(isPassing(fault)).toBe(expected));
+])('whether %s is transient', (_, fault, expected) => expect(isPassing(fault)).toBe(expected));

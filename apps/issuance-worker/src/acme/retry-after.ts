@@ -1,12 +1,11 @@
-/** Later than this nobody can mean; the caller asks again then. Seconds. */
+/** Max Retry-After that is honored, seconds; the caller polls again then. */
 const longestS = 7 * 24 * 3_600;
 
 const imfFixdate =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
- * Retry-After (RFC 9110, section 10.2.3): delay in seconds, or a date. Never before now; null when absent or nonsense, as
- * if the server had not said anything.
+ * Retry-After (RFC 9110, section 10.2.3): delay in seconds, or a date. Never before now; null when absent or invalid.
  */
 export function readRetryAfter(value: string | undefined, now: Date): Date | null {
   if (value === undefined) return null;

@@ -5,7 +5,7 @@ import { AcmeIssuing, type StoredAuthority } from '../testing/acme-issuing';
 import { healthPace } from './health/pace';
 import { type OpenedIssuance, opensslCsr } from '../testing/opened-issuance';
 
-/** What makes a CA down: nothing, unless a spec says so. */
+/** When a CA counts as down: never, unless a spec sets it. */
 const failing: { faults: number; lastingMs: number }[] = [];
 
 let acme: AcmeIssuing;
@@ -26,7 +26,7 @@ afterEach(() => lying.tellTheTruth());
 
 const itWithPebble = installedPebbles.length > 0 ? it : it.skip;
 
-/** A CA of the product's own that says what a spec wants, before `second`. */
+/** A CA of the product, before `second`, whose responses the spec sets. */
 async function first(also: Partial<StoredAuthority> = {}): Promise<string> {
   const name = `first-${(count += 1)}`;
   const { directoryUrl, tlsRoot: tlsRoots } = lying;
@@ -58,13 +58,16 @@ describe('a product with two CAs, of which the first', () => {
   beforeAll(() => void failing.push({ faults: 1, lastingMs: 0 }));
   afterAll(() => void failing.pop());
 
-  itWithPebble('does not answer at all: the second issues at once, and the first is left alone', async () => {
-    const name = await first({ directoryUrl: `https://localhost:${await freePort()}/dir` });
-    const opened = await order('down.example.com');
-    expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
-    expect(await acme.orders(opened)).toMatchObject([{ authority: 'second', state: 'issued' }]);
-    expect((await downOf(name)).down_s).toBeGreaterThan(15);
-  });
+  itWithPebble(
+    'does not respond: the second issues at once, and the first gets no further requests',
+    async () => {
+      const name = await first({ directoryUrl: `https://localhost:${await freePort()}/dir` });
+      const opened = await order('down.example.com');
+      expect(await acme.advance(opened)).toMatchObject({ state: 'issued', failures: 0 });
+      expect(await acme.orders(opened)).toMatchObject([{ authority: 'second', state: 'issued' }]);
+      expect((await downOf(name)).down_s).toBeGreaterThan(15);
+    },
+  );
 
   itWithPebble.each<[string, Lie, number | null]>([
     ['has a fault of its own', says(500, 'serverInternal'), 30],
@@ -98,7 +101,7 @@ describe('a product with two CAs, of which the first is down', () => {
     return opened;
   };
 
-  itWithPebble('asks it once per interval, and first again once it is up', async () => {
+  itWithPebble('tries it once per interval, and first again once it is up', async () => {
     const name = await first();
     lying.lie('/newOrder', says(500, 'serverInternal'));
     await issuedElsewhere('one.example.com');
@@ -125,7 +128,7 @@ describe('a product with one CA', () => {
     return name;
   };
 
-  it('waits without a failure for the limit that the CA speaks of, and others go on', async () => {
+  it('waits without a failure for the limit that the CA reports, and other orders continue', async () => {
     const limits = { newOrders: { count: 300, perS: 10_800 }, perNameSet: { count: 5, perS: 604_800 } };
     await alone({ limits });
     const words =
@@ -137,7 +140,7 @@ describe('a product with one CA', () => {
     expect(state).toMatchObject({ state: 'open', failures: 0, last_error: { code: 'rate_limited' } });
     expect(state.last_error?.message).toContain(words);
     expect(Math.abs(state.waits_s - 7_200)).toBeLessThan(30);
-    // The same names in another order wait without the CA being asked; other names do not.
+    // Another order for the same names waits without a request to the CA; other names do not.
     const asked = lying.asked('/newOrder');
     const same = await acme.advance(await acme.order(names, opensslCsr(names)));
     expect(same).toMatchObject({ failures: 0, last_error: { code: 'rate_limited' } });
@@ -146,7 +149,7 @@ describe('a product with one CA', () => {
     expect(lying.asked('/newOrder')).toBe(asked + 1);
   });
 
-  it('tries again soon when the CA has a fault of its own, without a failure, and tells who said what', async () => {
+  it('retries soon after a CA error, without a failure, and reports the CA and its message', async () => {
     const name = await alone();
     lying.lie('/newOrder', says(500, 'serverInternal'));
     const state = await acme.advance(await order('away.example.com'));
@@ -155,7 +158,7 @@ describe('a product with one CA', () => {
     expect(state.waits_s).toBeLessThan(10);
   });
 
-  it('that nobody entered is not available', async () => {
+  it('is not available when it is not configured', async () => {
     await acme.authoritiesAre('nobody');
     const state = await acme.advance(await order('nobody.example.com'));
     expect(state).toMatchObject({ failures: 1, last_error: { code: 'product_unavailable' } });
@@ -170,7 +173,7 @@ describe('an order that was finalized', () => {
   };
   const pathOfOrder = () => `/order/${lying.orders.orders.length - 1}`;
 
-  it('is never bought again elsewhere, however long the CA works at it', async () => {
+  it('is never ordered again elsewhere, however long the CA takes', async () => {
     const name = await trusting();
     const opened = await order('one.example.com');
     let asked = 0;
@@ -205,7 +208,7 @@ describe('an order that was finalized', () => {
   it.each<[string, Lie | null, RegExp]>([
     ['another key and other names', null, /another key than the request.*localhost/],
     ['a chain that cannot be read', but({ body: 'no chain at all' }), /cannot be used/],
-  ])('and answered with %s is attached to nothing, for good, and somebody is told', async (_, lie, why) => {
+  ])('is not attached, finally, and raises an alarm when the CA returns %s', async (_, lie, why) => {
     await trusting();
     const opened = await order('one.example.com');
     if (lie !== null) lying.lie(`/certificate/${lying.orders.orders.length}`, lie);
@@ -217,7 +220,7 @@ describe('an order that was finalized', () => {
     expect(pathOfOrder()).toMatch(/order/);
   });
 
-  it('and answered with a chain to nobody’s root is attached to nothing', async () => {
+  it('is not attached when its chain leads to no known root', async () => {
     await first();
     const opened = await order('one.example.com');
     const state = await acme.advance(opened);
@@ -226,7 +229,7 @@ describe('an order that was finalized', () => {
     expect(await acme.certificates(opened)).toEqual([]);
   });
 
-  it('whose URL the CA denies is asked for again, and begun anew once it was denied for hours', async () => {
+  it('is queried again when the CA denies its URL, and re-created after hours of denial', async () => {
     const name = await trusting();
     const opened = await order('one.example.com');
     lying.lie(`/finalize/${lying.orders.orders.length}`, says(500, 'serverInternal'));

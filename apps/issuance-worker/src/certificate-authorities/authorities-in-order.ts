@@ -12,24 +12,24 @@ import type {
 } from './certificate-authority';
 import { joinRefusals } from './join-refusals';
 
-/** Whoever issues in this deployment, as the walk of an issuance sees it. */
+/** The CAs of this deployment, as the issuance steps use them. */
 export interface Issuers extends CertificateAuthority {
-  /** Whether anybody here issues the product, be it now or later. */
+  /** Whether any CA here issues the product, now or later. */
   serves(product: Product): Promise<boolean>;
   /**
-   * Whether whoever will issue the product takes the standing record of a name above for that of the name itself: validates
-   * at an Authorization Domain Name (Baseline Requirements 1.6.1). ACME CAs look for the record of each name.
+   * Whether the product's CA accepts a parent name's record for the name itself, validating at an Authorization
+   * Domain Name (Baseline Requirements 1.6.1). ACME CAs look up the record of each name.
    */
   acceptsParentRecords(product: Product): boolean;
 }
 
 export interface AuthoritiesPorts {
-  /** Null: this deployment has none. */
+  /** Null: this deployment has no built-in CA. */
   readonly builtIn: CertificateAuthority | null;
-  /** Null: this deployment has no keys for accounts at CAs. */
+  /** Null: this deployment has no keys for CA accounts. */
   readonly acme: AcmeAuthority | null;
   readonly stored: Pick<CertificateAuthorities, 'byName'>;
-  /** A sandbox: the built-in CA issues every product, whatever the product says. */
+  /** A sandbox: the built-in CA issues every product, regardless of the product's CAs. */
   readonly builtInAlone: boolean;
 }
 
@@ -37,8 +37,8 @@ const builtInName = 'built-in';
 const acmeReference = /^acme:/;
 
 /**
- * The CAs of a product in its order: the first that is enabled, answers, has not reached a limit and may issue. What was
- * begun at one is collected and revoked there, whatever the product says by then.
+ * Tries the CAs of a product in order: the first one that is enabled, responds, is below its limits and may issue.
+ * Collecting and revoking use the same CA, even if the product has changed.
  */
 export class AuthoritiesInOrder implements Issuers {
   constructor(private readonly ports: AuthoritiesPorts) {}
@@ -52,7 +52,7 @@ export class AuthoritiesInOrder implements Issuers {
     return candidates.some(({ name }) => stored.get(name)?.enabled === true);
   }
 
-  /** Which of several will issue is not known before they are asked. */
+  /** Which of several CAs issues is unknown until they are tried. */
   acceptsParentRecords(product: Product): boolean {
     return this.candidates(product).every(({ name }) => name === builtInName);
   }
@@ -102,7 +102,7 @@ export class AuthoritiesInOrder implements Issuers {
     if (acme === null || authority === undefined || !authority.enabled) return unknown(name);
     const { health } = acme;
     if (isDown(authority) && request.trial?.authority !== name) {
-      // Nobody waits for a CA that others stand in for: once per interval an order is its trial.
+      // No order waits for this CA, since others replace it: once per interval an order is its trial.
       if (!hasOthers || !(await health.claim(authority, request.clock())))
         return { kind: 'refused', ...health.refusal(authority, request.clock()) };
       const trial = health.trialOf(name);

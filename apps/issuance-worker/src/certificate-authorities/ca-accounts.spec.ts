@@ -22,7 +22,7 @@ beforeEach(async () => {
   });
 });
 
-it('two who begin at the same time share one key', async () => {
+it('two concurrent workers share one key', async () => {
   const begun = await Promise.all(
     Array.from({ length: 20 }, async (_, index) => await accounts.begin('one', key(`key ${index}`))),
   );
@@ -31,7 +31,7 @@ it('two who begin at the same time share one key', async () => {
   expect(await accounts.ofAuthority('one')).toMatchObject({ state: 'new', accountUrl: null });
 });
 
-it('is another one, with a key of its own, after one has ended', async () => {
+it('is a new one with a new key after one has ended', async () => {
   const first = await accounts.begin('one', key('first'));
   await accounts.end(first.id);
   await accounts.opened(first.id, 'https://one.example/account/1');
@@ -46,7 +46,7 @@ describe('a change of key', () => {
   beforeEach(async () => void (id = await caAccount(core, 'one')));
   const stored = async () => await accounts.byId(id);
 
-  it('that an operator wants goes to one worker, and to another one when that one dies', async () => {
+  it('is claimed by one worker, and by another one when that worker dies', async () => {
     expect(await accounts.takeRollover(60_000)).toBeNull();
     expect(await accounts.requestRollover('one')).toBe(true);
     expect(await accounts.takeRollover(0)).toMatchObject({ id, nextKeySealed: null });
@@ -56,14 +56,14 @@ describe('a change of key', () => {
     expect(taken.filter((one) => one !== null)).toHaveLength(1);
   });
 
-  it('is wanted of a valid account only', async () => {
+  it('is requested only for a valid account', async () => {
     expect(await accounts.requestRollover('nobody')).toBe(false);
     await accounts.end(id);
     expect(await accounts.requestRollover('one')).toBe(false);
     await expect(accounts.beginRollover(id, key('next'))).rejects.toThrow('only the key of a valid account');
   });
 
-  it('keeps the first next key until the CA has said which one it holds', async () => {
+  it('keeps the first next key until the CA has reported the valid one', async () => {
     const first = await accounts.beginRollover(id, key('next'));
     expect((await accounts.beginRollover(id, key('another'))).equals(first)).toBe(true);
     expect((await accounts.takeRollover(60_000))?.nextKeySealed?.toString()).toBe('next');
@@ -76,13 +76,13 @@ describe('a change of key', () => {
     expect(await accounts.takeRollover(0)).toBeNull();
   });
 
-  it('that the CA did not take leaves the key as it was', async () => {
+  it('leaves the key unchanged when the CA rejects it', async () => {
     const before = (await stored())?.keySealed;
     await accounts.finishRollover(id, await accounts.beginRollover(id, key('next')), 'former');
     expect(await stored()).toMatchObject({ keySealed: before, nextKeySealed: null });
   });
 
-  it('that was finished by another worker makes no later key the account’s', async () => {
+  it('does not activate a later key when another worker has finished it', async () => {
     const first = await accounts.beginRollover(id, key('next'));
     await accounts.finishRollover(id, first, 'next');
     await accounts.beginRollover(id, key('after next'));
@@ -91,7 +91,7 @@ describe('a change of key', () => {
   });
 });
 
-it('a CA is down since the first fault until it is up again, and its next probe stays', async () => {
+it('a CA is down since the first error until it is up again, and keeps its next probe', async () => {
   const authorities = new CertificateAuthorities(core.database);
   const problem = { code: 'ca_unreachable', authority: 'one', detail: 'No answer' } as const;
   const outage = { scope: 'new_orders', problem } as const;
@@ -105,7 +105,7 @@ it('a CA is down since the first fault until it is up again, and its next probe 
   const expected = { downSince, downUntil, downFor: 'new_orders', outcome };
   expect(neutralMessage(outcome)).toBe((await authorities.byName()).get('one')?.problem);
   expect((await authorities.byName()).get('one')).toMatchObject(expected);
-  // The CA itself asks for more patience.
+  // The CA sends a longer Retry-After.
   await authorities.markDown('one', still, { probeInMs: 0, notBeforeMs: 120_000 });
   const later = (await authorities.byName()).get('one');
   expect(later?.downUntil?.getTime()).toBeGreaterThan((downUntil ?? new Date()).getTime());
@@ -128,7 +128,7 @@ it('one probe of a CA that is down is claimed per interval', async () => {
   await one?.markUp('one');
 });
 
-it('a CA is made once, and changed where it exists', async () => {
+it('a CA is created once and updated when it exists', async () => {
   const authorities = new CertificateAuthorities(core.database);
   expect(await authorities.create({ name: 'one', directoryUrl: 'https://other.example/' })).toBe(false);
   expect(await authorities.change('one', { enabled: false })).toBe(true);

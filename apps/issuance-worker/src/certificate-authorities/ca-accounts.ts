@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CaAccountEntity } from '@certwright/core-schema';
 
-/** Our accounts at CAs. Keys are sealed by their holder, the worker, before they come here. */
+/** Our accounts at CAs. The worker seals keys before they are passed in. */
 @Injectable()
 export class CaAccounts {
   constructor(private readonly database: DataSource) {}
 
-  /** The one that is not ended; null: none was made yet. */
+  /** The active account; null: none yet. */
   async ofAuthority(authority: string): Promise<CaAccountEntity | null> {
     return await this.one(`authority = :authority AND state <> 'ended'`, { authority });
   }
@@ -17,7 +17,7 @@ export class CaAccounts {
   }
 
   /**
-   * Stores a key before the CA hears of it. When two processes begin at the same time, both get the row of the first.
+   * Stores a key before it is sent to the CA. When two processes begin concurrently, both get the row of the first.
    */
   async begin(authority: string, keySealed: Uint8Array): Promise<CaAccountEntity> {
     await this.database.query(
@@ -30,7 +30,7 @@ export class CaAccounts {
     return account;
   }
 
-  /** The CA knows the key. Repeatable. */
+  /** The CA has created the account. Idempotent. */
   async opened(id: string, accountUrl: string): Promise<void> {
     await this.database.query(
       `UPDATE ca_account SET state = 'valid', account_url = $2 WHERE id = $1 AND state <> 'ended'`,
@@ -39,7 +39,7 @@ export class CaAccounts {
   }
 
   /**
-   * The account's key is to be changed; the worker does it. Repeatable: one change at a time.
+   * Requests a key change, which the worker carries out. Idempotent: one change at a time.
    *
    * @returns false without a valid account
    */
@@ -53,8 +53,8 @@ export class CaAccounts {
   }
 
   /**
-   * An account whose key is to be changed, or being changed: with `nextKeySealed`, the CA may hold either key. Taken out
-   * of the others' sight for the given time; whoever is late, or dies, leaves it to the next.
+   * Claims an account whose key change is requested or in progress; with `nextKeySealed`, the CA may have either key.
+   * Other workers skip it for the given time; after that, another one may claim it.
    */
   async takeRollover(forMs: number): Promise<CaAccountEntity | null> {
     const [[row]] = await this.database.query<[{ id: string }[], number]>(
@@ -68,7 +68,7 @@ export class CaAccounts {
     return row === undefined ? null : await this.byId(row.id);
   }
 
-  /** Stores the next key before the CA is asked to take it. @returns the one that stands: an earlier begin wins */
+  /** Stores the next key before it is sent to the CA. @returns the stored key: the first one wins */
   async beginRollover(id: string, nextKeySealed: Uint8Array): Promise<Buffer> {
     const [[row]] = await this.database.query<[{ next_key_sealed: Buffer }[], number]>(
       `UPDATE ca_account SET next_key_sealed = coalesce(next_key_sealed, $2),
@@ -81,10 +81,10 @@ export class CaAccounts {
   }
 
   /**
-   * Nothing happens when that change has ended meanwhile: a key that the CA never saw must not become the account's.
+   * Does nothing when that change has already ended: a key that the CA never received must not become the account's.
    *
-   * @param nextKeySealed as it stood when the CA was asked
-   * @param held which key the CA holds, as it said itself; with `former` the change is given up
+   * @param nextKeySealed the value when the CA was queried
+   * @param held the key that the CA reports; `former` cancels the change
    * @returns false when the change had ended already
    */
   async finishRollover(id: string, nextKeySealed: Uint8Array, held: 'next' | 'former'): Promise<boolean> {
@@ -98,7 +98,7 @@ export class CaAccounts {
     return changed > 0;
   }
 
-  /** For good: the CA has deactivated it, or does not know it. */
+  /** Irreversible: the CA has deactivated the account or does not know it. */
   async end(id: string): Promise<void> {
     await this.database.query(`UPDATE ca_account SET state = 'ended' WHERE id = $1`, [id]);
   }

@@ -11,7 +11,7 @@ import { KeyFiles } from './built-in/key-files';
 import { RevocationLists } from './built-in/revocation-lists';
 import { CertificateAuthorities } from './certificate-authorities';
 
-/** The CAs of this deployment: the built-in one (`BuiltInCa`, or null), and those that speak ACME. */
+/** The CAs of this deployment: the built-in one (`BuiltInCa`, or null) and ACME CAs. */
 @Module({
   imports: [AcmeModule],
   providers: [
@@ -20,7 +20,7 @@ import { CertificateAuthorities } from './certificate-authorities';
     RevocationLists,
     {
       provide: BuiltInCa,
-      // Keys are made in a database only that belongs to this deployment.
+      // Keys are created only if the database belongs to this deployment.
       inject: [Config, CaIssuers, CaSignings, RevocationLists, OwnDeployment],
       useFactory: async (
         config: Config,

@@ -3,12 +3,12 @@ import { DataSource } from 'typeorm';
 import { neutralMessage } from '@certwright/outcome-messages';
 import { type CaOutage, CertificateAuthorityEntity } from '@certwright/core-schema';
 
-/** An operator's change of a CA is seen by every process after this time at the latest. */
+/** Max delay until every process sees an operator's change of a CA. */
 const keptMs = 5_000;
-/** How often the list is read anew for a name that it lacks. */
+/** Min interval between reloads of the list for an unknown name. */
 const lackingMs = 250;
 
-/** What an operator decides about a CA; what is left out gets its default. */
+/** Operator settings of a CA; omitted ones get their default. */
 export type CertificateAuthorityChange = Partial<
   Omit<
     CertificateAuthorityEntity,
@@ -19,7 +19,7 @@ export type CertificateAuthorityChange = Partial<
 export type NewCertificateAuthority = CertificateAuthorityChange &
   Pick<CertificateAuthorityEntity, 'name' | 'directoryUrl'>;
 
-/** The CAs that this deployment may ask, besides its own. */
+/** The CAs that this deployment may use, besides the built-in one. */
 @Injectable()
 export class CertificateAuthorities {
   private kept: {
@@ -29,7 +29,7 @@ export class CertificateAuthorities {
 
   constructor(private readonly database: DataSource) {}
 
-  /** @param wanted names that a product has: when one is not known, an operator may have added it just now */
+  /** @param wanted names in a product; an unknown one may have just been added by an operator */
   async byName(wanted: readonly string[] = []): Promise<ReadonlyMap<string, CertificateAuthorityEntity>> {
     const now = performance.now();
     const lacks = wanted.some((name) => this.kept?.byName.has(name) === false);
@@ -47,7 +47,7 @@ export class CertificateAuthorities {
     return this.kept.byName;
   }
 
-  /** @returns false when there is one of this name already */
+  /** @returns false when the name already exists */
   async create(authority: NewCertificateAuthority): Promise<boolean> {
     const { raw } = await this.repository()
       .createQueryBuilder()
@@ -60,7 +60,7 @@ export class CertificateAuthorities {
     return (raw as readonly unknown[]).length > 0;
   }
 
-  /** @returns false when there is none of this name */
+  /** @returns false when the name does not exist */
   async change(name: string, change: CertificateAuthorityChange): Promise<boolean> {
     const { affected } = await this.repository().update({ name }, change);
     this.kept = null;
@@ -68,12 +68,12 @@ export class CertificateAuthorities {
   }
 
   /**
-   * The CA gets no request before the next probe. When it is down already, `downSince` and the next probe stay.
+   * Suspends requests to the CA until the next probe. If it is already down, `downSince` and the next probe are kept.
    *
-   * @param scope null: as it was
+   * @param scope null: unchanged
    * @param probeInMs from now, by the database's clock
-   * @param notBeforeMs as the CA asks for: the next probe is not before, down already or not
-   * @returns false when it was down already
+   * @param notBeforeMs from Retry-After: earliest time of the next probe, also if already down
+   * @returns false when it was already down
    */
   async markDown(
     name: string,
@@ -94,7 +94,7 @@ export class CertificateAuthorities {
     return rows[0]?.is_news === true;
   }
 
-  /** It responds again. @returns false when it was not down */
+  /** Marks the CA as up. @returns false when it was not down */
   async markUp(name: string): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
       `UPDATE certificate_authority SET down_since = NULL, down_until = NULL, down_for = NULL, problem = NULL, outcome = NULL
@@ -106,9 +106,9 @@ export class CertificateAuthorities {
   }
 
   /**
-   * The right to send one request to a CA that is down: of all processes, one gets it per interval.
+   * Claims the right to send one request to a CA that is down: one process gets it per interval.
    *
-   * @param probeInMs until the next one
+   * @param probeInMs time until the next one
    */
   async claimProbe(name: string, probeInMs: number): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(

@@ -22,7 +22,7 @@ const inProcess = {
 };
 describeCertificateAuthority({ name: 'the built-in CA', setUp: builtIn, cannot: inProcess });
 
-/** An ACME CA behind a proxy, as the worker has it: the first CA of the product. */
+/** An ACME CA behind a proxy, as in the worker: the first CA of the product. */
 async function acmeAuthority(release: PebbleRelease): Promise<AuthorityWorld> {
   const acme = await AcmeIssuing.open({ pace: { ...healthPace, failing: [] } });
   const pebble = await acme.pebble('pebble', {}, {}, release);

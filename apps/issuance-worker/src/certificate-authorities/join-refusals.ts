@@ -2,8 +2,8 @@ import type { IssuanceError, Outcome } from '@certwright/issuance';
 import type { Refusal, Refused } from './certificate-authority';
 
 /**
- * What becomes of an issuance that every CA of its product refused. It waits for whatever helps soonest: a CA that failed
- * a moment ago, one that is down, or a limit.
+ * Outcome of an issuance that every CA of its product refused. It waits for the earliest of: a retry of a CA that
+ * just failed, a CA that is down, a limit.
  */
 export function joinRefusals(refusals: readonly Refusal[]): Refused {
   const [first, ...others] = refusals;

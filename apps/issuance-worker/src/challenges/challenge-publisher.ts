@@ -1,6 +1,6 @@
 import type { Outcome } from '@certwright/issuance';
 
-/** What a CA will look for: a TXT value at the target of a standing record, or an answer through a web server rule. */
+/** What a CA looks up: a TXT value at a standing record's target, or an HTTP response through a web server rule. */
 export type PublishedChallenge =
   | {
       readonly type: 'dns-01';
@@ -21,24 +21,23 @@ export type PublishedChallenge =
       readonly content: string;
     };
 
-/** Nothing that a CA could look at yet. */
+/** The values are not published yet. */
 export interface NotYet {
-  /** Null: nothing is wrong, others have their turn. */
+  /** Null: no error; other issuances are using the integration. */
   readonly problem: Outcome | null;
-  /** When to go on, ms from now; null: as with every wait, ever more rarely. */
+  /** Time until the next attempt, ms; null: the usual growing interval. */
   readonly pauseMs: number | null;
 }
 
 /**
- * Puts in place what a CA looks for. Contract: `publish` is durable and repeatable, and lengthens the life of what stands;
- * what is published goes by itself after a day at most. It ends within half a minute, and where that does not do it is
- * repeated: `null` once everything is in place. `unseen` asks as a CA would, bounded in time, and never rejects for what
- * the network does. `withdraw` is repeatable, and of what was never published says nothing; what a CA sees may last a
- * little longer.
+ * Publishes challenge values. Contract: `publish` is durable and idempotent, and extends the lifetime of existing
+ * values, which expire after a day at most. It ends within 30 s and is repeated until it returns `null`: everything
+ * is published. `unseen` queries like a CA, bounded in time, and never rejects because of network errors. `withdraw`
+ * is idempotent and ignores values that were never published; a CA may see a value a little longer.
  */
 export interface ChallengePublisher {
   publish(challenges: readonly PublishedChallenge[]): Promise<NotYet | null>;
-  /** Why a CA would not find them all yet; null: it would. */
+  /** Why a CA would not find all values yet; null: it would. */
   unseen(challenges: readonly PublishedChallenge[], signal?: AbortSignal): Promise<Outcome | null>;
   withdraw(challenges: readonly PublishedChallenge[]): Promise<void>;
 }

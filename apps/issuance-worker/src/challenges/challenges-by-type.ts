@@ -2,7 +2,7 @@ import type { Outcome } from '@certwright/issuance';
 import type { ChallengePublisher, NotYet, PublishedChallenge } from './challenge-publisher';
 import { ofType } from './challenge-publisher';
 
-/** Each type of challenge in its own place. */
+/** Delegates to the publisher of each challenge type. */
 export class ChallengesByType implements ChallengePublisher {
   constructor(private readonly places: Readonly<Record<PublishedChallenge['type'], ChallengePublisher>>) {}
 

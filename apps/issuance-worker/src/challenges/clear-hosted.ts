@@ -1,12 +1,15 @@
 import type { HostedChallengeRecords } from '../integrations/hosted-challenge-records';
 import type { HostedRecords } from './hosted-records';
 
-/** How long what nobody looks for may stand, ms. */
+/** Interval of removing values no longer needed, ms. */
 const restMs = 5_000;
-/** After a fault, so that a record that cannot be removed costs little. */
+/** Pause after an error, to limit the cost of a record that cannot be removed. */
 const afterFaultMs = 60_000;
 
-/** Removes values from zones of integrations that no CA looks for any more. @returns a round; it returns how long to rest, ms */
+/**
+ * Removes values that are no longer needed from zones of integrations. @returns a function that runs one round and
+ * returns the pause until the next, ms
+ */
 export function clearHosted(
   rows: Pick<HostedChallengeRecords, 'toBeCleared' | 'forgetUnreachable'>,
   records: Pick<HostedRecords, 'clear'>,

@@ -75,7 +75,7 @@ const setTime = async (table: string, column: string) =>
 const free = async () => await setTime('dns_integration', 'leased_until');
 const expire = async () => await setTime('challenge_record', 'expires_at');
 
-/** The one rule: nothing stands at the provider that no row knows of. */
+/** Invariant: the provider has no record without a row. */
 async function expectKnown(nth = 0): Promise<void> {
   const known = (await rows()).flatMap(({ value, attempted }) => (attempted ? [`${target} ${value}`] : []));
   expect({ nth, unknown: atProvider().filter((record) => !known.includes(record)) }).toEqual({
@@ -90,7 +90,7 @@ async function goOn(): Promise<void> {
   await free();
 }
 
-it('values stand beside each other once published, are seen, and go when they are withdrawn', async () => {
+it('published values coexist, are seen, and are removed when withdrawn', async () => {
   const { publisher, clear } = hosting();
   expect(await publisher.unseen(both)).toMatchObject({ code: 'challenge_not_visible' });
   expect(await publisher.publish(both)).toBeNull();
@@ -107,7 +107,7 @@ it('values stand beside each other once published, are seen, and go when they ar
   expect(told).toEqual([]);
 });
 
-it('a value that one server of the zone lacks is not seen, and the server is named', async () => {
+it('a value missing on one server of the zone is not seen, and the server is reported', async () => {
   gateway.reaches = ['127.0.0.2'];
   const { publisher } = hosting();
   await publisher.publish(both);
@@ -117,7 +117,7 @@ it('a value that one server of the zone lacks is not seen, and the server is nam
   });
 });
 
-it('while somebody else has the integration, the issuance waits two seconds and nothing is asked', async () => {
+it('while another worker has the integration, the issuance waits 2 s without requests', async () => {
   const integrations = new LeasedIntegrations(keeping.asWorker, new Transactions(keeping.asWorker));
   const held = await integrations.lease(integration, 60_000);
   const { publisher } = hosting();
@@ -127,7 +127,7 @@ it('while somebody else has the integration, the issuance waits two seconds and 
   expect(await publisher.publish(both)).toBeNull();
 });
 
-it('what has expired is not forgotten before it is removed', async () => {
+it('keeps expired rows until their records are removed', async () => {
   const { publisher, challenges, clear } = hosting();
   await publisher.publish(both);
   await expire();
@@ -137,7 +137,7 @@ it('what has expired is not forgotten before it is removed', async () => {
   expect([atProvider(), await rows()]).toEqual([[], []]);
 });
 
-it('what is withdrawn and published again is added anew', async () => {
+it('a withdrawn value that is published again is added again', async () => {
   const { publisher, clear } = hosting();
   await publisher.publish(both);
   await publisher.withdraw(both);
@@ -147,7 +147,7 @@ it('what is withdrawn and published again is added anew', async () => {
   expect(gateway.asked).toHaveLength(4);
 });
 
-it('another integration takes over once the first one has none of it any more', async () => {
+it('another integration takes over once the first has no record left', async () => {
   await hosting().publisher.publish(both);
   const first = gateway.asked.length;
   const second = hosting(keeping.asWorker, await keeping.integration(operator, [approvalZone]));
@@ -159,7 +159,7 @@ it('another integration takes over once the first one has none of it any more', 
   expect(atProvider()).toEqual(standing('a', 'b'));
 });
 
-it('a deleted integration is an alarm, and its rows go with its handle', async () => {
+it('a deleted integration raises an alarm, and its rows are deleted with it', async () => {
   const { publisher, clear } = hosting();
   await publisher.publish(both);
   await keeping.database.query(`UPDATE dns_integration SET deleted_at = now(), handle = NULL WHERE id = $1`, [
@@ -172,8 +172,8 @@ it('a deleted integration is an alarm, and its rows go with its handle', async (
   expect((await rows()).map(({ value }) => value[0])).toEqual(['c']);
 });
 
-describe.each(['before', 'after'] as const)('the gateway fails %s it did what it was asked', (when) => {
-  it('when adding: the record is known, and published with the next attempt', async () => {
+describe.each(['before', 'after'] as const)('the gateway fails %s carrying out the request', (when) => {
+  it('when adding: the record has a row and is published by the next attempt', async () => {
     const { publisher, clear } = hosting();
     gateway.strike = { endpoint: 'add', when };
     expect(await publisher.publish(both)).toMatchObject({ pauseMs: null });
@@ -185,7 +185,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s it did what it
     expect([atProvider(), await rows()]).toEqual([[], []]);
   });
 
-  it('when adding, and nobody asks again: it is removed nevertheless', async () => {
+  it('when adding without another attempt: the record is still removed', async () => {
     const { publisher, clear } = hosting();
     gateway.strike = { endpoint: 'add', when };
     await publisher.publish(both);
@@ -195,7 +195,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s it did what it
     expect([atProvider(), await rows()]).toEqual([[], []]);
   });
 
-  it('when removing: it is tried again', async () => {
+  it('when removing: it is retried', async () => {
     const { publisher, clear } = hosting();
     await publisher.publish(both);
     await publisher.withdraw(both);
@@ -207,7 +207,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s it did what it
   });
 });
 
-it('what the gateway refuses to add was not added, and needs no removal', async () => {
+it('a record that the gateway refuses needs no removal', async () => {
   const { publisher, challenges } = hosting();
   const fault = new GatewayFault('policy_violation', 'Not allowed.', { retryAfterS: 7 });
   gateway.strike = { endpoint: 'add', when: 'before', fault };
@@ -218,7 +218,7 @@ it('what the gateway refuses to add was not added, and needs no removal', async 
   expect(await rows()).toEqual([]);
 });
 
-it('a handle that is worth nothing is replaced by another', async () => {
+it('an invalid handle is replaced', async () => {
   const { publisher, clear } = hosting();
   await publisher.publish([challenge('a')]);
   await publisher.withdraw([challenge('a')]);
@@ -230,7 +230,7 @@ it('a handle that is worth nothing is replaced by another', async () => {
 });
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
-  it('nothing stands that is not known, and all of it is published and removed in the end', async () => {
+  it('every record has a row, and all are published and removed in the end', async () => {
     for (let nth = 1; ; nth += 1) {
       const faulty = new FaultyDatabase(keeping.asWorker, nth, when);
       const struck = hosting(faulty.source);

@@ -16,12 +16,14 @@ export interface HostedPorts {
   readonly events: Pick<HostingEvents, 'gone'>;
 }
 
-/** While others have their turn at the integration, ms. */
+/** Pause while another worker has the integration, ms. */
 const busyMs = 2_000;
 
 const problem: Outcome = { code: 'challenge_not_published' };
 
-/** TXT values in the operator's own DNS zone. They are withdrawn by word alone: a round removes them there. */
+/**
+ * TXT values in the operator's own DNS zone. `withdraw` only marks them; a periodic round removes them from the zone.
+ */
 export class HostedChallenges implements ChallengePublisher {
   constructor(private readonly ports: HostedPorts) {}
 
@@ -40,7 +42,7 @@ export class HostedChallenges implements ChallengePublisher {
     if (added === 'more') return { problem: null, pauseMs: 0 };
     if (added !== 'done')
       return { problem, pauseMs: added.retryAfterS === undefined ? null : added.retryAfterS * 1_000 };
-    // What another integration held has to leave it first.
+    // Values in another integration must be removed there first.
     const missing = await rows.countMissing(integrationId, wanted);
     return missing === 0 ? null : { problem: null, pauseMs: busyMs };
   }

@@ -10,7 +10,7 @@ import { releaseAfterOutage } from '@certwright/service';
 import { GatewaySession, leaseMs, NotAsked } from '../integrations/gateway-session';
 
 export interface HostingPorts {
-  /** In which the targets lie, and which the integration hosts, it or a zone above it. */
+  /** Zone of the targets; the integration hosts it or a parent zone. */
   readonly approvalZone: string;
   readonly gateway: Pick<Gateway, 'getZones' | 'addRecord' | 'removeRecord'>;
   readonly integrations: Pick<LeasedIntegrations, 'lease' | 'extend' | 'save' | 'release'>;
@@ -19,23 +19,26 @@ export interface HostingPorts {
 }
 
 export interface HostingEvents {
-  /** Nothing can be added through it: it was deleted, or there is none. */
+  /** Nothing can be added: the integration was deleted or does not exist. */
   gone(integrationId: string): void;
   addFailed(integrationId: string, record: RecordKey, fault: GatewayFault): void;
   removeFailed(integrationId: string, record: RecordKey, fault: GatewayFault): void;
   leaseLost(integrationId: string, error: LeaseLost): void;
 }
 
-/** How long resolvers may keep it, seconds: a CA that looked too early looks again soon. */
+/** TTL, seconds; short, so that a CA that queried too early sees the value soon. */
 const ttlS = 60;
 
-/** After that no further record is begun, ms; with the longest message (30 s) it stays within what one exchange may take. */
+/**
+ * No further record is added after this time, ms; with the longest message (30 s) it stays within the limit of an
+ * exchange.
+ */
 const turnMs = 4_000;
 
-/** Records that one round removes. */
+/** Max records removed per round. */
 const batch = 100;
 
-/** What is refused before the provider is asked for a change, or by the provider itself: nothing was added. */
+/** Errors before the change is sent, or refusals by the provider: nothing was added. */
 const notAppliedCodes: readonly GatewayFaultCode[] = [
   'bad_handle',
   'invalid_value',
@@ -54,13 +57,13 @@ interface Turn {
 }
 
 /**
- * TXT values at targets, in a zone of the operator's that an integration reaches. Everything happens under the lease of
- * that integration, and a row says beforehand what may come of it: a crash leaves no record that is not known.
+ * TXT values at targets, in an operator's zone managed through an integration. All changes run under the
+ * integration's lease, and a row is written first: a crash leaves no unknown record.
  */
 export class HostedRecords {
   constructor(private readonly ports: HostingPorts) {}
 
-  /** Adds those of the rows that are wanted there. Ends when its turn is over, or with the first fault. */
+  /** Adds the wanted rows. Ends when its time is over, or with the first error. */
   async add(integrationId: string, keys: readonly RecordKey[]): Promise<Added> {
     const added = await this.turn(integrationId, async (turn) => {
       for (const record of await this.ports.records.toAdd(integrationId, keys)) {
@@ -73,7 +76,7 @@ export class HostedRecords {
     return added ?? 'busy';
   }
 
-  /** Removes what nobody looks for any more. @returns whether something went wrong: a little later is soon enough */
+  /** Removes values no longer needed. @returns whether something failed; the caller retries later */
   async clear(integrationId: string): Promise<'done' | 'more' | 'failed'> {
     const cleared = await this.turn(integrationId, async (turn) => {
       const records = await this.ports.records.toRemove(integrationId, batch);
@@ -88,7 +91,7 @@ export class HostedRecords {
     return cleared ?? 'more';
   }
 
-  /** @returns null: somebody else has the integration */
+  /** @returns null: another worker has the integration's lease */
   private async turn<T>(integrationId: string, work: (turn: Turn) => Promise<T>): Promise<T | null> {
     const { integrations, gateway, events } = this.ports;
     const held = await integrations.lease(integrationId, leaseMs);
@@ -108,7 +111,7 @@ export class HostedRecords {
         events.leaseLost(integrationId, error);
         return null;
       }
-      // After anything else that was not foreseen the lease runs out by itself: until then nothing spins.
+      // After unexpected errors the lease expires by itself, which prevents a busy loop.
       void releaseAfterOutage(error, async () => await integrations.release(held.lease), { forMs: leaseMs });
       throw error;
     }
@@ -130,7 +133,7 @@ export class HostedRecords {
     }
   }
 
-  /** One of which no handle is known is added once more, which brings one. @returns whether it failed */
+  /** A record without a known handle is added again, which returns one. @returns whether it failed */
   private async removeOne({ lease, session }: Turn, record: HostedRecord): Promise<boolean> {
     const { records, events } = this.ports;
     if (!(await records.attempting(lease, record, 'removed'))) return false;
@@ -153,7 +156,7 @@ export class HostedRecords {
 
   private recordOf({ label, value }: RecordKey) {
     const fqdn = `${label}.${this.ports.approvalZone}`;
-    // Beside others: a name and its wildcard are shown by two values at one place.
+    // Keep other values: a name and its wildcard have two values at one name.
     return { fqdn, type: 'TXT', value, ttl: ttlS, replace: false } as const;
   }
 }

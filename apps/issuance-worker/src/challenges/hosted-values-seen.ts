@@ -6,12 +6,12 @@ import type { ServerAnswers } from '../name-servers/judge-name-servers';
 import type { NameServers } from '../name-servers/name-servers';
 import { notVisible, type Place, type ValueAtTarget, valuesOf } from './values-seen';
 
-/** Targets looked at at a time: each is asked for at every server of the zone. */
+/** Max concurrent targets; each is queried at every server of the zone. */
 const targetsAtOnce = 4;
-/** For the whole look, ms. */
+/** Timeout of the whole check, ms. */
 const lookMs = 10_000;
 
-/** Whether every authoritative server of the zone answers with the values: a CA asks any of them, from anywhere. */
+/** Checks that every authoritative server of the zone returns the values: a CA may query any of them. */
 export class HostedValuesSeen {
   constructor(
     private readonly approvalZone: string,
@@ -19,7 +19,7 @@ export class HostedValuesSeen {
     private readonly nameServers: Pick<NameServers, 'serversOf' | 'ask'>,
   ) {}
 
-  /** @returns where a value is missing; null: nowhere */
+  /** @returns where a value is missing; null: none is missing */
   async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
     if (values.length === 0) return null;
     const within = AbortSignal.timeout(lookMs);
@@ -42,7 +42,7 @@ export class HostedValuesSeen {
   }
 }
 
-/** Every address that answers has to; one that is silent beside another counts for nothing (a family out of reach). */
+/** Every responding address must return the value; a silent one beside another is ignored (unreachable IP family). */
 function hasAll({ answers }: ServerAnswers, expected: readonly string[]): boolean {
   const spoken = answers.filter(speaks);
   return (

@@ -18,7 +18,7 @@ import { HostedValuesSeen } from './hosted-values-seen';
 import { StoredChallenges } from './stored-challenges';
 import { ValuesSeen } from './values-seen';
 
-/** Log lines and metrics of values in zones that integrations reach. A value is no secret: it stands in public DNS. */
+/** Log lines and metrics of values in zones of integrations. Values are not secret: they are in public DNS. */
 function observeHosting({ log, metrics: { registry } }: RunningProcess): HostingEvents {
   const failures = new Counter({
     name: 'certwright_hosted_challenge_failures_total',
@@ -51,20 +51,20 @@ export interface ChallengeSurroundings {
   readonly integrations: LeasedIntegrations;
   /** The resolver. */
   readonly lookUp: LookUp;
-  /** Addresses of the copies of approval-responder; empty: the resolver is asked in their place. */
+  /** Addresses of the approval-responder replicas; empty: the resolver is queried instead. */
   readonly responders: readonly { readonly host: string; readonly port: number }[];
-  /** Null: none is set up. */
+  /** Null: no integration is set up. */
   readonly gateway: GatewayClient | null;
   readonly nameServers: NameServers;
 }
 
 export interface OpenChallenges {
   readonly publisher: ChallengePublisher;
-  /** Each returns how long to rest, ms. */
+  /** Each returns the pause until the next round, ms. */
   readonly rounds: Readonly<Record<string, () => Promise<number>>>;
 }
 
-/** Where CAs find what they look for: at approval-responder, or in a zone that an integration reaches. */
+/** Where challenge values are published: at approval-responder, or in a zone of an integration. */
 export function openChallenges(
   config: Config,
   running: RunningProcess,
@@ -80,7 +80,7 @@ export function openChallenges(
   }
   const events = observeHosting(running);
   const records = new HostedRecords({ approvalZone, gateway, integrations, records: rows, events });
-  // Also where nothing is hosted any more: what was must go.
+  // Runs even without hosting: earlier values must be removed.
   const rounds = { hostedChallenges: clearHosted(rows, records) };
   if (integrationId === null) return { publisher: answered, rounds };
   const hosted = new HostedChallenges({

@@ -9,7 +9,7 @@ import {
 } from './challenge-publisher';
 import type { ValuesSeen } from './values-seen';
 
-/** Challenges that approval-responder answers: rows, of which Redis is told when they change. */
+/** Challenges that approval-responder serves: rows whose changes are published through Redis. */
 export class StoredChallenges implements ChallengePublisher {
   constructor(
     private readonly stored: Pick<
@@ -39,7 +39,7 @@ export class StoredChallenges implements ChallengePublisher {
     await this.tell(records);
   }
 
-  /** What Redis was not told, because it is away, is seen nonetheless after half a minute at most. */
+  /** A change that is not published because Redis is unavailable is seen after 30 s at most. */
   private async tell(records: readonly DnsChallenge[]): Promise<void> {
     if (records.length === 0) return;
     const places = records.flatMap(({ label, dnsName }): ChallengePlace[] => {

@@ -3,29 +3,32 @@ import { recordsOfType } from '@certwright/dns-authority';
 import type { Answer, LookUp } from '../dns-lookup/answer';
 import { sideBySide } from '../approvals/side-by-side';
 
-/** A TXT value that has to be seen at the target of a standing record. */
+/** A TXT value that must be visible at the target of a standing record. */
 export interface ValueAtTarget {
   readonly label: string;
   readonly value: string;
 }
 
-/** For the whole look, ms; as much of it as a lost datagram and its repetition take. */
+/** Timeout of the whole check, ms; allows for one lost datagram and its retry. */
 const lookMs = 4_000;
-/** Questions at a time: an order has up to a hundred names. */
+/** Max concurrent queries: an order has up to 100 names. */
 const questionsAtOnce = 16;
 
-/** Asks where a CA will ask: a CA that looks too early counts a failure, and five of them in an hour lock a name out. */
+/**
+ * Queries the servers that a CA will query: a CA that looks too early counts a failure, and five in an hour block a
+ * name.
+ */
 export class ValuesSeen {
   /**
-   * @param approvalZone in which the targets lie
-   * @param lookUps of the copies of approval-responder, each asked by itself; or of the resolver alone
+   * @param approvalZone zone of the targets
+   * @param lookUps one per approval-responder replica, each queried separately; or only the resolver's
    */
   constructor(
     private readonly approvalZone: string,
     private readonly lookUps: readonly LookUp[],
   ) {}
 
-  /** @returns where a value is missing; null: nowhere */
+  /** @returns where a value is missing; null: none is missing */
   async unseen(values: readonly ValueAtTarget[], signal?: AbortSignal): Promise<Outcome | null> {
     const within = AbortSignal.timeout(lookMs);
     const bounded = signal === undefined ? within : AbortSignal.any([signal, within]);
@@ -40,7 +43,7 @@ export class ValuesSeen {
   }
 }
 
-/** Where a value is missing: the target, and the server that was asked. */
+/** Where a value is missing: the target and the queried server. */
 export interface Place {
   readonly name: string;
   readonly server: string;

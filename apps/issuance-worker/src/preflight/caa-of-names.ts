@@ -8,9 +8,9 @@ import { type CaaFinding, relevantCaa } from './relevant-caa';
 
 export type CaaOfNames = { readonly allowed: true } | { readonly allowed: false; readonly outcome: Refusal };
 
-/** Names that are looked up at a time. */
+/** Max concurrent lookups. */
 const lanes = 8;
-/** For all look-ups of an order, ms. */
+/** Timeout of all lookups of an order, ms. */
 const allLookUpsMs = 8_000;
 
 /** `caa_unknown`: a lookup failed. */
@@ -18,7 +18,7 @@ type Refusal = OutcomeOf<'caa_forbids' | 'caa_unknown'>;
 
 type Asked = Pick<PreflightQuestion, 'authority' | 'accountUri' | 'names'>;
 
-/** Whether CAA lets the CA issue for every one of the names. Nothing is looked up when CAA is left to the CA. */
+/** Whether CAA allows the CA to issue for all names. No lookups if CAA is left to the CA. */
 export async function caaOfNames(
   { authority, accountUri, names }: Asked,
   lookUp: LookUp,
@@ -43,7 +43,7 @@ export async function caaOfNames(
   );
 }
 
-/** Names of one domain share the way up: each step of it is asked for once. The answers live as long as the preflight. */
+/** Names of one domain share parent names: each is looked up once. Results are kept during the preflight. */
 function onceEach(lookUp: LookUp, signal: AbortSignal): LookUp {
   const asked = new Map<string, Promise<Answer>>();
   return async (name, type) => {
@@ -64,7 +64,7 @@ function refusalOf({ dnsName }: NameToProve, finding: CaaFinding, question: CaaQ
   return { code: 'caa_forbids', dnsName, at: finding.at, reason, records, more: 0 };
 }
 
-/** What is certain goes first: a lookup that failed says nothing that a change of the zone would fix. */
+/** Definite refusals come first: a failed lookup gives no hint for fixing the zone. */
 function summary(refusals: readonly Refusal[], inOrder: readonly string[]): CaaOfNames {
   const isKnown = ({ code }: Refusal) => Number(code === 'caa_forbids');
   const [first, ...others] = [...refusals].sort(

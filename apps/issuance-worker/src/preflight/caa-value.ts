@@ -1,6 +1,6 @@
 /** The value of an `issue` or `issuewild` property: RFC 8659, section 4.2. */
 export interface IssuerGrant {
-  /** Lower case; empty: nobody. */
+  /** Lower case; empty: no CA. */
   readonly issuerDomain: string;
   readonly parameters: readonly (readonly [tag: string, value: string])[];
 }
@@ -10,7 +10,7 @@ const parameterTag = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
 /** Printable ASCII without space and semicolon. */
 const parameterValue = /^[\x21-\x3a\x3c-\x7e]*$/;
 
-/** @returns null when it does not follow the grammar: such a property lets nobody issue (section 4.2) */
+/** @returns null when it violates the grammar: such a property allows no CA (section 4.2) */
 export function readIssuerGrant(value: string): IssuerGrant | null {
   const [domain = '', ...rest] = value.split(';').map(trimmed);
   if (domain !== '' && !domain.split('.').every((part) => label.test(part))) return null;
@@ -27,7 +27,7 @@ export function readIssuerGrant(value: string): IssuerGrant | null {
   return { issuerDomain: domain.toLowerCase(), parameters };
 }
 
-/** WSP is space and tab, and nothing else. Without a pattern: one would take quadratic time for a long run of spaces. */
+/** WSP is only space and tab. No regular expression: it would take quadratic time for a long run of spaces. */
 function trimmed(text: string): string {
   const isSpace = (at: number) => text[at] === ' ' || text[at] === '\t';
   let start = 0;

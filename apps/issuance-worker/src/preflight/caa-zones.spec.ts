@@ -112,7 +112,7 @@ whole(`CAA records on BIND, seen through Unbound (missing: ${missing.join(', ') 
     expect(message.startsWith(`For ${dnsName}, the CAA records of ${words}. `)).toBe(true);
   });
 
-  it('leave it unknown where the name servers do not answer, and it is tried again', async () => {
+  it('are unknown when the name servers do not respond, and the check is retried', async () => {
     const verdict = await judge('www.lame.example.com');
     expect(verdict).toMatchObject({ kind: 'refused', retryable: true, error: { code: 'caa_forbids' } });
     const message = verdict.kind === 'refused' ? neutralMessage(verdict.error.outcome) : '';

@@ -16,7 +16,7 @@ const issue = (value: string, flags = 0): Caa => ({ flags, tag: 'issue', value }
 const wild = (value: string): Caa => ({ flags: 0, tag: 'issuewild', value });
 const other = (tag: string, flags = 0): Caa => ({ flags, tag, value: 'x' });
 
-describe('CAA records let a CA issue (RFC 8659, RFC 8657)', () => {
+describe('CAA records allow a CA to issue (RFC 8659, RFC 8657)', () => {
   it.each<[string, readonly Caa[], Partial<CaaQuestion>, boolean]>([
     ['when there are none', [], {}, true],
     ['when one names it', [issue('ca.example')], {}, true],
@@ -129,7 +129,7 @@ describe('CAA records let a CA issue (RFC 8659, RFC 8657)', () => {
     expect(judgeCaa(records, { ...asked, ...also })).toEqual({ allowed: false, reason, records: [record] });
   });
 
-  it('repeat nothing that could change how a message is shown', () => {
+  it('quote no characters that change how a message is displayed', () => {
     const verdict = judgeCaa([issue(`\u001b[2Jother\u202e${'x'.repeat(5_000)}`)], asked);
     if (verdict.allowed) throw new Error('allowed');
     expect(verdict.records.join()).toMatch(/^[\x20-\x7e…]{1,200}$/);
@@ -150,8 +150,8 @@ describe('the value of an issue property', () => {
 });
 
 describe('a value of spaces', () => {
-  it('is read in no more than its own time', () => {
-    // Read in time that grows with the square of it, this one would take minutes.
+  it('is parsed in linear time', () => {
+    // In quadratic time this value would take minutes.
     const value = `ca.example; a=${' '.repeat(400_000)}b`;
     const startedMs = performance.now();
     expect(readIssuerGrant(value)).not.toBeNull();
@@ -181,13 +181,13 @@ describe('the relevant record set', () => {
     expect(names).toEqual(['a.b.example.com', 'b.example.com', 'example.com']);
   });
 
-  it('is looked for up to the top level, not at the root', async () => {
+  it('is looked up to the top level, not at the root', async () => {
     const { finding, names } = await find({}, 'www.example.com');
     expect(finding).toMatchObject({ known: true, records: [] });
     expect(names).toEqual(['www.example.com', 'example.com', 'com']);
   });
 
-  it('is not known when a look-up on the way fails, whatever stands above', async () => {
+  it('is unknown when a lookup on the way fails, whatever the parents have', async () => {
     const { finding } = await find({ 'www.example.com': 'servfail', 'example.com': [] }, 'www.example.com');
     expect(finding).toMatchObject({ known: false, at: 'www.example.com' });
   });

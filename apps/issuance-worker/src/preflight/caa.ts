@@ -3,10 +3,10 @@ import type { CaaReason } from '@certwright/issuance';
 import { quoteInput } from '@certwright/dns-names';
 import { type IssuerGrant, readIssuerGrant } from './caa-value';
 
-/** Who wants to issue, and how the name was validated. */
+/** The issuing CA, and how the name was validated. */
 export interface CaaQuestion {
   readonly wildcard: boolean;
-  /** What CAA records name the CA by; one of them suffices, in whatever case. */
+  /** The CA's names in CAA records; one suffices, case-insensitive. */
   readonly issuerDomains: readonly string[];
   /** The URL of our account at the CA (RFC 8657, section 3). */
   readonly accountUri: string;
@@ -23,7 +23,7 @@ export type CaaVerdict =
       readonly records: readonly string[];
     };
 
-/** Registered at IANA; a critical property with another tag forbids (RFC 8659, section 4.1). */
+/** Registered at IANA; a critical property with another tag forbids issuance (RFC 8659, section 4.1). */
 const knownTags: ReadonlySet<string> = new Set([
   'issue',
   'issuewild',
@@ -34,19 +34,22 @@ const knownTags: ReadonlySet<string> = new Set([
   'contactphone',
 ]);
 const criticalFlag = 0x80;
-/** Records and names that a reason repeats; a zone may have hundreds. */
+/** Max records and names in a reason; a zone may have hundreds. */
 const mostNamed = 3;
 
 const allowed: CaaVerdict = { allowed: true };
 
-/** Whether a relevant record set lets the CA issue: RFC 8659, sections 4 and 5.1, with the parameters of RFC 8657. */
+/**
+ * Whether a relevant record set allows the CA to issue: RFC 8659, sections 4 and 5.1, with the parameters of RFC
+ * 8657.
+ */
 export function judgeCaa(records: readonly Caa[], question: CaaQuestion): CaaVerdict {
   const critical = records.find(
     ({ flags, tag }) => (flags & criticalFlag) !== 0 && !knownTags.has(tag.toLowerCase()),
   );
   if (critical !== undefined) return unknownCritical(critical);
   const ofTag = (wanted: string) => records.filter(({ tag }) => tag.toLowerCase() === wanted);
-  // Where there is an issuewild, issue says nothing about wildcards (section 4.3).
+  // With an issuewild, issue does not apply to wildcards (section 4.3).
   const wild = question.wildcard ? ofTag('issuewild') : [];
   const relevant = wild.length > 0 ? wild : ofTag('issue');
   return relevant.length === 0 ? allowed : judgeGrants(relevant, question);
@@ -65,12 +68,12 @@ function judgeGrants(relevant: readonly Caa[], question: CaaQuestion): CaaVerdic
   return fault ?? noneForUs(relevant, grants, question);
 }
 
-/** Every parameter that is known has to hold; one that is not known says nothing here (RFC 8659, section 4.2). */
+/** Every known parameter has to match; unknown ones are ignored here (RFC 8659, section 4.2). */
 function faultOfParameters(record: Caa, grant: IssuerGrant, question: CaaQuestion): CaaVerdict | null {
   const of = (wanted: string) => grant.parameters.filter(([tag]) => tag === wanted).map(([, value]) => value);
   const { accountUri, method } = question;
   const accounts = of('accounturi');
-  // Two of them can never hold together (RFC 8657, section 3).
+  // Two of them never match together (RFC 8657, section 3).
   if (accounts.length > 1 || (accounts.length === 1 && accounts[0] !== accountUri)) {
     return { allowed: false, reason: { kind: 'other_account', accountUri }, records: [shown(record)] };
   }
@@ -100,7 +103,7 @@ function unknownCritical(record: Caa): CaaVerdict {
   return { allowed: false, reason: { kind: 'unknown_critical' }, records: [shown(record)] };
 }
 
-/** As in a zone file. The zone's owner chose tag and value, so they are quoted: bounded, nothing invisible. */
+/** As in a zone file. The zone's owner controls tag and value, so they are quoted, bounded and printable. */
 function shown({ flags, tag, value }: Caa): string {
   const plainTag = /^[A-Za-z0-9]{1,32}$/.test(tag) ? tag : quoteInput(tag);
   return `${flags} ${plainTag} ${quoteInput(value)}`;

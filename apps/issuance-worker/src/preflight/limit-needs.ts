@@ -3,7 +3,7 @@ import { baseName, registeredDomain } from '@certwright/dns-names';
 import type { CaLimitNeed } from '../ca-limits/ca-limit-buckets';
 import type { CaLimits } from '@certwright/core-schema';
 
-/** What one new order takes of the CA's limits. @param dnsNames wildcards with `*.` */
+/** What one new order consumes of the CA's limits. @param dnsNames wildcards with `*.` */
 export function limitNeeds(
   dnsNames: readonly string[],
   limits: CaLimits,
@@ -14,7 +14,7 @@ export function limitNeeds(
   const needs: CaLimitNeed[] = [];
   if (newOrders !== undefined) needs.push({ kind: 'newOrders', key: '', limit: newOrders });
   if (perRegisteredDomain !== undefined) {
-    // A public suffix itself, which the list may have become since, is counted as a domain of its own.
+    // A public suffix itself, which a name may have become since, counts as its own domain.
     const domains = new Set(dnsNames.map((name) => registeredDomain(name) ?? baseName(name)));
     for (const key of domains) {
       needs.push({ kind: 'perRegisteredDomain', key, limit: perRegisteredDomain });
@@ -26,8 +26,8 @@ export function limitNeeds(
 }
 
 /**
- * What failed authorizations of these names take: `CaLimitBuckets.take` it when the CA says that they failed. A name and its
- * wildcard are one.
+ * What failed authorizations of these names consume; pass to `CaLimitBuckets.take` when the CA reports the failure. A
+ * name and its wildcard count once.
  */
 export function authorizationNeeds(
   dnsNames: readonly string[],
@@ -37,7 +37,7 @@ export function authorizationNeeds(
   return [...new Set(dnsNames.map(baseName))].map((key) => ({ kind: 'failedAuthorizations', key, limit }));
 }
 
-/** SHA-256, in hex, of the distinct names, sorted by their octets and joined by commas. */
+/** SHA-256, in hex, of the distinct names, sorted by their bytes and joined by commas. */
 function nameSetKey(dnsNames: readonly string[]): string {
   return createHash('sha256')
     .update([...new Set(dnsNames)].sort().join(','))

@@ -32,7 +32,7 @@ describe('an order takes', () => {
     ]);
   });
 
-  it('the same set whatever the order of the names', () => {
+  it('the same set in any order of the names', () => {
     const [need = ''] = set;
     expect(need).toMatch(/^perNameSet [0-9a-f]{64}$/);
     const reversed = limitNeeds([...names].reverse(), limits, { replaces: false });
@@ -45,7 +45,7 @@ describe('an order takes', () => {
     expect(authorizationNeeds(names, {})).toEqual([]);
   });
 
-  it('nothing when it replaces a certificate, where the CA says so', () => {
+  it('nothing when it replaces a certificate and the CA exempts replacements', () => {
     expect(limitNeeds(names, limits, { replaces: true })).toEqual([]);
     const { replacementsExempt: _, ...others } = limits;
     expect(limitNeeds(names, others, { replaces: true })).toHaveLength(4);
@@ -106,9 +106,9 @@ describe('a limit of the CA', () => {
       'example.com',
     ],
     ['an exact set of names', { perNameSet: { count: 2, perS: 7 * day } }, 'perNameSet', ''],
-  ])('per %s lets an order wait, and says which and until when', async (_, only, kind, key) => {
+  ])('per %s delays an order, and reports the limit and the time', async (_, only, kind, key) => {
     const id = await caAccount();
-    // Different accounts of ours: what is left of new orders is shared out fairly among them.
+    // Different accounts of ours: the remaining new orders are shared fairly among them.
     expect(await order(id, { limits: only, accountId: '1' })).toMatchObject({ kind: 'ready' });
     expect(await order(id, { limits: only, accountId: '2' })).toMatchObject({ kind: 'ready' });
     const verdict = await order(id, { limits: only, accountId: '3' });
@@ -126,7 +126,7 @@ describe('a limit of the CA', () => {
     });
   });
 
-  it('lets orders for other domains go on, and takes nothing for one that waits', async () => {
+  it('lets orders for other domains continue, and takes nothing for a waiting one', async () => {
     const id = await caAccount();
     const both = { perRegisteredDomain: { count: 1, perS: day }, newOrders: { count: 100, perS: day } };
     await order(id, { limits: both });
@@ -143,7 +143,7 @@ describe('a limit of the CA', () => {
     expect(bucket.spent).toBeCloseTo(2, 1);
   });
 
-  it('is never exceeded, however many ask at once', async () => {
+  it('is never exceeded by concurrent orders', async () => {
     const id = await caAccount();
     const only = { perRegisteredDomain: { count: 5, perS: day } };
     const verdicts = await Promise.all(
@@ -152,7 +152,7 @@ describe('a limit of the CA', () => {
     expect(verdicts.filter(({ kind }) => kind === 'ready')).toHaveLength(5);
   });
 
-  it('lets an order through that replaces a certificate, where the CA says so', async () => {
+  it('admits an order that replaces a certificate if the CA exempts replacements', async () => {
     const id = await caAccount();
     const only = { newOrders: { count: 1, perS: day }, replacementsExempt: true };
     await order(id, { limits: only });
@@ -182,13 +182,13 @@ describe('a limit of the CA', () => {
     expect(await order(id, { limits: only, names: byDns('example.com') })).toMatchObject({ kind: 'ready' });
   });
 
-  it('that is kept for other accounts says so', async () => {
+  it('reports that it is reserved for other accounts', async () => {
     const [one, other] = ['3000001', '3000002'];
     await database.query(`INSERT INTO account (id, name) VALUES ($1, 'One'), ($2, 'Other')`, [one, other]);
     const id = await caAccount();
     const only = { newOrders: { count: 4, perS: day } };
     const verdicts: PreflightVerdict[] = [];
-    // Half of it, or one more by what came back meanwhile.
+    // Half of it, or one more because of refills meanwhile.
     for (let count = 0; count < 4; count += 1) {
       verdicts.push(await order(id, { limits: only, accountId: one }));
     }

@@ -1,7 +1,7 @@
 import type { OutcomeOf } from '@certwright/issuance';
 import type { PreflightQuestion } from './preflight';
 
-/** Whether product, CA and profile allow so many names; null: they do. */
+/** Why product, CA or profile do not allow this many names; null: they do. */
 export function tooManyNames({
   authority,
   profile,

@@ -75,14 +75,14 @@ describe('the number of names', () => {
 });
 
 describe('CAA', () => {
-  it('is left to a CA that no record names', async () => {
+  it('is left to a CA without CAA names', async () => {
     const authority = { ...plain.authority, caaDomains: [] };
     const { verdict, resolver } = await judge({ authority }, { 'example.com': [caa('issue', ';')] });
     expect(verdict).toEqual({ kind: 'ready', taken: [] });
     expect(resolver.asked).toEqual([]);
   });
 
-  it('refuses with the name, the record, who may, and what to do', async () => {
+  it('refuses with the name, the record, the allowed CAs and what to do', async () => {
     const { verdict, outcomes } = await judge({}, { 'example.com': [caa('issue', 'other.example')] });
     expect(verdict).toMatchObject({ kind: 'refused', retryable: false, error: { code: 'caa_forbids' } });
     expect(messageOf(verdict)).toBe(
@@ -92,20 +92,20 @@ describe('CAA', () => {
     expect(outcomes).toEqual(['caa_forbids']);
   });
 
-  it('is asked for every name, a wildcard by issuewild', async () => {
+  it('is checked for every name, a wildcard by issuewild', async () => {
     const names = byDns('example.com', '*.example.com', 'example.net');
     const { verdict } = await judge({ names }, { 'example.com': [caa('issuewild', ';')] });
     expect(messageOf(verdict)).toMatch(/^For \*\.example\.com, /);
   });
 
-  it('is asked with the challenge of each name', async () => {
+  it('is checked with the challenge of each name', async () => {
     const said = { 'example.com': [caa('issue', 'ca.example; validationmethods=http-01')] };
     const names = [{ dnsName: 'example.com', challenge: 'http-01' as const }];
     expect((await judge({ names }, said)).verdict.kind).toBe('ready');
     expect((await judge({ names: byDns('example.com') }, said)).verdict.kind).toBe('refused');
   });
 
-  it('looks at every step of the way up once, eight names at a time', async () => {
+  it('looks up every parent once, eight names at a time', async () => {
     const names = byDns(...Array.from({ length: 40 }, (_, index) => `n${index}.a.example.com`));
     const { verdict, resolver } = await judge({ names });
     expect(verdict.kind).toBe('ready');
@@ -125,7 +125,7 @@ describe('CAA', () => {
     expect(outcomes).toEqual(['caa_unknown']);
   });
 
-  it('says what is certain before what is unknown, and how many more there are', async () => {
+  it('reports definite refusals before unknown ones, and how many more there are', async () => {
     const names = byDns('a.example.com', 'b.example.com', 'example.net');
     const said: Said = {
       'a.example.com': 'servfail',
@@ -137,7 +137,7 @@ describe('CAA', () => {
     expect(messageOf(verdict)).toMatch(/^For b\.example\.com, .* 2 more of the names/);
   });
 
-  it('is given eight seconds for all names', async () => {
+  it('is limited to eight seconds for all names', async () => {
     const timeUp = new AbortController();
     const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => timeUp.signal);
     const judged = judge({ names: byDns('a.example.com', 'b.example.com') }, { 'a.example.com': 'silent' });

@@ -6,39 +6,39 @@ import { caaOfNames } from './caa-of-names';
 import { authorizationNeeds, limitNeeds } from './limit-needs';
 import { tooManyNames } from './names-allowed';
 
-/** A name of the order, with `*.`, and the challenge that is going to prove it (RFC 8555, section 8). */
+/** A name of the order, with `*.`, and the challenge that will prove it (RFC 8555, section 8). */
 export interface NameToProve {
   readonly dnsName: string;
   readonly challenge: 'dns-01' | 'http-01' | 'dns-persist-01';
 }
 
-/** What is about to be ordered, where. */
+/** The intended order and its CA. */
 export interface PreflightQuestion {
   readonly authority: {
     readonly name: string;
-    /** What CAA records name it by; empty: CAA is left to the CA. */
+    /** The CA's names in CAA records; empty: CAA is left to the CA. */
     readonly caaDomains: readonly string[];
     readonly limits: CaLimits;
   };
-  /** As the product says; null: the CA's default. */
+  /** The product's profile; null: the CA's default. */
   readonly profile: string | null;
-  /** Ours, for which it is ordered: what is left of new orders is shared out among accounts. */
+  /** Our account that orders: the remaining new orders are shared among accounts. */
   readonly accountId: string;
   readonly caAccountId: string;
   /** The account's URL at the CA (RFC 8657, section 3). */
   readonly accountUri: string;
   readonly product: { readonly name: string; readonly maxDnsNames: number };
   readonly names: readonly NameToProve[];
-  /** Whether the order will say which certificate it replaces (RFC 9773, section 5). */
+  /** Whether the order will have `replaces` (RFC 9773, section 5). */
   readonly replaces: boolean;
 }
 
 export type PreflightVerdict =
-  /** `taken`: what to give back when the CA is not asked after all. */
+  /** `taken`: what to give back if the order is not sent. */
   | { readonly kind: 'ready'; readonly taken: readonly CaLimitNeed[] }
-  /** A limit of the CA is reached: nothing was taken, and nothing is before that time. */
+  /** A CA limit is reached: nothing was taken, and nothing can be until that time. */
   | { readonly kind: 'wait'; readonly until: Date; readonly error: PreflightError<'rate_limited'> }
-  /** `retryable`: nothing was learnt, and asking again soon may help; else only a change of zone or order does. */
+  /** `retryable`: the result is unknown and a retry may succeed; else the zone or order has to change. */
   | {
       readonly kind: 'refused';
       readonly error: PreflightError<'caa_forbids' | 'names_not_allowed'>;
@@ -51,20 +51,20 @@ export interface PreflightError<Code extends 'rate_limited' | 'caa_forbids' | 'n
   readonly outcome: OutcomeOf<'ca_limit_reached' | 'caa_forbids' | 'caa_unknown' | 'too_many_names'>;
 }
 
-/** `caa_unknown`: a look-up failed. */
+/** `caa_unknown`: a lookup failed. */
 export type PreflightOutcome = 'ready' | 'rate_limited' | 'caa_forbids' | 'caa_unknown' | 'names_not_allowed';
 
 export interface PreflightPorts {
   readonly lookUp: LookUp;
   readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack'>;
-  /** Every verdict, for metrics. @param seconds that it took */
+  /** Reports every verdict, for metrics. @param seconds duration */
   readonly onVerdict?: (authority: string, outcome: PreflightOutcome, seconds: number) => void;
 }
 
 /**
- * Whether the CA should be asked at all: names within what product and profile take, CAA, and the CA's limits, of which a
- * part is taken. Cheapest first, and nothing is taken for an order that is refused. Bounded in time (8 s and the
- * database); rejects only when the database fails.
+ * Checks an order before it is sent: name count of product and profile, CAA, and the CA's limits, of which it takes a
+ * share. Cheapest checks first; a refused order takes nothing. Bounded in time (8 s plus the database); rejects only
+ * when the database fails.
  */
 export async function preflight(
   question: PreflightQuestion,
@@ -95,7 +95,7 @@ async function takeLimits(
 ): Promise<PreflightVerdict> {
   const dnsNames = names.map(({ dnsName }) => dnsName);
   const needs = limitNeeds(dnsNames, authority.limits, { replaces });
-  // Taken by failures only (`authorizationNeeds`). Here they are looked at: taken with the others and given back at once.
+  // Taken by failures only (`authorizationNeeds`). Checked here: taken with the others and given back at once.
   const failures = needs.length === 0 ? [] : authorizationNeeds(dnsNames, authority.limits);
   const taken = await buckets.take(caAccountId, [...needs, ...failures], accountId);
   if (!taken.taken) {

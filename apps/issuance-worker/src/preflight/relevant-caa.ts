@@ -5,7 +5,7 @@ import type { LookUpFailure } from '@certwright/issuance';
 export type CaaFinding =
   /** The nearest records at or above the name; empty when there are none up to the top. */
   | { readonly known: true; readonly at: string; readonly records: readonly Caa[] }
-  /** Nobody may issue while it is not known (Baseline Requirements, section 3.2.2.8). */
+  /** Unknown: issuance is forbidden (Baseline Requirements, section 3.2.2.8). */
   | {
       readonly known: false;
       readonly at: string;
@@ -14,8 +14,8 @@ export type CaaFinding =
     };
 
 /**
- * The relevant record set of a name: its own, else its parent's and so on, without the root (RFC 8659, section 3). A CNAME is
- * followed by the resolver; the climb goes on from the name itself, never from the alias's target.
+ * The relevant record set of a name: its own, else its parent's and so on, without the root (RFC 8659, section 3).
+ * The resolver follows a CNAME; the climb continues from the name itself, never from the alias's target.
  *
  * @param name without `*.`
  */

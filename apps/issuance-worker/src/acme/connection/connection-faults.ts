@@ -1,7 +1,7 @@
 import { AcmeFault, notAcme } from '../acme-fault';
 import { RefusedAddress } from './guarded-lookup';
 
-/** Codes of undici, OpenSSL and the system, in words; whatever is not here is a connection that failed. */
+/** Error codes of undici, OpenSSL and the system; any other code is a failed connection. */
 const timeouts: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
@@ -16,7 +16,7 @@ const garbage: ReadonlyMap<string, string> = new Map([
   ['UNDELIMITED', 'it does not say how long it is, so that it may have been cut'],
 ]);
 
-/** There was no connection to send anything over. */
+/** No connection was established. */
 const unconnected: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED']);
 
 const failures: ReadonlyMap<string, string> = new Map([
@@ -29,7 +29,7 @@ const failures: ReadonlyMap<string, string> = new Map([
   ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the connection was cut'],
 ]);
 
-/** The words never hold what the other side sent: undici's own messages quote it. */
+/** The message never contains data from the server; undici's own messages quote it. */
 export function connectionFault(error: Error, answering: boolean): AcmeFault {
   const code = codeOf(error);
   if (error instanceof RefusedAddress)
@@ -41,14 +41,14 @@ export function connectionFault(error: Error, answering: boolean): AcmeFault {
     const lasting = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
     return notAcme(`The ACME server's answer cannot be taken: ${what}.`, { lasting });
   }
-  // Some of the parser's faults have no code.
+  // Some parser errors have no code.
   if (code.startsWith('HPE_') || error.name === 'HTTPParserError')
     return notAcme('What answered at the ACME server does not speak HTTP.');
   const why = failures.get(code) ?? (isCertificateFault(code) ? certificateWords : 'the connection failed');
   const when = answering
     ? 'The ACME server began an answer and did not finish it'
     : 'No answer of the ACME server';
-  // The cause stays away: its message may quote what was received.
+  // No `cause`: its message may quote received data.
   const fault = new AcmeFault('unreachable', `${when}: ${why}.`);
   fault.neverSent = unconnected.has(code);
   return fault;

@@ -1,4 +1,4 @@
-/** The time that an operation has, all its exchanges together. Whoever makes it ends it. */
+/** Time limit of an operation with all its exchanges. Its creator ends it. */
 export class Deadline {
   readonly #timer: NodeJS.Timeout;
   readonly #waiting = new Set<() => void>();
@@ -12,7 +12,7 @@ export class Deadline {
     return this.#isOver;
   }
 
-  /** Calls back when the time is up, at once if it is. Returns what takes that back. */
+  /** Calls back when the time is up, immediately if it already is. Returns a function that cancels the callback. */
   onExpiry(callback: () => void): () => void {
     if (this.#isOver) callback();
     else this.#waiting.add(callback);

@@ -2,12 +2,12 @@ import { lookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { specialPurposeOf } from '@certwright/outbound';
 
-/** A host of the allowed list points into a private network, where the directory's own host does not. */
+/** An allowed host resolves to a private address while the directory's host does not. */
 export class RefusedAddress extends Error {}
 
 /**
- * Looks up hosts of the operator's choice. The directory's may be private: a company's own CA is. Another allowed host may
- * then be so too; with a public directory it may not, for its zone belongs to somebody else.
+ * Looks up hosts that the operator configured. The directory's host may have a private address, such as a company's
+ * own CA; then other allowed hosts may too. With a public directory they may not: a third party controls their zone.
  */
 export function guardedLookup(directoryHost: string): LookupFunction {
   return (hostname, { family, hints }, callback) => {

@@ -16,29 +16,29 @@ export interface HttpsClientOptions {
 
 export interface HttpsRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
-  /** Of those that the policy lets through. */
+  /** Has passed the URL policy. */
   readonly url: string;
   readonly accept: string;
   /** A JWS. */
   readonly body: string | null;
   readonly maxBytes: number;
-  /** Until the header, and between parts of the body, in place of the client's own, ms. */
+  /** Timeout until the header and between parts of the body; overrides the client's, ms. */
   readonly answerMs?: number;
 }
 
 export interface HttpsAnswer {
   readonly status: number;
-  /** The first of its kind; names in lower case. */
+  /** The first value; names in lower case. */
   header(name: string): string | undefined;
   headers(name: string): readonly string[];
   readonly body: Buffer;
 }
 
-/** An idle connection is given up before servers do so themselves: what is written into a closing one is lost. */
+/** Idle connections are closed before servers close them: data written to a closing connection is lost. */
 const keepAliveMs = 20_000;
 const maxHeaderBytes = 16 * 1024;
 
-/** HTTP/1.1 over TLS to the hosts of one directory, with connections kept. Follows nothing, repeats nothing. */
+/** HTTP/1.1 over TLS to the hosts of one directory, with persistent connections. No redirects, no retries. */
 export class HttpsClient {
   readonly #agent: Agent;
   readonly #userAgent: string;
@@ -51,7 +51,7 @@ export class HttpsClient {
     connections,
     userAgent,
   }: HttpsClientOptions) {
-    // Reading the roots is dear, so it happens once and not for each connection.
+    // Parsing the roots is expensive, so it is done once, not per connection.
     const ca = extraRoots.length === 0 ? {} : { ca: [...rootCertificates, ...extraRoots] };
     this.#userAgent = userAgent;
     this.#agent = new Agent({
@@ -59,7 +59,7 @@ export class HttpsClient {
       pipelining: 1,
       allowH2: false,
       headersTimeout: headersMs,
-      // The deadline of the whole bounds the body; this one is for a server that falls silent amid it.
+      // The deadline bounds the whole body; this timeout detects a server that stalls within it.
       bodyTimeout: headersMs,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
@@ -83,7 +83,7 @@ export class HttpsClient {
       const headers: Record<string, string> = {
         'user-agent': this.#userAgent,
         accept: request.accept,
-        // RFC 8555, section 6.1: clients should say which language problems may be in.
+        // RFC 8555, section 6.1: clients SHOULD send Accept-Language.
         'accept-language': 'en',
         ...(body === null ? {} : { 'content-type': 'application/jose+json' }),
       };
@@ -96,7 +96,7 @@ export class HttpsClient {
   }
 }
 
-/** Collects one answer. Settled once; afterwards whatever the connection still brings is dropped with it. */
+/** Collects one response. Settles once; data received later is discarded with the connection. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   readonly #release: () => void;
@@ -117,7 +117,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It had to wait for a connection until the time was up: it must not be sent any more.
+    // The deadline passed while it waited for a connection: it must not be sent any more.
     if (this.#isSettled) controller.abort(new Error('too late'));
   }
 
@@ -139,7 +139,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     const values = this.#headers;
     const all = (name: string) => [values[name] ?? []].flat();
-    // RFC 9112, section 6.3: only the connection's end would end it, and so does whoever cuts the connection.
+    // RFC 9112, section 6.3: such a body ends with the connection, so a truncated one would look complete.
     const isDelimited = [...all('content-length'), ...all('transfer-encoding')].length > 0;
     if (this.#received > 0 && !isDelimited) this.#fail(connectionFault(undelimited, true));
     if (!this.#settle()) return;

@@ -1,10 +1,10 @@
-/** More than a CA has chains. */
+/** More than the chains of any CA. */
 const mostLinks = 32;
 
 const link = /<([^<>]*)>((?:\s*;\s*[^\s=;,]+\s*=\s*(?:"[^"]*"|[^\s";,]+))*)/g;
 const relation = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s";,]+))/i;
 
-/** Targets of the links of one relation (RFC 8288), as written, in order. */
+/** Targets of the links with one relation (RFC 8288), unchanged, in order. */
 export function linksOf(header: readonly string[], rel: string): readonly string[] {
   const targets: string[] = [];
   for (const [, target = '', parameters = ''] of header.flatMap((line) => [...line.matchAll(link)])) {

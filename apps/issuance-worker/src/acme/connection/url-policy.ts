@@ -5,18 +5,18 @@ const longestUrl = 2_048;
 const httpsPort = '443';
 
 /**
- * Where an ACME server may lead us: https, to the host and port of its directory or of the operator's list, and nowhere
- * else. Everything that a directory, header or object names passes here before it is stored or asked.
+ * Allowed URLs of an ACME server: https, with the host and port of its directory or of the operator's list. Every URL
+ * in a directory, header or object is checked here before it is stored or requested.
  */
 export class UrlPolicy {
   readonly directoryUrl: string;
-  /** Host name as connections know it, without port or brackets. */
+  /** Host name without port or brackets, as connections use it. */
   readonly directoryHost: string;
   readonly #allowed: ReadonlySet<string>;
 
   /**
    * @param allowedHosts `host` or `host:port`; without a port, 443
-   * @throws AcmeFault `refused_url` for a directory that is no https URL or a list entry that is no host
+   * @throws AcmeFault `refused_url` for a directory URL that is not https, or a list entry that is not a host
    */
   constructor(directoryUrl: string, allowedHosts: readonly string[]) {
     const directory = parsed(directoryUrl) ?? refuse('The directory', 'not an https URL that can be used');
@@ -26,9 +26,9 @@ export class UrlPolicy {
   }
 
   /**
-   * @param what who leads there, at the start of a sentence: "The order's finalize URL"
+   * @param what the source of the URL, as the start of a sentence: "The order's finalize URL"
    * @param base what a relative reference is resolved against; without one, references are refused
-   * @returns the URL in normal form: what is signed, stored and asked
+   * @returns the URL in normal form: as signed, stored and requested
    * @throws AcmeFault `refused_url`
    */
   pinned(what: string, url: string, base?: string): string {
@@ -40,7 +40,7 @@ export class UrlPolicy {
     );
   }
 
-  /** For a URL that is of use only when it is one of ours. */
+  /** For a URL that is ignored when the policy refuses it. */
   pinnedOrNull(url: string | undefined): string | null {
     const target = url === undefined ? null : parsed(url);
     return target !== null && this.#allowed.has(hostAndPort(target)) ? target.href : null;

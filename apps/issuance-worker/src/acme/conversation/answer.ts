@@ -7,7 +7,7 @@ import { readRetryAfter } from '../retry-after';
 const tooManyRequests = 429;
 const serviceUnavailable = 503;
 
-/** The answer's JSON. @throws AcmeFault `not_acme` for another type, or a text that is no JSON */
+/** Parses the response as JSON. @throws AcmeFault `not_acme` for another content type or invalid JSON */
 export function jsonOf(answer: HttpsAnswer): unknown {
   if (mediaType(answer) !== 'application/json')
     throw notAcme('The ACME server answered with something other than JSON.');
@@ -19,8 +19,8 @@ export function mediaType(answer: HttpsAnswer): string {
 }
 
 /**
- * Why the answer is none of those that its status promises. A problem document stands for itself; without one the status
- * alone tells whether to come again later.
+ * The error for an unsuccessful response: its problem document, or, without one, an error that depends on the status
+ * alone.
  */
 export function refusal(answer: HttpsAnswer, policy: UrlPolicy, now: Date): AcmeFault {
   const { status } = answer;
@@ -28,7 +28,7 @@ export function refusal(answer: HttpsAnswer, policy: UrlPolicy, now: Date): Acme
   const problem = /^application\/(problem\+)?json$/.test(mediaType(answer))
     ? readProblem(parsed(answer.body), status)
     : null;
-  // RFC 8555, section 6.6, and RFC 6585, section 4; an overloaded server says 503 and when to come again.
+  // RFC 8555, section 6.6, and RFC 6585, section 4; an overloaded server sends 503 with Retry-After.
   const isLimit = status === tooManyRequests || (status === serviceUnavailable && retryAt !== null);
   if (isLimit || problem?.type === 'rateLimited') {
     const words = problem === null ? `status ${status}` : problemText(problem);

@@ -12,42 +12,46 @@ import { noRepeats, type RepeatOptions, Repeats } from './repeats';
 import type { AcmeObserver } from './observer';
 
 export interface Bounds {
-  /** One operation with all its repetitions, and with the directory and the nonce that it may need first. */
+  /** One operation with all its retries, including the directory and nonce requests that it may need first. */
   readonly wholeMs: number;
   readonly maxJsonBytes: number;
   readonly maxChainBytes: number;
-  /** How long a server may be silent in one answer, ms. */
+  /** Max silence within one response, ms. */
   readonly answerMs: number;
 }
 
-/** The first tries of what may be repeated wait less for an answer: a lost one is noticed sooner. The last waits in full. */
+/**
+ * The first attempts of a retryable request wait less, to detect a lost response sooner. The last one waits in full.
+ */
 const sharesOfAnswerMs = [0.4, 0.7] as const;
 
 export interface SignedRequest {
   readonly operation: string;
   readonly signer: Signer;
-  /** A resource of the directory, or a URL that was pinned before or is pinned now. */
+  /** A resource of the directory, or a URL that has passed the policy or is checked now. */
   readonly to: DirectoryResource | { readonly what: string; readonly url: string };
-  /** Some payloads hold the URL that they go to. */
+  /** Some payloads contain the URL of their request. */
   readonly payload: Payload | ((url: string) => Payload);
   readonly accept?: 'application/json' | 'application/pem-certificate-chain';
-  /** Nothing changes when the server carries it out twice: it is repeated after faults that may pass. */
+  /** Idempotent on the server: it is retried after transient errors. */
   readonly isRepeatable: boolean;
 }
 
 /**
- * A server that refuses nine nonces in ten still takes one of these, but for one request in a thousand million. The
- * deadline ends it sooner where the server is slow.
+ * If a server refuses 90 % of nonces, only one request in a thousand million exceeds this. With a slow server the
+ * deadline is reached first.
  */
 const mostBadNonces = 200;
-/** From then on it pauses, so that a server whose nonces are broken is not hammered. */
+/** Further repeats pause, to avoid overloading a server whose nonces are broken. */
 const quickRepeats = 20;
 const pauseMs = 20;
 
-/** What says that a URL of the directory is not right any more: then nothing was done. */
+/** Statuses that mean an outdated directory URL: the request was not carried out. */
 const goneStatuses: ReadonlySet<number | null> = new Set([404, 405, 410]);
 
-/** Requests to one ACME server: the directory, nonces, signatures and refusals, apart from what the requests mean. */
+/**
+ * Sends requests to one ACME server: handles directory, nonces, signatures and errors, independent of the operation.
+ */
 export class Conversation {
   readonly #nonces = new NoncePool();
   readonly #directory: DirectoryCache;
@@ -70,14 +74,14 @@ export class Conversation {
     return await this.#within(async (deadline) => await this.#directory.current(deadline));
   }
 
-  /** Unsigned. @returns an answer of status 2xx */
+  /** Unsigned. @returns a response with status 2xx */
   async get(operation: string, url: (directory: Directory) => string): Promise<HttpsAnswer> {
     return await this.#within(async (deadline) => {
       return await this.#get(operation, url(await this.#directory.current(deadline)), deadline);
     });
   }
 
-  /** One request, not repeated, that costs the server little: whether it responds. @throws AcmeFault */
+  /** Checks that the server responds, with one cheap request that is not retried. @throws AcmeFault */
   async probe(): Promise<void> {
     await this.#within(async (deadline) => {
       const known = this.#directory.known;
@@ -92,7 +96,7 @@ export class Conversation {
     });
   }
 
-  /** @returns an answer of status 2xx. @throws AcmeFault of any kind */
+  /** @returns a response with status 2xx. @throws AcmeFault of any kind */
   async post(request: SignedRequest): Promise<HttpsAnswer> {
     return await this.#within(async (deadline) => {
       const { to } = request;
@@ -117,7 +121,7 @@ export class Conversation {
     const maxBytes = accept === 'application/json' ? this.bounds.maxJsonBytes : this.bounds.maxChainBytes;
     const repeats = new Repeats(request.isRepeatable ? this.repeats : noRepeats, this.now);
     for (let repeat = 0; ; repeat += 1) {
-      // The newest of the pool: mostly the one that came with the answer before.
+      // The newest of the pool: usually the one from the previous response.
       const nonce = await unsent(this.#nonce(deadline));
       const body = JSON.stringify(signRequest(signer, url, nonce, payload));
       const answerMs = this.#answerMs(repeats, request.isRepeatable);
@@ -139,7 +143,7 @@ export class Conversation {
     return Math.ceil(this.bounds.answerMs * share);
   }
 
-  /** A request without a signature, repeated after faults that may pass. @returns an answer of status 2xx or 3xx */
+  /** Sends an unsigned request and retries it after transient errors. @returns a response with status 2xx or 3xx */
   async #unsigned(operation: string, request: HttpsRequest, deadline: Deadline): Promise<HttpsAnswer> {
     const repeats = new Repeats(this.repeats, this.now);
     for (;;) {
@@ -153,7 +157,7 @@ export class Conversation {
     }
   }
 
-  /** RFC 8555, section 7.2; only when no answer left one. */
+  /** RFC 8555, section 7.2; only when the pool is empty. */
   async #nonce(deadline: Deadline): Promise<string> {
     const pooled = this.#nonces.take(this.now());
     if (pooled !== null) return pooled;
@@ -163,7 +167,7 @@ export class Conversation {
     return this.#nonces.take(this.now()) ?? refuseNonce();
   }
 
-  /** Follows one redirect, which is pinned like everything else. */
+  /** Follows one redirect, if its URL passes the policy. */
   async #get(operation: string, from: string, deadline: Deadline): Promise<HttpsAnswer> {
     const first = await this.#unsigned(operation, this.#plain(from), deadline);
     const location = first.status >= 300 && first.status < 400 ? first.header('location') : undefined;
@@ -213,7 +217,7 @@ export class Conversation {
   }
 }
 
-/** What fails here keeps the request itself from being sent. */
+/** Marks a failure as one before the request was sent. */
 async function unsent<T>(needed: Promise<T>): Promise<T> {
   try {
     return await needed;

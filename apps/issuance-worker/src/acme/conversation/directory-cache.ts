@@ -4,7 +4,7 @@ import { type Directory, readDirectory } from './directory';
 
 const longestAgeMs = 60 * 60 * 1_000;
 
-/** The directory as it was read last. Several that need it at once share one look. */
+/** Caches the directory. Concurrent callers share one request. */
 export class DirectoryCache {
   #known: { readonly directory: Directory; readonly at: number } | undefined;
   #look: Promise<Directory> | undefined;
@@ -21,18 +21,18 @@ export class DirectoryCache {
     return await (this.#look ??= this.read(deadline, this.fetch).finally(() => (this.#look = undefined)));
   }
 
-  /** As it was read last, if that is not too long ago. */
+  /** The cached directory; null when it is too old. */
   get known(): Directory | null {
     const known = this.#known;
     return known !== undefined && this.now().getTime() - known.at < longestAgeMs ? known.directory : null;
   }
 
-  /** The next one to need it reads it anew. */
+  /** Makes the next caller read the directory again. */
   forget(): void {
     this.#known = undefined;
   }
 
-  /** Now, by these means. */
+  /** Reads the directory now, with the given client. */
   async read(
     deadline: Deadline,
     fetch: (url: string, deadline: Deadline) => Promise<unknown>,

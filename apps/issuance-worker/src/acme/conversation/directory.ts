@@ -9,12 +9,12 @@ export interface Directory {
   readonly newOrder: string;
   readonly revokeCert: string;
   readonly keyChange: string;
-  /** Null: the CA has no renewal information, and `replaces` means nothing to it. */
+  /** Null: the CA has no renewal information and ignores `replaces`. */
   readonly renewalInfo: string | null;
   readonly externalAccountRequired: boolean;
-  /** For a person to read; never asked by us. */
+  /** For a person to read; never fetched. */
   readonly termsOfService: string | null;
-  /** Domain names that the CA looks for in CAA records. */
+  /** Domain names of the CA in CAA records. */
   readonly caaIdentities: readonly string[];
   /** Profile names with their description; empty when the CA has none (draft-aaron-acme-profiles, section 3). */
   readonly profiles: ReadonlyMap<string, string>;

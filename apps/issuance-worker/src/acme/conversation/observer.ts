@@ -1,15 +1,15 @@
 import type { AcmeFaultKind } from '../acme-fault';
 
-/** One exchange, for metrics and logs: no URL, no key, nothing that the other side wrote. */
+/** One exchange, for metrics and logs. Contains no URL, key or data from the server. */
 export interface AcmeExchange {
-  /** What was asked: `newOrder`, `readOrder`, `newNonce` … */
+  /** The operation: `newOrder`, `readOrder`, `newNonce` … */
   readonly operation: string;
   readonly method: 'GET' | 'HEAD' | 'POST';
-  /** Null without an answer. */
+  /** Null without a response. */
   readonly status: number | null;
-  /** Why there is no answer; null with one, whatever its status. */
+  /** Why there is no response; null with a response of any status. */
   readonly fault: AcmeFaultKind | null;
-  /** How often this request was repeated before, for a nonce that was refused. */
+  /** Number of earlier attempts with a refused nonce. */
   readonly repeat: number;
   readonly durationMs: number;
 }

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AcmeFault } from '../acme-fault';
 
 export interface RepeatOptions {
-  /** Of one exchange, besides the first try. */
+  /** Max retries of one exchange. */
   readonly most: number;
-  /** Before the first repeat, ms; doubled for each further one. */
+  /** Pause before the first retry, ms; doubled for each further one. */
   readonly firstPauseMs: number;
-  /** A server that asks for more patience than this is not asked again within the operation, ms. */
+  /** With a Retry-After above this there is no retry within the operation, ms. */
   readonly mostPauseMs: number;
 }
 
@@ -16,8 +16,8 @@ export const noRepeats: RepeatOptions = { most: 0, firstPauseMs: 0, mostPauseMs:
 const overloaded = 503;
 
 /**
- * Whether the server, or the way to it, was in trouble: the same request may succeed a moment later. Quotas are none of it
- * (RFC 8555, section 6.6), nor is an answer that stays the same however often it is asked for.
+ * Whether a server or network error is transient: the same request may succeed a moment later. False for quotas (RFC
+ * 8555, section 6.6) and for responses that a retry does not change.
  */
 export function isPassing({ kind, status, problem, lasting }: AcmeFault): boolean {
   switch (kind) {
@@ -35,7 +35,7 @@ export function isPassing({ kind, status, problem, lasting }: AcmeFault): boolea
   }
 }
 
-/** Counts and paces the repeats of one exchange: a random pause, so that many do not come back together. */
+/** Counts and paces the retries of one exchange. Pauses are random, to spread the retries of many requests. */
 export class Repeats {
   #count = 0;
 
@@ -44,15 +44,15 @@ export class Repeats {
     private readonly now: () => Date,
   ) {}
 
-  /** How many were made so far. */
+  /** Retries so far. */
   get count(): number {
     return this.#count;
   }
 
   /**
-   * Waits before the next try.
+   * Waits before the next attempt.
    *
-   * @returns false when there is to be none: the fault does not pass, or the tries are used up
+   * @returns false without another attempt: the error is permanent, or no attempts are left
    */
   async next(fault: unknown): Promise<boolean> {
     const { most, firstPauseMs, mostPauseMs } = this.options;

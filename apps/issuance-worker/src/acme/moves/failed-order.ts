@@ -4,15 +4,15 @@ import type { AcmeAuthorization } from '../resources/authorization';
 import type { AcmeOrder } from '../resources/order';
 
 export interface FailedOrder {
-  /** Those that failed, with their `*.`; empty when the order failed as a whole. */
+  /** Failed names, with their `*.`; empty when the order failed as a whole. */
   readonly names: readonly NameRefusal[];
-  /** The order as a whole. */
+  /** Reason for the order as a whole. */
   readonly reason: RefusalReason;
-  /** The CA's own words about the whole, bounded and printable; empty: it gave none. */
+  /** The CA's message about the order, bounded and printable; empty: none. */
   readonly saying: string;
 }
 
-/** Which names failed, from the authorizations and from the order's own problem. */
+/** Collects the failed names from the authorizations and from the order's own problem. */
 export function failureOf(
   order: AcmeOrder,
   authorizations: readonly AcmeAuthorization[],
@@ -47,7 +47,7 @@ function fromAuthorizations(
     const hasFailed = challenges.some((challenge) => challenge.status === 'invalid');
     if (hasFailed || status === 'invalid') return [{ dnsName, ...explained(problem) }];
     if (status !== 'pending') return [{ dnsName, reason: `approval_${status}`, saying: '' }];
-    // Another name spoilt the order, and this one was not looked at.
+    // Another name failed the order, and this one was not validated.
     if (order.status === 'invalid' || isOffered(authorization)) return [];
     return [{ dnsName, reason: 'no_challenge', saying: '' }];
   });

@@ -67,7 +67,7 @@ const problem = (type: AcmeProblemType, detail: string, dnsName: string | null =
 const both = [authorization('a'), authorization('b')];
 const valid = [authorization('a', { status: 'valid' }), authorization('b', { status: 'valid' })];
 
-it('reads the authorizations that are not known yet', () => {
+it('reads authorizations that were not read yet', () => {
   expect(nextAcmeMove(order(), [], stored())).toEqual({
     kind: 'read_authorizations',
     urls: order().authorizationUrls,
@@ -87,7 +87,7 @@ it('responds with the first method by preference that the CA offers for the name
   });
 });
 
-it('responds to what is not valid already, and not twice', () => {
+it('responds once to each authorization that is not valid yet', () => {
   const oneValid = [authorization('a', { status: 'valid' }), authorization('b')];
   const { url } = challenge('b');
   expect(nextAcmeMove(order(), oneValid, stored())).toMatchObject({ challenges: [{ url }] });
@@ -99,7 +99,7 @@ it('responds to what is not valid already, and not twice', () => {
   });
 });
 
-it('stays with the challenge that it responded to when the preference changed since', () => {
+it('keeps the challenge that it responded to when the preference changes', () => {
   const responded = new Map([[challenge('a').url, inS(-5)]]);
   const [first] = both;
   const one = order({ authorizationUrls: [`${base}/authorization/a`] });
@@ -111,7 +111,7 @@ it('responds again to a challenge that the CA has left pending for over ten minu
   expect(nextAcmeMove(order(), both, stored({ responded }))).toMatchObject({ kind: 'respond' });
 });
 
-it('waits as the CA says, as late as any authorization asks; else longer each time, up to a minute', () => {
+it('waits until the latest Retry-After of the CA; else longer each time, up to a minute', () => {
   const responded = new Map(both.flatMap(({ challenges }) => challenges.map(({ url }) => [url, now])));
   const said = [authorization('a', { retryAt: inS(3) }), authorization('b', { retryAt: inS(30) })];
   expect(nextAcmeMove(order(), said, stored({ responded }))).toMatchObject({ until: inS(30) });
@@ -123,11 +123,11 @@ it('waits as the CA says, as late as any authorization asks; else longer each ti
   expect(pauses).toMatchObject([1, 2, 32, 60, 60].map((seconds) => ({ until: inS(seconds) })));
 });
 
-it('waits for the order when every authorization is valid and the order does not know it yet', () => {
+it('waits for the order when every authorization is valid and the order is still pending', () => {
   expect(nextAcmeMove(order(), valid, stored())).toMatchObject({ kind: 'wait', on: 'order' });
 });
 
-it('finalizes when ready, waits while processing, downloads when valid, whatever authorizations are known', () => {
+it('finalizes when ready, waits while processing, downloads when valid, with any authorizations', () => {
   for (const known of [[], both, valid]) {
     expect(nextAcmeMove(order({ status: 'ready' }), known, stored())).toMatchObject({ kind: 'finalize' });
     const processing = order({ status: 'processing', retryAt: inS(600) });
@@ -139,7 +139,7 @@ it('finalizes when ready, waits while processing, downloads when valid, whatever
   }
 });
 
-describe('an order that failed', () => {
+describe('a failed order', () => {
   const invalid = [
     authorization('a', { status: 'valid' }),
     authorization('b', {
@@ -148,11 +148,11 @@ describe('an order that failed', () => {
     }),
   ];
 
-  it('reads the authorizations first, to know which name it was', () => {
+  it('reads the authorizations first, to find the failed name', () => {
     expect(nextAcmeMove(order({ status: 'invalid' }), [], stored()).kind).toBe('read_authorizations');
   });
 
-  it('names the name, and why', () => {
+  it('reports the name and the reason', () => {
     expect(nextAcmeMove(order({ status: 'invalid' }), invalid, stored())).toMatchObject({
       kind: 'failed',
       names: [
@@ -165,11 +165,11 @@ describe('an order that failed', () => {
     });
   });
 
-  it('fails as soon as one authorization has, though the order is still pending', () => {
+  it('fails as soon as one authorization fails, while the order is still pending', () => {
     expect(nextAcmeMove(order(), invalid, stored()).kind).toBe('failed');
   });
 
-  it("takes names from the order's subproblems as well", () => {
+  it("also reads names from the order's subproblems", () => {
     const whole = {
       ...problem('compound', 'several'),
       subproblems: [problem('caa', 'CAA forbids it', 'a.example.com')],
@@ -180,7 +180,7 @@ describe('an order that failed', () => {
     });
   });
 
-  it('says so when the CA offers no way that is set up for the name', () => {
+  it('reports that the CA offers no method that is set up for the name', () => {
     const methods = new Map([['a.example.com', ['dns-01' as const]]]);
     expect(nextAcmeMove(order(), both, stored({ methods }))).toMatchObject({
       kind: 'failed',
@@ -188,7 +188,7 @@ describe('an order that failed', () => {
     });
   });
 
-  it.each(['expired', 'revoked', 'deactivated'] as const)('says so when an approval is %s', (status) => {
+  it.each(['expired', 'revoked', 'deactivated'] as const)('reports that an authorization is %s', (status) => {
     const authorizations = [authorization('a', { status }), authorization('b')];
     expect(nextAcmeMove(order(), authorizations, stored())).toMatchObject({
       kind: 'failed',
@@ -196,7 +196,7 @@ describe('an order that failed', () => {
     });
   });
 
-  it.each(['pending', 'ready'] as const)('is also one that lapsed while %s', (status) => {
+  it.each(['pending', 'ready'] as const)('includes one that expired while %s', (status) => {
     const lapsed = order({ status, expires: now });
     expect(nextAcmeMove(lapsed, both, stored())).toMatchObject({
       kind: 'failed',

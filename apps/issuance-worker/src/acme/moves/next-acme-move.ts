@@ -2,21 +2,21 @@ import type { AcmeAuthorization, AcmeChallenge } from '../resources/authorizatio
 import type { AcmeOrder } from '../resources/order';
 import { failureOf, type FailedOrder } from './failed-order';
 
-/** Ways to prove control that we can carry out. */
+/** Supported ways to prove control. */
 export type ChallengeType = 'dns-01' | 'http-01' | 'dns-persist-01';
 
-/** What the caller knows besides what the CA says. */
+/** State stored by the caller, in addition to the CA's objects. */
 export interface StoredProgress {
-  /** In order of preference, by name (with `*.`); a name that is not there has none. */
+  /** In order of preference, by name (with `*.`); a missing name has none. */
   readonly methods: ReadonlyMap<string, readonly ChallengeType[]>;
-  /** Challenge URLs that were responded to, and when. One that is missing is responded to again, which does no harm. */
+  /** Challenge URLs that were responded to, and when. A missing one is responded to again, which is harmless. */
   readonly responded: ReadonlyMap<string, Date>;
-  /** How often in a row the order was found unchanged; 0 after each step that did something. */
+  /** Consecutive reads that found the order unchanged; 0 after each step that changed something. */
   readonly waits: number;
   readonly now: Date;
 }
 
-/** One name's challenge that is to be answered. */
+/** A name's challenge to respond to. */
 export interface ChallengeToRespond {
   readonly dnsName: string;
   readonly isWildcard: boolean;
@@ -27,9 +27,10 @@ export interface ChallengeToRespond {
 }
 
 /**
- * What to do next with an order. `read_authorizations`: read these, then ask again with all of them. `respond`: put in
- * place what each asks for, tell the CA, then read the authorizations at the time that it gives. `finalize`, `download`: as
- * named. `wait`: read order and authorizations again then, not sooner. `failed`: nothing more can come of this order.
+ * The next step of an order. `read_authorizations`: read these, then call again with all of them. `respond`: publish
+ * what each challenge requires, respond to it, then read the authorizations at the given time. `finalize`,
+ * `download`: as named. `wait`: read order and authorizations again at that time, not earlier. `failed`: the order
+ * cannot succeed any more.
  */
 export type AcmeMove =
   | { readonly kind: 'read_authorizations'; readonly urls: readonly string[] }
@@ -39,13 +40,13 @@ export type AcmeMove =
   | { readonly kind: 'wait'; readonly on: 'authorizations' | 'order'; readonly until: Date }
   | ({ readonly kind: 'failed' } & FailedOrder);
 
-/** A CA that was told, and after that long still waits to be told, has lost it. */
+/** A challenge still pending this long after the response is responded to again: the CA has lost the response. */
 const respondAgainAfterMs = 10 * 60 * 1_000;
 
-/** Between looks where the CA does not say: 1 s, then twice as long each time, at most a minute. */
+/** Polling interval without Retry-After: 1 s, doubled each time, at most a minute. */
 const longestPauseS = 60;
 
-/** From what the CA says of an order, and of those authorizations that were read, at any state of it. Pure. */
+/** Computes the next step from the order, in any state, and the authorizations read so far. Pure. */
 export function nextAcmeMove(
   order: AcmeOrder,
   authorizations: readonly AcmeAuthorization[],
@@ -90,7 +91,7 @@ function approve(
   return { kind: 'wait', on: open.length === 0 ? 'order' : 'authorizations', until };
 }
 
-/** The challenge that was responded to already, else the first by preference that the CA offers. */
+/** The challenge already responded to, else the first by preference that the CA offers. */
 function chosen(authorization: AcmeAuthorization, stored: StoredProgress): AcmeChallenge | null {
   const name = authorization.isWildcard ? `*.${authorization.dnsName}` : authorization.dnsName;
   const methods = stored.methods.get(name) ?? [];
@@ -102,13 +103,13 @@ function chosen(authorization: AcmeAuthorization, stored: StoredProgress): AcmeC
   return offered.find(({ url }) => stored.responded.has(url)) ?? offered[0] ?? null;
 }
 
-/** Some CAs show a challenge as pending while they work on it, so what was responded to is left alone for a while. */
+/** Some CAs report a challenge as pending while they process it, so a response is not repeated at once. */
 function awaitsResponse({ status, url }: AcmeChallenge, { responded, now }: StoredProgress): boolean {
   const at = responded.get(url);
   return status === 'pending' && (at === undefined || now.getTime() - at.getTime() > respondAgainAfterMs);
 }
 
-/** As late as any of them asks for. */
+/** The latest of the requested times. */
 function nextLook(said: readonly (Date | null)[], { waits, now }: StoredProgress): Date {
   const times = said.flatMap((time) => (time === null ? [] : [time.getTime()]));
   const pauseMs = Math.min(2 ** Math.min(waits, 16), longestPauseS) * 1_000;

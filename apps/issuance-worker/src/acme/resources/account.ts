@@ -4,7 +4,7 @@ import { printable } from '../printable';
 /** RFC 8555, section 7.1.2. */
 export interface AcmeAccountState {
   readonly status: 'valid' | 'deactivated' | 'revoked';
-  /** `mailto:` URLs; empty where the CA does not repeat them. */
+  /** `mailto:` URLs; empty if the CA does not return them. */
   readonly contacts: readonly string[];
 }
 

@@ -9,14 +9,14 @@ const challengeStatuses = ['pending', 'processing', 'valid', 'invalid'] as const
 /** RFC 8555, section 8. */
 export interface AcmeChallenge {
   readonly url: string;
-  /** `dns-01`, `http-01`, or one that we do not know. */
+  /** `dns-01`, `http-01`, or an unknown type. */
   readonly type: string;
   readonly status: (typeof challengeStatuses)[number];
-  /** Null where the type has none. */
+  /** Null if the type has none. */
   readonly token: string | null;
-  /** Names of which dns-persist-01 lets the record bear one; empty for other types. */
+  /** Issuer domain names accepted in a dns-persist-01 record; empty for other types. */
   readonly issuerDomainNames: readonly string[];
-  /** What the CA saw amiss, in a failed challenge or in an attempt that it repeats. */
+  /** The error of a failed challenge, or of an attempt that the CA retries. */
   readonly problem: AcmeProblem | null;
 }
 

@@ -1,23 +1,23 @@
 import { type Certificate, decodePem, readCertificate } from '@certwright/pki';
 import { notAcme } from '../acme-fault';
 
-/** What a CA handed out for an order: read, and in order, but neither verified nor compared with what was asked. */
+/** The chain that a CA issued for an order: parsed and ordered, but not verified or compared with the request. */
 export interface CertificateChain {
   readonly leaf: Certificate;
-  /** The first certifies the leaf, each next one the one before it; mostly without the root. */
+  /** Each issuer certifies the previous certificate, starting with the leaf; usually without the root. */
   readonly issuers: readonly Certificate[];
 }
 
 export interface DownloadedChain extends CertificateChain {
   readonly url: string;
-  /** URLs of other chains for the same leaf (RFC 8555, section 7.4.2); only the first download names them all. */
+  /** URLs of other chains for the same leaf (RFC 8555, section 7.4.2); only the first download lists them all. */
   readonly alternateUrls: readonly string[];
 }
 
-/** Certificates in one file, at most; CAs send two or three. */
+/** Max certificates in one file; CAs send two or three. */
 const longestChain = 10;
 
-/** RFC 8555, section 9.1: certificates and nothing else. @throws AcmeFault `not_acme` */
+/** RFC 8555, section 9.1: certificates only. @throws AcmeFault `not_acme` */
 export function readChain(pem: Buffer): CertificateChain {
   const decoded = decodePem(pem.toString('latin1'), longestChain);
   if (!decoded.ok) throw malformed(`It is not PEM (${decoded.fault}).`);

@@ -1,7 +1,7 @@
 import type { Certificate } from '@certwright/pki';
 import type { CertificateChain } from './certificate-chain';
 
-/** Which root a chain should lead to. Either is enough. */
+/** The root that a chain should lead to. One member is enough. */
 export interface PreferredRoot {
   readonly commonName?: string;
   /** SHA-256 over the DER SubjectPublicKeyInfo, lower-case hexadecimal. */
@@ -9,9 +9,9 @@ export interface PreferredRoot {
 }
 
 /**
- * The first chain that leads to the preferred root, else the first, which is the CA's own choice. A chain leads to a root
- * that its topmost certificate is, or is issued by; by its key a root that is not in the chain can be told only when it is
- * among the known ones.
+ * Returns the first chain that leads to the preferred root, else the CA's default chain. A chain leads to a root if
+ * its topmost certificate is the root or was issued by it. A root outside the chain can be matched by key only if it
+ * is among the known roots.
  */
 export function chooseChain<T extends CertificateChain>(
   chains: readonly [T, ...T[]],

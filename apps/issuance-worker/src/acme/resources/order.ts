@@ -19,22 +19,22 @@ interface OtherOrder {
 }
 
 interface OrderMembers {
-  /** What resumes the order at any state: stored before anything is spent. */
+  /** Resumes the order in any state; stored before finalize. */
   readonly url: string;
   /** With their `*.`. */
   readonly dnsNames: readonly string[];
   readonly expires: Date | null;
   readonly authorizationUrls: readonly string[];
   readonly finalizeUrl: string;
-  /** Why it is invalid, where the CA says so. */
+  /** Why the order is invalid, if the CA reports it. */
   readonly problem: AcmeProblem | null;
   /** As the CA chose it; null when it has no profiles. */
   readonly profile: string | null;
-  /** When the CA wants to be asked again; null when it did not say. */
+  /** Time from Retry-After; null without it. */
   readonly retryAt: Date | null;
 }
 
-/** A certificate has at most a hundred names with us; a CA may need no more authorizations than that. */
+/** Our certificates have at most 100 names, and an order needs at most one authorization for each. */
 const mostNames = 200;
 
 /** @throws AcmeFault `not_acme`, `refused_url` */
@@ -59,7 +59,7 @@ export function readOrder(value: unknown, url: string, policy: UrlPolicy, retryA
   };
 }
 
-/** @throws AcmeFault `not_acme` when the order is for other names than were asked */
+/** @throws AcmeFault `not_acme` when the order has other names than requested */
 export function assertNames(order: AcmeOrder, asked: readonly string[]): AcmeOrder {
   const text = (names: readonly string[]) =>
     [...new Set(names.map((name) => name.toLowerCase()))].sort().join(' ');

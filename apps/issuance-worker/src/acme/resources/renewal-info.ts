@@ -4,27 +4,27 @@ import { notAcme } from '../acme-fault';
 
 /** RFC 9773, section 4.2. */
 export interface RenewalInfo {
-  /** To renew at a random point of it; wholly in the past: at once. */
+  /** Renew at a random time in it; at once if all of it has passed. */
   readonly window: { readonly start: Date; readonly end: Date };
-  /** A page for a person, why the window is as it is; never asked by us. */
+  /** A page for a person that explains the window; never fetched. */
   readonly explanationUrl: string | null;
-  /** When to look again. */
+  /** When to poll again. */
   readonly retryAt: Date;
 }
 
 const minuteMs = 60 * 1_000;
 const hourMs = 60 * minuteMs;
 
-/** RFC 9773, section 4.3: sooner counts as one minute, later as one day. */
+/** RFC 9773, section 4.3: shorter intervals count as one minute, longer ones as one day. */
 const pollingMs = { soonest: minuteMs, latest: 24 * hourMs };
-/** Section 4.3.3: where the server says nothing, or what it says cannot be used. */
+/** Section 4.3.3: when the server sends no usable interval. */
 const defaultPollingMs = 6 * hourMs;
 
 /**
  * The certificate's name at its CA (section 4.1): base64url of the authority key identifier, a dot, base64url of the
- * serial number's DER content, which keeps the leading zero octet of a number whose first bit is set.
+ * serial number's DER content, which keeps the leading zero byte of a number whose first bit is set.
  *
- * @returns null for a certificate without the extension, or with a serial number that no CA gives
+ * @returns null for a certificate without the extension, or with a serial number that no CA issues
  */
 export function renewalIdOf({
   authorityKeyId,
@@ -36,14 +36,14 @@ export function renewalIdOf({
   return `${Buffer.from(authorityKeyId, 'hex').toString('base64url')}.${content.toString('base64url')}`;
 }
 
-/** @throws AcmeFault `not_acme`, with the time when to look again */
+/** @throws AcmeFault `not_acme`, with the time to poll again */
 export function readRenewalInfo(value: unknown, saidRetryAt: Date | null, now: Date): RenewalInfo {
   const retryAt = renewalInfoRetryAt(saidRetryAt, now);
   const reader = MemberReader.of(value, 'the renewal information');
   const window = MemberReader.of(reader.members['suggestedWindow'], 'the renewal window');
   const start = window.optionalTime('start') ?? window.refuse('start');
   const end = window.optionalTime('end') ?? window.refuse('end');
-  // Section 4.2: a window that is none is an error of the server.
+  // Section 4.2: an empty window is a server error.
   if (end <= start) throw notAcme("The ACME server's renewal window ends before it starts.", { retryAt });
   return { window: { start, end }, explanationUrl: pageOf(reader.optionalText('explanationURL')), retryAt };
 }
@@ -53,7 +53,7 @@ export function renewalInfoRetryAt(said: Date | null, now: Date): Date {
   return new Date(now.getTime() + Math.min(Math.max(askedMs, pollingMs.soonest), pollingMs.latest));
 }
 
-/** It is shown to a person, perhaps as a link. */
+/** Shown to a person, possibly as a link. */
 function pageOf(text: string | null): string | null {
   if (text === null || !URL.canParse(text)) return null;
   const url = new URL(text);

@@ -13,7 +13,7 @@ describe('renewal information (RFC 9773)', () => {
   const read = (members: object, retryAt: Date | null = null) =>
     readRenewalInfo({ suggestedWindow: window, ...members }, retryAt, now);
 
-  it('names the certificate of section 4.1 as there', () => {
+  it('builds the identifier of the certificate in section 4.1', () => {
     const certificate = {
       authorityKeyId: '69885b6b87464041e1b37b847ba0ae2cde01c8d4',
       serialNumber: '87654321',
@@ -37,18 +37,18 @@ describe('renewal information (RFC 9773)', () => {
     ['a window without an end', { suggestedWindow: { start: window.start } }],
     ['a window that ends as it starts', { suggestedWindow: { start: window.start, end: window.start } }],
     ['a time that is none', { suggestedWindow: { ...window, end: '2026-12-01' } }],
-  ])('takes no %s', (_, members) => {
+  ])('rejects %s', (_, members) => {
     expect(() => read(members)).toThrow(expect.objectContaining({ kind: 'not_acme' }) as Error);
   });
 
-  it('is asked for again after six hours, or as the CA says between a minute and a day', () => {
+  it('is polled again after six hours, or as the CA says, between a minute and a day', () => {
     expect(read({}).retryAt).toEqual(inS(6 * 3_600));
     expect(read({}, inS(1)).retryAt).toEqual(inS(60));
     expect(read({}, inS(7_200)).retryAt).toEqual(inS(7_200));
     expect(read({}, inS(999_999)).retryAt).toEqual(inS(86_400));
   });
 
-  it('keeps an explanation that is a page, and no script', () => {
+  it('keeps an explanation URL of a page but not of a script', () => {
     expect(read({ explanationURL: 'https://ca.example.com/why' }).explanationUrl).toBe(
       'https://ca.example.com/why',
     );
@@ -57,7 +57,7 @@ describe('renewal information (RFC 9773)', () => {
   });
 });
 
-describe('the choice of a chain', () => {
+describe('chooseChain', () => {
   const name = (text: string) => ({ der: Buffer.from(text), commonNames: [text], countries: [] });
   const certificate = (subject: string, issuer: string, spkiSha256: string) =>
     ({ subject: name(subject), issuer: name(issuer), spkiSha256 }) as unknown as Certificate;
@@ -69,14 +69,14 @@ describe('the choice of a chain', () => {
   };
   const bare = { leaf: certificate('leaf', 'Only root', '00'), issuers: [] };
 
-  it('is the first one that leads to the preferred name, else the first', () => {
+  it('returns the first chain that leads to the preferred name, else the first', () => {
     expect(chooseChain([cross, short], null)).toBe(cross);
     expect(chooseChain([short, cross], { commonName: 'Old root' })).toBe(cross);
     expect(chooseChain([cross, short], { commonName: 'Somebody' })).toBe(cross);
     expect(chooseChain([short, bare], { commonName: 'Only root' })).toBe(bare);
   });
 
-  it('goes by the key of the topmost certificate, or of a known root that issued it', () => {
+  it('matches the key of the topmost certificate, or of a known root that issued it', () => {
     expect(chooseChain([short, cross], { spkiSha256: '22' })).toBe(cross);
     const roots = [certificate('Old root', 'Old root', '33'), certificate('Root X', 'Root X', '22')];
     expect(chooseChain([short, cross], { spkiSha256: '33' }, roots)).toBe(cross);
@@ -86,7 +86,7 @@ describe('the choice of a chain', () => {
 });
 
 describe('nonces', () => {
-  it('are taken once, the newest first, and not when they are old', () => {
+  it('are used once, newest first, and not when too old', () => {
     const pool = new NoncePool();
     pool.put('a', now);
     pool.put('b', inS(299));
@@ -102,7 +102,7 @@ describe('nonces', () => {
   });
 });
 
-it('reads Link headers, several in one or one each', () => {
+it('reads Link headers with one or several links each', () => {
   const header = [
     '<https://a/1>;rel="alternate", <https://a/2>; title="x, y"; rel=alternate',
     '<https://a/3>;rel="index up"',
@@ -112,7 +112,7 @@ it('reads Link headers, several in one or one each', () => {
   expect(linksOf(['<>;rel', '<<', `${'<a>;'.repeat(9_000)}`], 'up')).toEqual([]);
 });
 
-it('keeps printable characters of a text, and few of them', () => {
+it('keeps a bounded number of printable characters', () => {
   expect(printable('Zeile\r\n\u0000für\u202E 証明書')).toBe('Zeile für 証明書');
   expect(printable('x'.repeat(1_000_000))).toBe(`${'x'.repeat(500)}…`);
 });

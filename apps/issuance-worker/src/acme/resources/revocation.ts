@@ -2,7 +2,7 @@ import { isProblem } from '../acme-fault';
 import type { Conversation } from '../conversation/conversation';
 import type { Signer } from '../signing/jws';
 
-/** `already`: it was revoked before, for whatever reason. */
+/** `already`: it was revoked before, for any reason. */
 export type RevocationOutcome = 'revoked' | 'already';
 
 /** RFC 8555, section 7.6. @param reason CRLReason, RFC 5280, section 5.3.1 */

@@ -2,12 +2,12 @@ import { createHash, createPublicKey, KeyObject, sign } from 'node:crypto';
 
 export type JwsAlgorithm = 'ES256' | 'ES384' | 'RS256';
 
-/** The members that RFC 7638, section 3.2 requires, in its order: of this text the thumbprint is taken. */
+/** The members that RFC 7638, section 3.2 requires, in its order: the input of the thumbprint. */
 export type PublicJwk =
   | { readonly crv: string; readonly kty: 'EC'; readonly x: string; readonly y: string }
   | { readonly e: string; readonly kty: 'RSA'; readonly n: string };
 
-/** Bits of an RSA modulus: below nobody accepts it, above signing takes a noticeable part of a second. */
+/** Bits of an RSA modulus: CAs reject shorter keys; signing with longer ones takes a noticeable part of a second. */
 const rsaBits = { least: 2_048, most: 4_096 };
 
 /** A private key that signs requests: an account's, or a certificate's own for its revocation. Never serialised here. */
@@ -34,7 +34,7 @@ export class AccountKey {
   }
 }
 
-/** RFC 7638 with SHA-256, base64url. The members are in its order already. */
+/** RFC 7638 with SHA-256, base64url. The members are already in its order. */
 export function thumbprintOf(jwk: PublicJwk): string {
   return createHash('sha256').update(JSON.stringify(jwk)).digest('base64url');
 }

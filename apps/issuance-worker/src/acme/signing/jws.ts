@@ -1,11 +1,11 @@
 import type { AccountKey } from './account-key';
 
-/** How the server knows whose signature it is: the account's URL, or, before there is one, the key itself. */
+/** Identifies the signing key to the server: the account's URL, or the key itself before an account exists. */
 export type Signer =
   | { readonly key: AccountKey; readonly accountUrl: string }
   | { readonly key: AccountKey; readonly accountUrl: null };
 
-/** A JWS in flattened JSON serialisation (RFC 7515, section 7.2.2), as RFC 8555, section 6.2 wants it. */
+/** A JWS in flattened JSON serialisation (RFC 7515, section 7.2.2), as RFC 8555, section 6.2 requires. */
 export interface FlattenedJws {
   readonly protected: string;
   readonly payload: string;
@@ -14,7 +14,7 @@ export interface FlattenedJws {
 
 export type Payload = Readonly<Record<string, unknown>> | null;
 
-/** RFC 8555, section 6.3: no octets, which is not an empty object. */
+/** RFC 8555, section 6.3: an empty payload, not an empty object. */
 export const postAsGet: Payload = null;
 
 /** @param nonce null only in the inner JWS of a key change (RFC 8555, section 7.3.5) */

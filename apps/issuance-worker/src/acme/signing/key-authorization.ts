@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AccountKey } from './account-key';
 
-/** RFC 8555, section 8.1. What http-01 serves, as it stands. */
+/** RFC 8555, section 8.1. Served unchanged by http-01. */
 export function keyAuthorization(token: string, key: Pick<AccountKey, 'thumbprint'>): string {
   return `${token}.${key.thumbprint}`;
 }

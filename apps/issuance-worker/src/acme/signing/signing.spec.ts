@@ -29,12 +29,12 @@ it('signs as RFC 7515, appendix A.2 does', () => {
   expect(key.sign(rfc7515A2.signingInput)).toBe(rfc7515A2.signature);
 });
 
-it('takes the thumbprint of RFC 7638, section 3.1', () => {
+it('computes the thumbprint of RFC 7638, section 3.1', () => {
   expect(thumbprintOf(rfc7638.jwk)).toBe(rfc7638.thumbprint);
 });
 
 it.each(Object.entries(keys))(
-  '%s signatures hold for another implementation of JWS',
+  '%s signatures verify with another implementation of JWS',
   async (algorithm, make) => {
     const key = new AccountKey(make());
     expect(key.algorithm).toBe(algorithm);
@@ -45,7 +45,7 @@ it.each(Object.entries(keys))(
   },
 );
 
-it('names the account by its URL once there is one, and signs nothing in a POST-as-GET', () => {
+it('uses the account URL as kid once there is one, and an empty payload in a POST-as-GET', () => {
   const key = new AccountKey(keys.ES256());
   const jws = signRequest({ key, accountUrl: 'https://ca.example.com/account/1' }, url, 'bm9uY2U', postAsGet);
   expect(jws.payload).toBe('');
@@ -57,7 +57,7 @@ it('names the account by its URL once there is one, and signs nothing in a POST-
   });
 });
 
-it('shows the public half of a key alone', () => {
+it('exposes only the public half of a key', () => {
   expect(Object.keys(rfcKey().jwk)).toEqual(['e', 'kty', 'n']);
   expect(Object.keys(new AccountKey(keys.ES384()).jwk)).toEqual(['crv', 'kty', 'x', 'y']);
   expect(JSON.stringify(rfcKey())).not.toContain(rfc7515A2.jwk.d);
@@ -69,9 +69,9 @@ it.each<[string, () => KeyObject]>([
   ['Ed25519', () => generateKeyPairSync('ed25519').privateKey],
   ['RSA of 1024 bits', () => generateKeyPairSync('rsa', { modulusLength: 1_024 }).privateKey],
   ['a public key', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey],
-])('takes no %s', (_, make) => expect(() => new AccountKey(make())).toThrow(TypeError));
+])('rejects %s', (_, make) => expect(() => new AccountKey(make())).toThrow(TypeError));
 
-it('binds an external account as RFC 8555, section 7.3.4 has it', () => {
+it('binds an external account as in RFC 8555, section 7.3.4', () => {
   const { jwk } = new AccountKey(keys.ES256());
   const hmacKey = Buffer.alloc(32, 7);
   for (const [algorithm, digest] of [
@@ -88,7 +88,7 @@ it('binds an external account as RFC 8555, section 7.3.4 has it', () => {
   }
 });
 
-it('reads an external account key as CAs print it', () => {
+it('reads an external account key in the formats of CAs', () => {
   const key = Buffer.from('fbff'.repeat(16), 'hex');
   for (const text of [key.toString('base64url'), key.toString('base64'), ` ${key.toString('base64url')}= `])
     expect(readHmacKey(text)).toEqual(key);
@@ -96,7 +96,7 @@ it('reads an external account key as CAs print it', () => {
     expect(readHmacKey(text)).toBeNull();
 });
 
-it('makes key authorizations and dns-01 values of token and thumbprint', () => {
+it('builds key authorizations and dns-01 values from token and thumbprint', () => {
   const { thumbprint } = rfc7638;
   const token = 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA';
   expect(keyAuthorization(token, { thumbprint })).toBe(`${token}.${thumbprint}`);

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** PEM: a root, and what it certifies for localhost, made by OpenSSL. */
+/** PEM: a root and a certificate for localhost that it issued, made with OpenSSL. */
 export interface LocalCertificate {
   readonly root: string;
   readonly key: string;

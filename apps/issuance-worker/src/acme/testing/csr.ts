@@ -6,7 +6,7 @@ export interface MadeCsr {
   readonly key: KeyObject;
 }
 
-/** A certificate request with a new P-256 key: no subject, every name a subject alternative name. */
+/** A CSR with a new P-256 key, an empty subject, and every name as a subject alternative name. */
 export function makeCsr(dnsNames: readonly string[]): MadeCsr {
   const { privateKey: key, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const names = sequence(...dnsNames.map((name) => tlv(0x82, Buffer.from(name, 'latin1'))));

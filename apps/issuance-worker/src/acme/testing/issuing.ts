@@ -68,13 +68,13 @@ export class Challenges {
 export interface Drive {
   readonly account: AcmeAccount;
   readonly csr: Buffer;
-  /** What is put in place for each challenge. */
+  /** Publishes the response to a challenge. */
   readonly publish: (dnsName: string, token: string) => Promise<void>;
-  /** Called before each move is made. */
+  /** Called before each move. */
   readonly onMove?: (move: AcmeMove) => void;
 }
 
-/** What a caller does under a lease, at once: moves from the stored URL to the certificate or to the failure. */
+/** Does what a caller does under a lease, without pauses: from the stored URL to the certificate or the failure. */
 export async function drive(orderUrl: string, { account, csr, publish, onMove }: Drive) {
   const responded = new Map<string, Date>();
   let authorizations: readonly AcmeAuthorization[] = [];
@@ -97,7 +97,7 @@ export async function drive(orderUrl: string, { account, csr, publish, onMove }:
       }
     } else if (move.kind === 'finalize') order = await account.finalize(move.order, csr);
     else {
-      // A test server's second is not waited for.
+      // Ignores a test server's delay of a second.
       await delay(10);
       order = await account.order(orderUrl);
       if (order.status !== 'valid') authorizations = await readAgain(account, authorizations);
@@ -119,7 +119,7 @@ export interface Issued extends DownloadedChain {
   readonly key: ReturnType<typeof makeCsr>['key'];
 }
 
-/** From nothing to the certificate. */
+/** Creates an order and issues its certificate. */
 export async function issue(
   account: AcmeAccount,
   challenges: Pick<Challenges, 'publish'>,

@@ -1,4 +1,4 @@
-/** The RSA key of RFC 7515, appendix A.2, and what it signs there. */
+/** The RSA key of RFC 7515, appendix A.2, and the signed example there. */
 export const rfc7515A2 = {
   jwk: {
     kty: 'RSA',

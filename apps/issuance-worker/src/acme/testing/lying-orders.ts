@@ -15,7 +15,7 @@ interface Order {
 /** 128 bits in base64url. */
 const token = 'a'.repeat(22);
 
-/** What an ACME server keeps: orders that become valid as soon as they are finalized, one authorization each. */
+/** State of an ACME server: orders with one authorization each, valid as soon as they are finalized. */
 export class LyingOrders {
   readonly orders: Order[] = [];
   #nonces = 0;

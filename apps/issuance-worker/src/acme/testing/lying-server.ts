@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { LyingOrders, type Told } from './lying-orders';
 import { type LocalCertificate, makeLocalCertificate } from './certificates';
 
-/** What is done instead of the truth: another answer, or octets of one's own. */
+/** Replaces the correct response by another one, or writes raw bytes and returns null. */
 export type Lie = (truth: Told, socket: Duplex) => Told | null;
 
 export interface Request {
@@ -16,8 +16,8 @@ export interface Request {
 let certificate: LocalCertificate | undefined;
 
 /**
- * An ACME server on loopback, without signatures checked, that can be told to lie at any path. What is lied about is done
- * first: its answer is lost, not its effect.
+ * An ACME server on loopback that checks no signatures and can send false responses at any path. The request is
+ * carried out first: only its response is false, not its effect.
  */
 export class LyingServer {
   readonly requests: Request[] = [];
@@ -53,7 +53,7 @@ export class LyingServer {
     return `${this.orders.base}${path}`;
   }
 
-  /** From now on. */
+  /** Replaces every response at the path from now on. */
   lie(path: string, lie: Lie): this {
     this.#lies.set(path, lie);
     return this;
@@ -84,7 +84,7 @@ export class LyingServer {
       this.connections += 1;
       this.#sockets.add(socket.on('close', () => this.#sockets.delete(socket)));
     });
-    // Half of the specs break connections on purpose.
+    // Many specs break connections on purpose.
     this.server.on('tlsClientError', () => undefined);
     this.server.on('secureConnection', (socket: Duplex) => socket.on('error', () => undefined));
     this.server.on('request', (request, response) => {
@@ -106,14 +106,14 @@ export class LyingServer {
   }
 }
 
-/** The answer as it stands on the wire. */
+/** The response as bytes on the wire. */
 export function octetsOf({ status, headers, body }: Told, isDelimited = true): Buffer {
   const all = isDelimited ? { ...headers, 'content-length': String(Buffer.byteLength(body)) } : headers;
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`HTTP/1.1 ${status} Told\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** The first octets of the truth, and then the connection is cut. */
+/** Sends the first bytes of the response, then cuts the connection. */
 export function cutAfter(count: number, isDelimited = true): Lie {
   return (truth, socket) => {
     socket.write(octetsOf(truth, isDelimited).subarray(0, count), () => socket.destroy());
@@ -121,15 +121,15 @@ export function cutAfter(count: number, isDelimited = true): Lie {
   };
 }
 
-/** Nothing, for ever. */
+/** Never responds. */
 export const silence: Lie = () => null;
 
-/** The truth with something of it changed. */
+/** The correct response with changed fields. */
 export function but(change: Partial<Told> | ((truth: Told) => Partial<Told>)): Lie {
   return (truth) => ({ ...truth, ...(typeof change === 'function' ? change(truth) : change) });
 }
 
-/** The truth with members of its JSON changed. */
+/** The correct response with changed JSON members. */
 export function withMembers(members: Readonly<Record<string, unknown>>): Lie {
   return but(({ body }) => ({ body: JSON.stringify({ ...(JSON.parse(body) as object), ...members }) }));
 }

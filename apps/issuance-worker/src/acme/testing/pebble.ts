@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startChild } from '@certwright/testing';
 
-/** What tools/peers/pebble.mjs is told; its own comments say what each means. */
+/** Options of tools/peers/pebble.mjs, documented there. */
 export interface PebbleOptions {
   readonly binary?: string;
   readonly eab?: boolean;
@@ -26,7 +26,7 @@ export interface RunningPebble {
   readonly tlsRoot: string;
   readonly externalAccount: { readonly keyId: string; readonly key: string } | null;
   readonly challengesUrl: string;
-  /** Where it looks for http-01. */
+  /** Port for http-01 validation. */
   readonly httpPort: number;
   readonly folder: string;
   stop(): Promise<void>;
@@ -34,17 +34,17 @@ export interface RunningPebble {
 
 const workspaceRoot = path.join(__dirname, '../../../../..');
 
-/** Debian's, which knows neither profiles nor renewal information, and the newer one that does. */
+/** `packaged`: Debian's, without profiles and renewal information; `newer`: supports both. */
 const binaries = { packaged: '/usr/bin/pebble', newer: '/opt/pebble-new/usr/bin/pebble' } as const;
 
 export type PebbleRelease = keyof typeof binaries;
 
-/** Those that this machine has. Specs that need a missing one are skipped, visibly. */
+/** Releases installed on this machine. Specs that need a missing one are reported as skipped. */
 export const installedPebbles = (Object.keys(binaries) as PebbleRelease[]).filter((release) =>
   existsSync(binaries[release]),
 );
 
-/** @param release whose binary to use; default: the newest that there is */
+/** @param release whose binary to use; default: the newest installed */
 export async function startPebble(
   options: PebbleOptions = {},
   release?: PebbleRelease,
@@ -56,7 +56,7 @@ export async function startPebble(
   const told = JSON.parse(child.output().split('\n')[0] ?? '') as Omit<RunningPebble, 'stop'>;
   const stop = async () => {
     await child.stop();
-    // It removes its folder itself, unless it was killed.
+    // pebble.mjs removes its folder itself, unless it was killed.
     rmSync(told.folder, { recursive: true, force: true });
   };
   return { ...told, stop };

@@ -47,7 +47,7 @@ const accountRows = async () =>
     }[]
   >(`SELECT * FROM ca_account ORDER BY id`);
 
-/** The CA's count of accounts, by their URLs. */
+/** Number of accounts at the CA, by their URLs. */
 const endAccounts = async () => await acme.database.query(`UPDATE ca_account SET state = 'ended'`);
 
 function keeping(source = acme.asWorker) {
@@ -66,7 +66,7 @@ function keeping(source = acme.asWorker) {
 }
 
 describeWithPebble('our account at a CA', () => {
-  it('is the same for workers that begin at the same time, and its key is sealed', async () => {
+  it('is the same for concurrent workers, and its key is sealed', async () => {
     const row = await authority();
     const sessions = await Promise.all([1, 2, 3, 4].map(async () => await acme.accounts().at(row)));
     expect(new Set(sessions.map(({ account }) => account.url)).size).toBe(1);
@@ -76,12 +76,12 @@ describeWithPebble('our account at a CA', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'is made once when the answer is lost, cut %s the CA heard it',
+    'is created once when the connection is cut %s the CA receives the request',
     async (when) => {
       await endAccounts();
       const row = await authority();
       const before = (await accountRows()).length;
-      // A directory and a nonce are known: the next exchange is the account. It is repeated at once.
+      // Directory and nonce are cached: the next exchange is newAccount, which is retried at once.
       proxy.cut(1, when);
       const session = await acme.accounts().at(row);
       expect(proxy.struck).toBe(true);
@@ -92,7 +92,7 @@ describeWithPebble('our account at a CA', () => {
   );
 
   it.each(['before', 'after'] as const)(
-    'is made once when the database fails %s a statement',
+    'is created once when the database fails %s a statement',
     async (when) => {
       for (let nth = 1; ; nth += 1) {
         await endAccounts();
@@ -111,7 +111,7 @@ describeWithPebble('our account at a CA', () => {
     },
   );
 
-  it('that the CA has forgotten is made anew, and the order goes on later', async () => {
+  it('is created again when the CA has lost it, and the order continues later', async () => {
     await acme.advance(await acme.order(dnsNames, csr));
     const [last] = (await accountRows()).slice(-1);
     await acme.database.query(
@@ -127,7 +127,7 @@ describeWithPebble('our account at a CA', () => {
 });
 
 describeWithPebble('the key of our account', () => {
-  it('is changed when it is asked for, and orders go on with the new one', async () => {
+  it('is changed on request, and orders continue with the new one', async () => {
     const [before] = (await accountRows()).slice(-1);
     await new CaAccounts(acme.database).requestRollover('pebble');
     await changeAccountKeys(keeping())();
@@ -142,7 +142,7 @@ describeWithPebble('the key of our account', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'is changed once, wherever an exchange is cut %s it was heard',
+    'is changed once when any exchange is cut %s the CA receives it',
     async (when) => {
       for (let nth = 1; ; nth += 1) {
         await new CaAccounts(acme.database).requestRollover('pebble');
@@ -164,7 +164,7 @@ describeWithPebble('the key of our account', () => {
     60_000,
   );
 
-  it('being changed, an order that is refused for it waits and has not failed', async () => {
+  it('during a change, an order that is refused because of it waits without a failure', async () => {
     const opened = await acme.order(dnsNames, csr);
     const sessions = acme.accounts();
     const { account, row, key } = await sessions.at(await authority());
@@ -190,7 +190,7 @@ describeWithPebble('the key of our account', () => {
 });
 
 describeWithPebble('the contacts of our account', () => {
-  it('follow the operator’s, and the CA is told once', async () => {
+  it('follow the operator’s changes, with one update at the CA', async () => {
     await acme.database.query(`UPDATE certificate_authority SET contacts = '{mailto:pki@example.com}'`);
     const round = keepContacts(keeping());
     await round();
@@ -201,7 +201,7 @@ describeWithPebble('the contacts of our account', () => {
     expect(proxy.exchanges.length).toBe(asked);
   });
 
-  it('keeps nobody waiting for a CA that is away, and asks that one again in its turn', async () => {
+  it('delays no CA because of one that is unavailable, and retries that one in the next round', async () => {
     await acme.authority({
       name: 'away',
       directoryUrl: 'https://localhost:1/',

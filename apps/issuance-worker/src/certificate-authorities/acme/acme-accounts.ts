@@ -6,7 +6,7 @@ import type { SealingKeys } from '@certwright/sealing';
 import { AccountKey, type AcmeAccount, type AcmeServer, type ExternalAccount, readHmacKey } from '../../acme';
 import type { AcmeServers } from './acme-servers';
 
-/** One CA, and our account there. */
+/** One CA and our account there. */
 export interface AcmeSession {
   readonly authority: CertificateAuthorityEntity;
   readonly row: CaAccountEntity;
@@ -17,7 +17,7 @@ export interface AcmeSession {
 
 export interface AccountEvents {
   accountMade(authority: string, accountUrl: string): void;
-  /** The CA does not know our account any more; the next order makes another one. */
+  /** The CA no longer knows our account; the next order creates another one. */
   accountLost(authority: string, accountUrl: string | null): void;
 }
 
@@ -25,29 +25,29 @@ export interface AccountPorts {
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
   readonly accounts: CaAccounts;
   readonly servers: AcmeServers;
-  /** Open what only the worker may know. */
+  /** Unseal secrets of the worker. */
   readonly keys: SealingKeys;
   readonly events: AccountEvents;
 }
 
-/** An account that is lost sooner than this was not lost by the CA alone: another one would be lost as well, ms. */
+/** If an account is lost sooner, the cause is likely not the CA alone and another account would be lost too, ms. */
 const leastLifeMs = 60 * 60 * 1_000;
 
 const keyContext = (authority: string) => `ca-account:${authority}`;
 const externalContext = (authority: string) => `ca-eab:${authority}`;
 const nonceOctets = 12;
 
-/** Our accounts at CAs. A key is stored, sealed, before the CA hears of it. */
+/** Our accounts at CAs. A key is sealed and stored before it is sent to the CA. */
 export class AcmeAccounts {
-  /** Keys that were opened, by the id of their row: unsealing and deriving cost as much as a signature. */
+  /** Unsealed keys by row id: unsealing and deriving cost as much as a signature. */
   private readonly opened = new Map<string, { readonly sealed: Buffer; readonly key: AccountKey }>();
 
   constructor(private readonly ports: AccountPorts) {}
 
   /**
-   * The account at the CA; made when there is none. Workers that begin at the same time end with the same one.
+   * Returns the account at the CA and creates it if needed. Concurrent workers get the same one.
    *
-   * @param beforeExchange called when the CA itself is going to be asked
+   * @param beforeExchange called before each request to the CA
    * @throws AcmeFault
    */
   async at(
@@ -70,7 +70,7 @@ export class AcmeAccounts {
     return this.session(authority, { ...row, state: 'valid', accountUrl: url });
   }
 
-  /** The account by which something was ordered, ended or not. */
+  /** The account that placed an order, active or ended. */
   async byId(id: string): Promise<AcmeSession> {
     const row = await this.ports.accounts.byId(id);
     const authority = row === null ? undefined : (await this.ports.authorities.byName()).get(row.authority);
@@ -80,24 +80,26 @@ export class AcmeAccounts {
   }
 
   /**
-   * The account by which something was ordered; when that has ended, the one in its place, which a CA takes as well where
-   * it holds authorizations for all names. @throws AcmeFault
+   * The account that placed an order; if it has ended, its successor, which a CA also accepts when it has
+   * authorizations for all names. @throws AcmeFault
    */
   async standingFor(id: string): Promise<AcmeSession> {
     const session = await this.byId(id);
     return session.row.state === 'ended' ? await this.at(session.authority) : session;
   }
 
-  /** Whether the account's key is being changed, or was since the session began: the CA may know another one by now. */
+  /**
+   * Whether a key change is in progress or has happened since the session began: the CA may have another key by now.
+   */
   async keyChanges({ row }: AcmeSession): Promise<boolean> {
     const now = await this.ports.accounts.byId(row.id);
     return now !== null && (now.nextKeySealed !== null || !now.keySealed.equals(row.keySealed));
   }
 
   /**
-   * The CA says that it does not know the account.
+   * Handles a CA response that the account does not exist.
    *
-   * @returns whether the next order makes another one
+   * @returns whether the next order creates another one
    */
   async lost({ row, authority }: AcmeSession, now: Date): Promise<boolean> {
     if (now.getTime() - row.createdAt.getTime() < leastLifeMs) return false;

@@ -34,7 +34,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     await acme.authoritiesAre(release);
   });
 
-  it('issues for a name and its wildcard, once, and what was published goes', async () => {
+  it('issues once for a name and its wildcard, and withdraws published values', async () => {
     const opened = await order('one.example.com', '*.one.example.com');
     const certificate = await expectIssued(opened);
     expect(certificate?.is_current).toBe(true);
@@ -44,7 +44,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.published('one.example.com')).toBe(0);
   });
 
-  it('shows names that were approved by the web server rule by http-01, and others by dns-01', async () => {
+  it('proves names approved by the web server rule with http-01, and others with dns-01', async () => {
     acme.methods = (name) => (name.startsWith('web.') ? 'http' : 'dns');
     const opened = await order('web.example.com', 'dns.example.com');
     await expectIssued(opened);
@@ -59,7 +59,7 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.published('web.example.com', 'dns.example.com')).toBe(0);
   });
 
-  it('is not asked for a name that was approved by email alone, and the order says what to do', async () => {
+  it('gets no order for a name approved only by email, and the order states what to do', async () => {
     acme.methods = (name) => (name.startsWith('mail.') ? 'email' : 'dns');
     const opened = await order('mail.example.com', 'other.example.com');
     const { last_error: error, state } = await acme.advance(opened);
@@ -70,14 +70,14 @@ describe.each(installedPebbles)('the %s pebble', (release) => {
     expect(await acme.orders(opened)).toEqual([]);
   });
 
-  it('leads to its root, and keeps no root that is not in use', async () => {
+  it('leads to its root, and stores no unused root', async () => {
     const certificate = await expectIssued(await order('rooted.example.com'));
     expect(certificate?.chain).toHaveLength(1);
     const [intermediate] = certificate?.chain ?? [];
     expect(parsed(intermediate).checkIssued(parsed(certificate?.root))).toBe(true);
   });
 
-  it('revokes by the account that ordered', async () => {
+  it('revokes with the account that ordered', async () => {
     const opened = await order('revoked.example.com');
     const certificate = await expectIssued(opened);
     const certificateId = certificate?.id ?? '';
@@ -145,7 +145,7 @@ describe('the newer pebble', () => {
     });
   });
 
-  itWithNewer('takes the chain that leads to the preferred root', async () => {
+  itWithNewer('selects the chain to the preferred root', async () => {
     const pebble = await acme.pebble('chains', { alternateRoots: 1 });
     await acme.authoritiesAre('chains');
     const first = await expectIssued(await order('first.example.com'));
@@ -160,28 +160,25 @@ describe('the newer pebble', () => {
     expect(parsed(first?.root).subject).not.toContain(name);
   });
 
-  itWithNewer(
-    'is shown nothing new where it uses an authorization again, and our own approval is asked first',
-    async () => {
-      await acme.pebble('reusing', { authzReuse: 100 });
-      await acme.authoritiesAre('reusing');
-      await expectIssued(await order('reused.example.com'));
-      const again = await order('reused.example.com');
-      await expectIssued(again);
-      const [row] = await acme.database.query<[{ challenges: unknown[] }]>(
-        `SELECT challenges FROM acme_order WHERE issuance_id = $1`,
-        [again.issuanceId],
-      );
-      expect(row.challenges).toEqual([]);
-      // Another tenant, whose own record does not stand: the CA would issue at once, and is not asked.
-      acme.approves = () => false;
-      const dnsNames = ['reused.example.com'];
-      const stranger = await acme.order(dnsNames, opensslCsr(dnsNames), '1000000000002');
-      await acme.worker().run(stranger.issuanceId);
-      expect(await acme.orders(stranger)).toEqual([]);
-      acme.approves = () => true;
-    },
-  );
+  itWithNewer('gets no new challenge value for a reused authorization, after our own approval', async () => {
+    await acme.pebble('reusing', { authzReuse: 100 });
+    await acme.authoritiesAre('reusing');
+    await expectIssued(await order('reused.example.com'));
+    const again = await order('reused.example.com');
+    await expectIssued(again);
+    const [row] = await acme.database.query<[{ challenges: unknown[] }]>(
+      `SELECT challenges FROM acme_order WHERE issuance_id = $1`,
+      [again.issuanceId],
+    );
+    expect(row.challenges).toEqual([]);
+    // Another tenant without its own record: the CA would issue at once, but gets no order.
+    acme.approves = () => false;
+    const dnsNames = ['reused.example.com'];
+    const stranger = await acme.order(dnsNames, opensslCsr(dnsNames), '1000000000002');
+    await acme.worker().run(stranger.issuanceId);
+    expect(await acme.orders(stranger)).toEqual([]);
+    acme.approves = () => true;
+  });
 
   itWithNewer('which rejects a name leads to a final failure in its own words', async () => {
     await acme.pebble('blocking', { blocked: ['blocked.example.com'] });
@@ -196,7 +193,7 @@ describe('the newer pebble', () => {
 });
 
 describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value', (release) => {
-  it('fails the order, says which name and why, and counts as a failed authorization', async () => {
+  it('fails the order with name and reason, and counts a failed authorization', async () => {
     const limits = { failedAuthorizations: { count: 1, perS: 3_600 }, perNameSet: { count: 5, perS: 3_600 } };
     await acme.pebble('looking', {}, { limits }, release);
     await acme.authoritiesAre('looking');
@@ -217,7 +214,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
     acme.hidden.clear();
   });
 
-  it('is not told to look before our own name servers answer with the value', async () => {
+  it('gets no challenge response before our own name servers return the value', async () => {
     acme.silent = true;
     await acme.pebble('waiting', {}, {}, release);
     await acme.authoritiesAre('waiting');
@@ -230,7 +227,7 @@ describe.each(installedPebbles.slice(0, 1))('a CA that does not find the value',
     expect((await acme.advance(opened)).state).toBe('issued');
   });
 
-  it('is not told to look while others have their turn at the integration, and no worker waits for it', async () => {
+  it('gets no challenge response while the integration is in use, and no worker waits for it', async () => {
     await acme.pebble('taking turns', {}, { name: 'turns' }, release);
     await acme.authoritiesAre('turns');
     const opened = await order('turns.example.com');

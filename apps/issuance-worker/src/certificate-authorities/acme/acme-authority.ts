@@ -24,19 +24,19 @@ import { OrderWalk, type WalkPorts } from './order-walk';
 export interface AcmePorts extends WalkPorts {
   readonly accounts: AcmeAccounts;
   readonly health: AuthorityHealth;
-  /** Attempts at one CA whose exchange takes long, before others have to wait for them. */
+  /** Max attempts with a slow exchange at one CA before other attempts have to wait. */
   readonly mostSlow: number;
   readonly buckets: Pick<CaLimitBuckets, 'take' | 'giveBack' | 'drain'>;
   readonly preflight: (question: PreflightQuestion) => Promise<PreflightVerdict>;
 }
 
-/** A CA of a product, and its own name for what is wanted of it. */
+/** A CA of a product, with its profile name. */
 export interface Candidate {
   readonly authority: CertificateAuthorityEntity;
   readonly profile: string | null;
 }
 
-/** What one CA says to a request. */
+/** Outcome of a request at one CA. */
 export type Answered =
   | Extract<Submitted, { readonly kind: 'submitted' }>
   | ({ readonly kind: 'refused' } & Omit<Refusal, 'authority'>);
@@ -44,10 +44,10 @@ export type Answered =
 /** ms. */
 const slowRestMs = 3_000;
 
-/** For the look at CAA records and limits, ms. */
+/** Time for checks of CAA records and limits, ms. */
 const preflightMs = 10_000;
 
-/** CAs that speak ACME, each with our one account there. */
+/** ACME CAs, each with our one account there. */
 export class AcmeAuthority {
   private readonly faults: OrderFaults;
   private readonly slow: SlowWalks;
@@ -61,13 +61,13 @@ export class AcmeAuthority {
     return this.ports.health;
   }
 
-  /** The reference of an order that was begun for the issuance and has not failed; null: none. */
+  /** The reference of the issuance's order that has not failed; null: none. */
   async begun({ issuanceId }: Lease): Promise<string | null> {
     const standing = await this.ports.orders.standing(issuanceId);
     return standing === null ? null : acmeReference(standing.id);
   }
 
-  /** Nothing is asked of the CA yet, but an account where there is none: that the order is wanted is stored first. */
+  /** Stores the wanted order first. Sends no request to the CA, except to create a missing account. */
   async submit({ authority, profile }: Candidate, request: CertificateRequest): Promise<Answered> {
     let session: AcmeSession;
     try {
@@ -134,15 +134,15 @@ export class AcmeAuthority {
     }
   }
 
-  /** Whether another attempt would only take a place from orders of other CAs. */
+  /** Whether another attempt would only take capacity from orders of other CAs. */
   private isCrowded(authority: string): boolean {
     const { slow, ports } = this;
     return slow.areTooMany(authority) || (slow.isBusy(authority) && ports.health.isSuspect(authority));
   }
 
   /**
-   * By the account that ordered it, or the one that took its place (RFC 8555, section 7.6). A reason that the CA does not take
-   * is left open.
+   * Revokes with the ordering account or its successor (RFC 8555, section 7.6). A reason that the CA rejects is left
+   * out.
    *
    * @throws AuthorityDown
    */
@@ -186,7 +186,7 @@ export class AcmeAuthority {
         const { error, final } = errorOfOrder(authority.name, end.failed);
         await this.ports.orders.failed(request.lease, stored.id, error.outcome);
         await walk.withdraw();
-        // What its limit takes is taken here as well, so that the CA need not say so.
+        // Count failed authorizations here too, before the CA reports the limit.
         for (const need of authorizationNeeds(
           end.failed.names.map(({ dnsName }) => dnsName),
           authority.limits,
@@ -221,7 +221,10 @@ export class AcmeAuthority {
     };
   }
 
-  /** Sent only where the CA knows renewal information, and by the account that ordered what is replaced (RFC 9773, section 5). */
+  /**
+   * Sent only if the CA has renewal information, by the account that ordered the replaced certificate (RFC 9773,
+   * section 5).
+   */
   private async replacedAt({ authority, row }: AcmeSession, { issuanceId }: Lease): Promise<string | null> {
     const replaced = await this.ports.orders.replacedBy(issuanceId);
     const isSame = replaced?.authority === authority.name && replaced.caAccountId === row.id;
@@ -229,7 +232,7 @@ export class AcmeAuthority {
   }
 }
 
-/** Whether the order gets no request for now. One that the CA has accepted goes on while only new ones are not. */
+/** Whether requests about the order are suspended. Accepted orders continue while only new ones are refused. */
 function isHeldBack(
   authority: CertificateAuthorityEntity,
   { state }: AcmeOrderEntity,
@@ -239,7 +242,9 @@ function isHeldBack(
   return authority.downFor === 'everything' || state === 'wanted';
 }
 
-/** Until requests of other orders that the CA has not responded to have ended; spread, so that they do not come together. */
+/**
+ * Waits until slow requests of other orders have ended; with a random delay, so that orders do not return together.
+ */
 function behindSlow(now: Date): Collected {
   return {
     kind: 'pending',
@@ -253,7 +258,7 @@ function notProvable(authority: string, dnsNames: readonly string[]): Answered {
   return { kind: 'refused', error: { code: 'authorization_failed', outcome }, until: null, final: false };
 }
 
-/** The order ended, and a crash kept that from the issuance. */
+/** The order has ended, but a crash prevented the issuance from recording it. */
 function overBefore(order: AcmeOrderEntity): Collected {
   const outcome = problemOf(order) ?? { code: 'ca_attempt_ended' as const, authority: order.authority };
   return { kind: 'rejected', error: { code: 'ca_rejected', outcome }, until: null, final: false };

@@ -9,7 +9,7 @@ import { acmeReference, AcmeOrders, OrderTaken } from './acme-orders';
 const accountId = '1000000000001';
 const authority = 'public-ca';
 const dnsNames = ['a.example.com'];
-/** Another one for each spec: an order belongs to one issuance. */
+/** A new one for each spec: an order belongs to one issuance. */
 let orderUrl: string;
 let orderNumber = 0;
 beforeEach(() => (orderUrl = `https://public-ca.example/order/${(orderNumber += 1)}`));
@@ -47,7 +47,7 @@ async function leaseOf(issuanceId: string): Promise<Lease> {
 const wanted = () => ({ authority, caAccountId, profile: 'classic', replaces: null });
 const begin = async (lease: Lease) => (await orders.begin(lease, wanted())).id;
 
-/** Each way in which a lease ends. */
+/** All ways in which a lease ends. */
 const losses: Readonly<Record<string, (leased: Leased) => Promise<void>>> = {
   'has run out': async ({ lease }) =>
     void (await core.database.query(
@@ -87,7 +87,7 @@ describe.each(Object.keys(losses))('under a lease that %s', (loss) => {
     expect(await orders.byId(id)).toEqual(before);
   });
 
-  it('no order is begun', async () => {
+  it('begins no order', async () => {
     const subject = await leased();
     await losses[loss]?.(subject);
     await expect(begin(subject.lease)).rejects.toThrow(LeaseLost);
@@ -95,7 +95,7 @@ describe.each(Object.keys(losses))('under a lease that %s', (loss) => {
   });
 });
 
-it('is begun once, however often and at the same time', async () => {
+it('is begun once, also by repeated and concurrent calls', async () => {
   const { lease } = await leased();
   const ids = await Promise.all(Array.from({ length: 20 }, async () => await begin(lease)));
   expect(new Set(ids).size).toBe(1);
@@ -106,7 +106,7 @@ it('is begun once, however often and at the same time', async () => {
   });
 });
 
-it('is another one after one has failed', async () => {
+it('is a new one after a failure', async () => {
   const { lease } = await leased();
   const first = await begin(lease);
   const down = { code: 'ca_unreachable', authority, detail: 'no route' } as const;
@@ -117,11 +117,11 @@ it('is another one after one has failed', async () => {
   const failed = await orders.byId(first);
   expect(failed).toMatchObject({ state: 'failed', outcome: down, closedAt: expect.any(Date) });
   expect(failed?.problem).toBe(neutralMessage(down));
-  // What comes late for the first one brings it to life no more.
+  // Late writes do not reopen the first one.
   await expect(orders.opened(lease, first, orderUrl)).rejects.toThrow('cannot become that');
 });
 
-it('walks from wanted to issued, and every step may be repeated', async () => {
+it('moves from wanted to issued, and every step is idempotent', async () => {
   const { lease } = await leased();
   const id = await begin(lease);
   await orders.withoutReplaces(lease, id);
@@ -146,7 +146,7 @@ it('keeps the time of the first finalize', async () => {
   expect((await orders.byId(id))?.finalizedAt).toEqual(first);
 });
 
-it('never forgets the URL that it has for another one', async () => {
+it('never replaces its URL by another one', async () => {
   const { lease } = await leased();
   const id = await begin(lease);
   await orders.opened(lease, id, orderUrl);
@@ -155,14 +155,14 @@ it('never forgets the URL that it has for another one', async () => {
   expect((await orders.byId(id))?.orderUrl).toBe(orderUrl);
 });
 
-it('belongs to its issuance: the lease of another one changes nothing', async () => {
+it('belongs to its issuance: another lease changes nothing', async () => {
   const [{ lease }, { lease: other }] = [await leased(), await leased()];
   const id = await begin(lease);
   await expect(orders.failed(other, id, ended)).rejects.toThrow('cannot become that');
   expect((await orders.byId(id))?.state).toBe('wanted');
 });
 
-it('is found by what its certificate keeps, and by nothing else', async () => {
+it('is found only by the reference of its certificate', async () => {
   const { lease } = await leased();
   const id = await begin(lease);
   expect(await orders.ofReference(acmeReference(id))).toMatchObject({ id, authority, caAccountId });
@@ -170,8 +170,8 @@ it('is found by what its certificate keeps, and by nothing else', async () => {
     expect(await orders.ofReference(reference)).toBeNull();
 });
 
-describe('what a replacement replaces', () => {
-  it('is the certificate by its ARI identifier, at its CA and account', async () => {
+describe('the replaced certificate', () => {
+  it('has its ARI identifier, CA and account', async () => {
     const { planId, lease } = await leased();
     const id = await begin(lease);
     await orders.opened(lease, id, orderUrl);
@@ -184,7 +184,7 @@ describe('what a replacement replaces', () => {
     expect(await orders.replacedBy(issuanceId)).toEqual({ authority, caAccountId, ariId: 'aki.serial' });
   });
 
-  it('is nothing for a first certificate', async () => {
+  it('is null for a first certificate', async () => {
     expect(await orders.replacedBy((await leased()).lease.issuanceId)).toBeNull();
   });
 });
@@ -199,18 +199,18 @@ async function replacing(planId: string, certificateId: string): Promise<string>
   return row.id;
 }
 
-describe('an order that the CA gives out twice', () => {
-  it('belongs to the issuance that had it first, while that is open', async () => {
+describe('an order that the CA returns twice', () => {
+  it('belongs to the first issuance while that is open', async () => {
     const [one, other] = [await leased(), await leased()];
     const [first, second] = [await begin(one.lease), await begin(other.lease)];
     await orders.opened(one.lease, first, orderUrl);
     await expect(orders.opened(other.lease, second, orderUrl)).rejects.toThrow(OrderTaken);
     expect(await orders.byId(second)).toMatchObject({ state: 'wanted', orderUrl: null });
-    // Repeated by its own, as after a crash.
+    // Repeated by its own issuance, as after a crash.
     await orders.opened(one.lease, first, orderUrl);
   });
 
-  it('goes to the next issuance once the first has ended without telling the CA to issue', async () => {
+  it('moves to the next issuance once the first has ended without finalize', async () => {
     const [one, other] = [await leased(), await leased()];
     const [first, second] = [await begin(one.lease), await begin(other.lease)];
     await orders.opened(one.lease, first, orderUrl);
@@ -220,7 +220,7 @@ describe('an order that the CA gives out twice', () => {
     expect(await orders.byId(second)).toMatchObject({ state: 'open', orderUrl });
   });
 
-  it('never goes to another issuance once the CA was told to issue', async () => {
+  it('never moves to another issuance after finalize', async () => {
     const [one, other] = [await leased(), await leased()];
     const [first, second] = [await begin(one.lease), await begin(other.lease)];
     await orders.opened(one.lease, first, orderUrl);

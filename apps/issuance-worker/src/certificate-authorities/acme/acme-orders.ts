@@ -7,7 +7,7 @@ import { type Lease, underLease } from '@certwright/core-schema';
 import { isUniqueViolation } from '@certwright/core-schema';
 import { type AcmeChallenge, AcmeOrderEntity } from '@certwright/core-schema';
 
-/** Why it failed; null: it did not, or the reason is not known. */
+/** Why the order failed; null: it did not fail, or the reason is unknown. */
 export function problemOf({
   problem,
   outcome,
@@ -21,11 +21,11 @@ export interface NewAcmeOrder {
   readonly authority: string;
   readonly caAccountId: string;
   readonly profile: string | null;
-  /** ARI identifier of the certificate that is replaced; null: none. */
+  /** ARI identifier of the replaced certificate; null: none. */
   readonly replaces: string | null;
 }
 
-/** A certificate that is to be replaced, as the CA that issued it knows it. */
+/** A certificate to be replaced, as identified at its CA. */
 export interface ReplacedCertificate {
   readonly authority: string;
   readonly caAccountId: string;
@@ -35,7 +35,7 @@ export interface ReplacedCertificate {
 
 const referencePrefix = 'acme:';
 
-/** What an issuance, and later its certificate, keeps as the CA's handle: the order stands in our own table. */
+/** The CA reference of an issuance and its certificate: the id of the order's row. */
 export const acmeReference = (orderId: string): string => `${referencePrefix}${orderId}`;
 
 function orderIdOf(reference: string): string | null {
@@ -43,7 +43,7 @@ function orderIdOf(reference: string): string | null {
   return reference.startsWith(referencePrefix) && /^[1-9][0-9]{0,17}$/.test(id) ? id : null;
 }
 
-/** The CA's order belongs to another issuance, and only that one goes on with it. */
+/** The CA's order belongs to another issuance, and only that one continues it. */
 export class OrderTaken extends Error {
   constructor(orderUrl: string) {
     super(`the order ${orderUrl} belongs to another issuance`);
@@ -53,13 +53,13 @@ export class OrderTaken extends Error {
 
 const heldIssuance = `SELECT issuance.id FROM issuance WHERE ${underLease('$1', '$2')} FOR NO KEY UPDATE`;
 
-/** Orders at CAs. Everything is written under the lease of the issuance, so that a worker who comes late changes nothing. */
+/** Orders at CAs. All writes require the lease of the issuance, so that a late worker changes nothing. */
 @Injectable()
 export class AcmeOrders {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * The order of this issuance: the one that stands, else a new one, `wanted`. Stored before the CA hears of it.
+   * Returns the issuance's current order, else a new one in state `wanted`. Stored before newOrder is sent.
    *
    * @throws LeaseLost
    */
@@ -77,7 +77,7 @@ export class AcmeOrders {
     return standing;
   }
 
-  /** The order of an issuance that has not failed; null: none. */
+  /** The issuance's order that has not failed; null: none. */
   async standing(issuanceId: string): Promise<AcmeOrderEntity | null> {
     return await this.query()
       .where(`issuance_id = :issuanceId AND state <> 'failed'`, { issuanceId })
@@ -89,16 +89,16 @@ export class AcmeOrders {
   }
 
   /**
-   * The order that a certificate came from.
+   * The order that issued a certificate.
    *
-   * @param reference what the certificate has as the CA's own handle; null when it is none of an ACME order
+   * @param reference the certificate's CA reference; null when it is not of an ACME order
    */
   async ofReference(reference: string): Promise<AcmeOrderEntity | null> {
     const id = orderIdOf(reference);
     return id === null ? null : await this.byId(id);
   }
 
-  /** What the certificate that the issuance replaces is known by at its CA (RFC 9773, section 5); null: nothing. */
+  /** The certificate that the issuance replaces (RFC 9773, section 5); null: none. */
   async replacedBy(issuanceId: string): Promise<ReplacedCertificate | null> {
     const [row] = await this.database.query<[ReplacedCertificate?]>(
       `SELECT acme_order.authority, acme_order.ca_account_id AS "caAccountId", renewal_info.ari_id AS "ariId"
@@ -113,11 +113,10 @@ export class AcmeOrders {
   }
 
   /**
-   * The CA's URL of it, before anything else happens with it.
+   * Stores the order URL before any further request about the order.
    *
    * @throws LeaseLost
-   * @throws OrderTaken when the CA has given out that order to another issuance: asked twice for the same names, it may
-   *   answer with the order that it has already
+   * @throws OrderTaken when another issuance has that order: a CA may return an existing order for the same names
    */
   async opened(lease: Lease, id: string, orderUrl: string): Promise<void> {
     try {
@@ -130,13 +129,13 @@ export class AcmeOrders {
   }
 
   private async openedAs(lease: Lease, id: string, orderUrl: string): Promise<void> {
-    // Another URL would be another order: what was begun at the CA must not be forgotten.
+    // Never replace a stored URL: the order at the CA must not be lost.
     await this.write(lease, id, ['wanted', 'open'], `state = 'open', order_url = $5`, [orderUrl], {
       only: 'order_url IS NULL OR order_url = $5',
     });
   }
 
-  /** Of an issuance that ended before the CA was told to issue. @returns whether there was one */
+  /** Releases the order of an issuance that ended before finalize. @returns whether there was one */
   private async releaseAbandoned(orderUrl: string): Promise<boolean> {
     const [, changed] = await this.database.query<[unknown, number]>(
       `UPDATE acme_order SET state = 'failed', closed_at = clock_timestamp(), problem = 'The issuance ended before it.'
@@ -148,7 +147,7 @@ export class AcmeOrders {
     return changed > 0;
   }
 
-  /** The CA takes no `replaces` for it: it is asked without. @throws LeaseLost */
+  /** The CA refuses `replaces`: the order is requested without it. @throws LeaseLost */
   async withoutReplaces(lease: Lease, id: string): Promise<void> {
     await this.write(lease, id, ['wanted'], `replaces = NULL`);
   }
@@ -158,7 +157,7 @@ export class AcmeOrders {
     await this.write(lease, id, ['open'], `challenges = $5::jsonb`, [JSON.stringify(challenges)]);
   }
 
-  /** Before the CA is told to issue. @throws LeaseLost */
+  /** Called before finalize. @throws LeaseLost */
   async finalizing(lease: Lease, id: string): Promise<void> {
     await this.write(lease, id, ['open'], `finalized_at = coalesce(finalized_at, clock_timestamp())`);
   }
@@ -169,7 +168,7 @@ export class AcmeOrders {
     await this.write(lease, id, ['open', 'issued'], change, [certificateUrl]);
   }
 
-  /** Another one may be begun. Repeatable; the first problem stays. @throws LeaseLost */
+  /** Another order may begin. Idempotent; the first problem is kept. @throws LeaseLost */
   async failed(lease: Lease, id: string, problem: Outcome): Promise<void> {
     const change = `state = 'failed', problem = coalesce(problem, $5),
       outcome = CASE WHEN problem IS NULL THEN $6::jsonb ELSE outcome END, closed_at = coalesce(closed_at, clock_timestamp())`;
@@ -179,7 +178,7 @@ export class AcmeOrders {
     ]);
   }
 
-  /** Holds the issuance's row meanwhile, so that nobody takes the lease between the look at it and the write. */
+  /** Locks the issuance's row, so that the lease cannot change between check and write. */
   private async write(
     lease: Lease,
     id: string,

@@ -7,13 +7,13 @@ const timeouts = { connectMs: 5_000, wholeMs: 30_000 };
 /** Until the header, and between parts of the body, ms. */
 const defaultAnswerMs = 10_000;
 
-/** How long one operation at a CA can take at most, ms, and what it leaves for our own note of it. */
+/** Max duration of one operation at a CA including the database write that follows, ms. */
 export const exchangeMs = timeouts.wholeMs + 5_000;
 
-/** Octets: an order of a hundred names with a problem each; a leaf with all its names and four issuers. */
+/** Max bytes: an order of 100 names with a problem each; a leaf with all its names and four issuers. */
 const maxBytes = { json: 262_144, chain: 65_536 };
 
-/** At a time to each host: one that is slow in some of its answers must not hold up the others. */
+/** Max connections per host: a few slow responses must not delay the other requests. */
 const connections = 16;
 
 interface OpenServer {
@@ -21,13 +21,13 @@ interface OpenServer {
   readonly server: AcmeServer;
 }
 
-/** One client for each CA: it keeps connections, nonces and the directory. */
+/** One client per CA, which keeps connections, nonces and the directory. */
 export class AcmeServers {
   private readonly open = new Map<string, OpenServer>();
 
   /**
    * @param userAgent RFC 8555, section 6.1
-   * @param observerOf told of every exchange with the CA of that name
+   * @param observerOf returns the observer of exchanges with the named CA
    */
   constructor(
     private readonly userAgent: string,
@@ -37,7 +37,7 @@ export class AcmeServers {
     private readonly repeats: RepeatOptions = defaultRepeats,
   ) {}
 
-  /** An operator's change of the row is seen at once. @throws AcmeFault `refused_url` for a row that makes no sense */
+  /** Applies an operator's change of the row at once. @throws AcmeFault `refused_url` for an invalid row */
   of({ name, directoryUrl, tlsRoots, allowedHosts }: CertificateAuthorityEntity): AcmeServer {
     const settings = JSON.stringify([directoryUrl, tlsRoots, allowedHosts]);
     const known = this.open.get(name);
@@ -55,7 +55,7 @@ export class AcmeServers {
       observer: this.observerOf(name),
     });
     this.open.set(name, { settings, server });
-    // What is under way there ends as unreachable, and is resumed.
+    // Pending requests fail as unreachable and are resumed.
     if (known !== undefined) void known.server.close();
     return server;
   }

@@ -27,11 +27,11 @@ import { changeAccountKeys, keepContacts } from './keep-accounts';
 import { type AcmeEvents, observeAcme } from './observe-acme';
 import { PersistentRecords } from './persistent-records';
 
-/** In a sandbox the built-in CA issues everything, unless SANDBOX_AUTHORITIES. */
+/** In a sandbox the built-in CA issues everything, unless SANDBOX_AUTHORITIES is set. */
 export const isBuiltInAlone = ({ CERTWRIGHT_MODE, SANDBOX_AUTHORITIES }: Config): boolean =>
   CERTWRIGHT_MODE === 'sandbox' && !SANDBOX_AUTHORITIES;
 
-/** Keys that seal those of our accounts; null: no CA is asked by ACME, and what this module provides is null. */
+/** Keys that seal our account keys; null: ACME is not used, and this module's providers are null. */
 const keysOf = (config: Config): SealingKeys | null =>
   isBuiltInAlone(config) ? null : config.CA_ACCOUNT_KEYS;
 
@@ -39,10 +39,10 @@ const events = Symbol('AcmeEvents');
 const challenges = Symbol('OpenChallenges');
 const acmeRounds = Symbol('AcmeRounds');
 
-/** Rows of challenges and limits that say nothing any more are removed so often, ms. */
+/** Interval at which obsolete rows of challenges and limits are deleted, ms. */
 const forgetEveryMs = 10 * 60_000;
 
-/** Runs what is to be done about CAs by itself. */
+/** Runs the periodic jobs about CAs. */
 @Injectable()
 class AcmeRounds implements OnModuleInit {
   constructor(
@@ -55,7 +55,7 @@ class AcmeRounds implements OnModuleInit {
   }
 }
 
-/** CAs that speak ACME, with our accounts and orders there. */
+/** ACME CAs, with our accounts and orders there. */
 @Module({
   imports: [ApprovalsModule, DnsIntegrationsModule, GatewayModule, NameServersModule],
   providers: [

@@ -19,7 +19,7 @@ beforeAll(async () => {
     proxy.tlsRoot,
   ]);
   await acme.authoritiesAre('pebble');
-  // The account, so that the statements and exchanges of each round are the same.
+  // Creates the account first, so that the statements and exchanges of each round are the same.
   await acme.advance(await acme.order(dnsNames, csr));
 }, 60_000);
 afterAll(async () => {
@@ -30,7 +30,7 @@ beforeEach(() => acme.stumbles.splice(0));
 
 const describeWithPebble = installedPebbles.length > 0 ? describe : describe.skip;
 
-/** The issuance goes on in other hands, whatever it is waiting for; the CA that was thought to be away is asked again. */
+/** Another worker continues the issuance at once, and the CA is no longer marked as down. */
 async function goOn(opened: OpenedIssuance): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) {
     await acme.timePasses();
@@ -39,7 +39,7 @@ async function goOn(opened: OpenedIssuance): Promise<void> {
   }
 }
 
-/** Until something strikes it, or to the end. */
+/** Runs until an injected fault or the end. */
 async function walk(
   worker: ReturnType<AcmeIssuing['worker']>,
   opened: OpenedIssuance,
@@ -63,7 +63,7 @@ async function expectOnce(opened: OpenedIssuance, finalizedBefore: number, nth: 
 describeWithPebble.each(['before', 'after'] as const)(
   'the database connection fails %s a statement',
   (when) => {
-    it('leads to one certificate, and the CA is told once to issue it', async () => {
+    it('leads to one certificate and one finalize', async () => {
       for (let nth = 1; ; nth += 1) {
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
@@ -81,9 +81,9 @@ describeWithPebble.each(['before', 'after'] as const)(
 );
 
 describeWithPebble.each(['before', 'after'] as const)(
-  'the connection is cut %s the CA has heard a request',
+  'the connection is cut %s the CA receives a request',
   (when) => {
-    it('leads to one certificate, and the CA is told once to issue it', async () => {
+    it('leads to one certificate and one finalize', async () => {
       for (let nth = 1; ; nth += 1) {
         const opened = await acme.order(dnsNames, csr);
         const finalized = proxy.finalized;
@@ -140,7 +140,7 @@ describeWithPebble('a worker that is frozen past its lease', () => {
     },
   );
 
-  it('two workers at the same time make one certificate', async () => {
+  it('two concurrent workers issue one certificate', async () => {
     const opened = await acme.order(dnsNames, csr);
     const finalized = proxy.finalized;
     await Promise.all([acme.advance(opened), acme.advance(opened)]);

@@ -5,16 +5,16 @@ import { completeChain, rootsOf } from './roots';
 
 export type DownloadedCertificate =
   | { readonly kind: 'issued'; readonly issued: IssuedChain }
-  /** The chain leads to no root that is known here. */
+  /** The chain leads to no known root. */
   | { readonly kind: 'rootless'; readonly topmost: string };
 
-/** Of alternate chains nobody offers more than a few. */
+/** Max alternate chains; CAs offer a few. */
 const mostAlternates = 5;
-/** RFC 5280, appendix A: ub-common-name; what is longer, or cannot be printed, the CA chose. */
+/** RFC 5280, appendix A: ub-common-name; CAs may send longer or unprintable names. */
 const longestNameShown = 64;
 
 /**
- * The certificate with the chain that the operator prefers, completed by its root.
+ * Downloads the certificate with the operator's preferred chain, completed by its root.
  *
  * @param beforeExchange called before each request
  * @throws AcmeFault
@@ -45,7 +45,7 @@ export async function downloadChain(
   return { kind: 'issued', issued };
 }
 
-/** Chains for the same leaf: one that is not for it is none. */
+/** Alternate chains for the same leaf; others are ignored. */
 async function alternates(
   { account }: AcmeSession,
   first: DownloadedChain,
@@ -60,7 +60,7 @@ async function alternates(
   return read;
 }
 
-/** One that cannot be used must not keep the certificate back: there is the first. @throws AcmeFault of any other kind */
+/** Ignores an unusable alternate chain, since the first chain exists. @throws AcmeFault of any other kind */
 async function usable(download: Promise<DownloadedChain>): Promise<DownloadedChain | null> {
   try {
     return await download;

@@ -2,26 +2,26 @@ import type { IssuanceErrorCode, RefusalReason } from '@certwright/issuance';
 import type { AcmeFault } from '../../acme';
 
 /**
- * How far an order has come: `wanted` the CA may have heard of it, and it has no URL; `open`; `finalized` the CA was told
- * to issue, or is just being told; `issued`.
+ * Stage of an order. `wanted`: newOrder may have been sent, the URL is unknown; `open`; `finalized`: finalize was
+ * sent or is being sent; `issued`.
  */
 export type OrderStage = 'wanted' | 'open' | 'finalized' | 'issued';
 
 export interface FaultFacts {
   readonly stage: OrderStage;
-  /** What the CA was asked when it went wrong. */
+  /** The operation that failed. */
   readonly operation: 'newOrder' | 'order' | 'authorization' | 'respond' | 'finalize' | 'certificate';
-  /** Failures of the issuance before this one, in a row. */
+  /** Consecutive earlier failures of the issuance. */
   readonly failures: number;
-  /** The attempt before this one was ended by passing faults as well. */
+  /** The previous attempt also ended with transient errors. */
   readonly stalledBefore: boolean;
-  /** The product names other CAs. */
+  /** The product has other CAs. */
   readonly hasOthers: boolean;
   readonly now: Date;
 }
 
 export type FaultVerdict =
-  /** Nothing was issued, and the next CA may be asked. `until`: when this one's limit frees. */
+  /** Nothing was issued, and the next CA may be tried. `until`: when this one's limit resets. */
   | {
       readonly kind: 'elsewhere';
       readonly code: IssuanceErrorCode;
@@ -29,28 +29,28 @@ export type FaultVerdict =
       readonly final: boolean;
     }
   /**
-   * The CA, or the way to it, is in trouble: no failure of the order. `leaves`: nothing was issued, and the next CA may be
-   * asked; else the order is resumed.
+   * A CA or network error, not a failure of the order. `leaves`: nothing was issued, and the next CA may be tried;
+   * else the order is resumed.
    */
   | { readonly kind: 'stalled'; readonly leaves: boolean }
-  /** Nothing was issued, and no other CA would do better. */
+  /** Nothing was issued, and no other CA would succeed. */
   | { readonly kind: 'over'; readonly code: IssuanceErrorCode; readonly final: boolean }
-  /** The CA says when it may be asked again. */
+  /** The CA sent a time to retry. */
   | { readonly kind: 'wait'; readonly until: Date }
-  /** Not known how it stands: the order is resumed after a back-off. */
+  /** State unknown: the order is resumed after a back-off. */
   | { readonly kind: 'resume' }
-  /** What was handed over is no certificate chain, and asking again does not make it one. */
+  /** The download is not a certificate chain, and a retry does not change that. */
   | { readonly kind: 'unusable' };
 
 const hourMs = 60 * 60_000;
 
-/** Where the CA does not say: a quota is refilled within hours. */
+/** Default delays without Retry-After: quotas refill within hours. */
 const restMs = { limit: hourMs, least: 1_000 };
 
-/** Failures in a row after which an order that the CA was told to issue counts as gone: two hours of back-off. */
+/** Consecutive failures after which a finalized order counts as gone: two hours of back-off. */
 const failuresUntilGone = 3;
 
-/** What a new CSR or other names would mend, and nothing else. */
+/** Errors that only a new CSR or other names can fix. */
 const finalReasons: ReadonlySet<RefusalReason> = new Set([
   'badCSR',
   'badPublicKey',
@@ -62,7 +62,7 @@ export function isFinalProblem(reason: RefusalReason): boolean {
   return finalReasons.has(reason);
 }
 
-/** What a fault in an exchange about an order means for it. Before the CA was told to issue, nothing is spent by going elsewhere. */
+/** Decides how an error affects an order. Before finalize, moving to another CA costs nothing. */
 export function judgeFault(fault: AcmeFault, facts: FaultFacts): FaultVerdict {
   const { stage, now } = facts;
   if (isQuota(fault)) {
@@ -79,13 +79,13 @@ export function judgeFault(fault: AcmeFault, facts: FaultFacts): FaultVerdict {
   return refused(fault, facts);
 }
 
-/** As the CA says, but never at once: one that says 0 would keep a worker busy. */
+/** The CA's Retry-After, but never 0, which would keep a worker busy. */
 function untilOf(fault: AcmeFault, now: Date): Date {
   const askedMs = fault.retryAt === null ? restMs.limit : fault.retryAt.getTime() - now.getTime();
   return new Date(now.getTime() + Math.max(askedMs, restMs.least));
 }
 
-/** RFC 8555, section 6.6; an overloaded server says 503, and that is no quota. */
+/** RFC 8555, section 6.6; 503 means overload, not a quota. */
 function isQuota({ kind, status, problem }: AcmeFault): boolean {
   return kind === 'rate_limited' && (status !== 503 || problem?.type === 'rateLimited');
 }
@@ -103,13 +103,14 @@ function refused({ problem, status }: AcmeFault, { stage, operation, failures }:
   const final = isFinalProblem(type);
   if (stage === 'wanted') return { kind: 'elsewhere', code, until: null, final };
   const isGone = goneStatuses.has(status);
-  // A copy of the CA's database that lags behind, or something in front of it, says so as well: once it was told to
-  // issue, an order is not given up at the first word.
+  // A lagging replica of the CA's database or a proxy may also return this: a finalized order is not abandoned after
+  // the first such response.
   if (isGone && (operation === 'order' || operation === 'authorization'))
     return stage === 'open' || failures >= failuresUntilGone
       ? { kind: 'over', code: 'ca_unavailable', final: false }
       : { kind: 'resume' };
-  // A CA that refuses to finalize has not issued (RFC 8555, section 7.4); without a problem document it was not the CA.
+  // A CA that refuses to finalize has not issued (RFC 8555, section 7.4); without a problem document the response is
+  // not from the CA.
   if (operation !== 'finalize' || problem === null) return { kind: 'resume' };
   return type === 'caa'
     ? { kind: 'elsewhere', code, until: null, final: false }

@@ -27,7 +27,7 @@ const facts = (also: Partial<FaultFacts> = {}): FaultFacts => ({
   ...also,
 });
 
-describe('a fault in an exchange about an order', () => {
+describe('an error in an exchange about an order', () => {
   it.each<[string, AcmeFault, Partial<FaultFacts>, object]>([
     ['nothing is known of it yet', lost, { stage: 'wanted' }, { kind: 'stalled', leaves: true }],
     [
@@ -136,7 +136,7 @@ describe('refusals of all CAs of a product', () => {
     ...also,
   });
 
-  it('of one CA are its own outcome', () => {
+  it('of one CA keep its outcome', () => {
     expect(joinRefusals([no('caa_forbids')])).toEqual({
       kind: 'refused',
       error: no('caa_forbids').error,
@@ -147,7 +147,7 @@ describe('refusals of all CAs of a product', () => {
     });
   });
 
-  it('wait for the first limit that frees', () => {
+  it('wait for the first limit that resets', () => {
     const soon = new Date(now.getTime() + 1);
     const limits = [
       no('rate_limited', { until: later }),
@@ -161,7 +161,7 @@ describe('refusals of all CAs of a product', () => {
     });
   });
 
-  it('wait for a CA that is down, or for a limit that frees before its next probe is over', () => {
+  it('wait for a CA that is down, or for a limit that resets before its next probe is over', () => {
     const soon = new Date(now.getTime() + 1);
     const down = no('ca_unavailable', { until: soon, unavailable: 'down' });
     expect(joinRefusals([no('rate_limited', { until: later }), down, no('caa_forbids')])).toMatchObject({
@@ -186,7 +186,7 @@ describe('refusals of all CAs of a product', () => {
     });
   });
 
-  it('are tried again soon when a CA failed a moment ago', () => {
+  it('are retried soon when a CA has just failed', () => {
     const stalled = no('ca_unavailable', { unavailable: 'stalled' });
     const down = no('ca_unavailable', { until: later, unavailable: 'down' });
     expect(joinRefusals([down, stalled, no('rate_limited', { until: later })])).toMatchObject({
@@ -206,7 +206,7 @@ describe('refusals of all CAs of a product', () => {
   });
 });
 
-describe('the limit that a CA speaks of', () => {
+describe('the limit that a CA reports', () => {
   const limit = { count: 1, perS: 1 };
   const limits = {
     newOrders: limit,
@@ -235,7 +235,7 @@ describe('the limit that a CA speaks of', () => {
     if (key !== null) expect(need?.key).toBe(key);
   });
 
-  it('is none where the operator entered none', () =>
+  it('is null when the operator configured none', () =>
     expect(limitReachedBy('new orders', names, {})).toBeNull());
 });
 
@@ -250,7 +250,7 @@ it.each([
 );
 
 describe('a dns-persist-01 record', () => {
-  it('names issuer, account, policy and end', () =>
+  it('has issuer, account, policy and expiry', () =>
     expect(
       readGrant('CA.example.; accounturi=https://ca.example/a/1; policy=wildcard; persistUntil=1800000000'),
     ).toEqual({
@@ -265,5 +265,5 @@ describe('a dns-persist-01 record', () => {
     'ca.example',
     'ca.example; accounturi=x; accounturi=y',
     'ca.example; accounturi=x; persistUntil=soon',
-  ])('%j is none', (text) => expect(readGrant(text)).toBeNull());
+  ])('%j is invalid', (text) => expect(readGrant(text)).toBeNull());
 });

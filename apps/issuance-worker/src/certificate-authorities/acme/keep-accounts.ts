@@ -8,9 +8,9 @@ import { isDown } from '../health/authority-health';
 
 export interface RolloverEvents {
   keyChanged(authority: string): void;
-  /** It is tried again. */
+  /** It is retried. */
   keyNotChanged(authority: string, error: unknown): void;
-  /** It is tried again. */
+  /** It is retried. */
   contactsNotTold(authority: string, error: unknown): void;
 }
 
@@ -22,16 +22,16 @@ export interface KeepAccountsPorts {
   readonly events: RolloverEvents;
 }
 
-/** An operator asks for it and watches. */
+/** Short, because an operator requests it and waits for the result. */
 const restMs = 5_000;
-/** While one worker changes a key the others leave it alone: longer than all its exchanges together, ms. */
+/** How long a worker claims a key change; exceeds all its exchanges together, ms. */
 const takenMs = 3 * 60_000;
 
 /**
- * Changes the keys of accounts where it was asked for (RFC 8555, section 7.3.5). The next key is stored before the CA hears
- * of it, and the CA itself says which one it has: wherever this stops, the next round goes on.
+ * Carries out requested key changes of accounts (RFC 8555, section 7.3.5). The next key is stored before it is sent,
+ * and the CA is queried for the valid one: after a crash the next round continues.
  *
- * @returns a round; it returns how long to rest, ms
+ * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function changeAccountKeys(ports: KeepAccountsPorts): () => Promise<number> {
   return async () => {
@@ -66,9 +66,9 @@ async function changeKey(
 const contactsRestMs = 60_000;
 
 /**
- * Tells CAs when an operator has changed the contacts, and once after each start. One that is away keeps back no other.
+ * Updates the contacts at CAs when an operator changes them, and after each start. An unavailable CA delays no other.
  *
- * @returns a round; it returns how long to rest, ms
+ * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function keepContacts(ports: KeepAccountsPorts): () => Promise<number> {
   const told = new Map<string, string>();
@@ -88,7 +88,7 @@ export function keepContacts(ports: KeepAccountsPorts): () => Promise<number> {
   };
 }
 
-/** @returns false without an account there */
+/** @returns false without an account at the CA */
 async function tellContacts(
   { accounts, sessions }: KeepAccountsPorts,
   { name, contacts }: CertificateAuthorityEntity,
@@ -96,7 +96,7 @@ async function tellContacts(
   const account = await accounts.ofAuthority(name);
   if (account?.state !== 'valid') return false;
   const session = await sessions.byId(account.id);
-  // Some CAs keep no contacts, and repeat none.
+  // Some CAs do not store or return contacts.
   const { contacts: known } = await session.account.read();
   if (JSON.stringify([...known].sort()) !== JSON.stringify([...contacts].sort()))
     await session.account.updateContacts(contacts);

@@ -4,12 +4,11 @@ import type { CaLimits } from '@certwright/core-schema';
 import { authorizationNeeds, limitNeeds } from '../../preflight/limit-needs';
 
 /**
- * Which of the CA's limits it speaks of when it refuses a new order for one: known by the words that Let's Encrypt uses,
- * and others after it. One that is not recognised is taken for the one that this very set of names alone counts for, so
- * that no other order is kept back for it.
+ * Finds the CA limit that a rateLimited problem of newOrder reports, by the wording of Let's Encrypt, which other CAs
+ * share. An unrecognised limit is treated as the limit for this exact set of names, so that it delays no other order.
  *
  * @param detail of the problem document
- * @returns null for a limit that the operator has not entered
+ * @returns null for a limit that the operator has not configured
  */
 export function limitReachedBy(
   detail: string,
@@ -33,7 +32,7 @@ export function limitReachedBy(
   return ofKind('perNameSet')[0] ?? null;
 }
 
-/** `"example.com"`, as it stands in the words. */
+/** Quoted names in the text, such as `"example.com"`. */
 function namesIn(detail: string): readonly string[] {
   return [...detail.matchAll(/"([^"\s]{1,255})"/g)].map(([, name = '']) => baseName(name.toLowerCase()));
 }

@@ -37,7 +37,7 @@ const run = async ({ issuanceId }: OpenedIssuance) => {
   await acme.worker().run(issuanceId);
   return await acme.state(issuanceId);
 };
-/** The path of what the next order is about. */
+/** The path of the next order's resource. */
 const next = (resource: string) => `/${resource}/${server.orders.orders.length}`;
 const overloaded = but({
   status: 500,
@@ -45,8 +45,8 @@ const overloaded = but({
   body: JSON.stringify({ type: 'urn:ietf:params:acme:error:serverInternal', detail: 'busy' }),
 });
 
-describe('a CA that says something else than it does', () => {
-  it('and stays ready after it was told to issue is told again later, not at once', async () => {
+describe('a CA with false responses', () => {
+  it('that stays ready after finalize gets finalize again later, not at once', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
     server.lie(finalize, withMembers({ status: 'ready' })).lie(read, withMembers({ status: 'ready' }));
     const opened = await order();
@@ -56,7 +56,7 @@ describe('a CA that says something else than it does', () => {
     expect(server.asked(finalize)).toBe(2);
   });
 
-  it('and gives one order out to two issuances issues by it for the first alone', async () => {
+  it('that returns one order to two issuances issues with it only for the first', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
     server.lie(finalize, overloaded).lie(read, overloaded);
     const [first, second] = [await order(), await order()];
@@ -74,13 +74,13 @@ describe('a CA that says something else than it does', () => {
     expect(state.waits_s).toBeGreaterThanOrEqual(4);
     expect(await acme.orders(second)).toMatchObject([{ state: 'wanted', order_url: null }]);
     expect(server.asked(finalize)).toBe(1);
-    // With an order of its own it goes on.
+    // It continues with an order of its own.
     const own = next('order');
     await run(second);
     expect(await acme.orders(second)).toMatchObject([{ order_url: server.url(own) }]);
   });
 
-  it('and shows an order of other names under the URL of ours is not told to issue', async () => {
+  it('that returns an order of other names at the URL of ours gets no finalize', async () => {
     const [finalize, read] = [next('finalize'), next('order')];
     server.lieOnce(finalize, overloaded).lie(read, overloaded);
     const opened = await order();
@@ -93,7 +93,7 @@ describe('a CA that says something else than it does', () => {
     expect(server.asked(finalize)).toBe(1);
   });
 
-  it('and offers another chain that is none hands out the certificate with its first', async () => {
+  it('that offers an invalid alternate chain issues the certificate with its first chain', async () => {
     const certificate = next('certificate');
     const link = `<${server.url('/certificate/other')}>;rel="alternate"`;
     server.lie(
@@ -104,12 +104,12 @@ describe('a CA that says something else than it does', () => {
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = 'Some other root'`);
     const state = await run(await order());
     expect(server.asked('/certificate/other')).toBe(1);
-    // It is for another key, and looked at.
+    // The alternate is for another key, and was downloaded.
     expect(state.last_error?.message).toMatch(/for another key than the request/);
     await acme.database.query(`UPDATE certificate_authority SET preferred_root = NULL`);
   });
 
-  it('and names its root as it likes is repeated in bounded, printable words', async () => {
+  it('that sends an odd root name is quoted in bounded, printable text', async () => {
     const subject = `/CN=evil\u0001${'x'.repeat(50)}`;
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', '/dev/null'];
     const pem = execFileSync('openssl', ['req', '-x509', ...key, '-subj', subject], { stdio: 'pipe' });
@@ -121,13 +121,13 @@ describe('a CA that says something else than it does', () => {
 });
 
 describe('before every order', () => {
-  it('a record that stood when the name was approved and was taken away since is looked for anew', async () => {
+  it('checks again for a record that was removed after the approval', async () => {
     const limited = JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'new orders' });
     server.lieOnce('/newOrder', (truth) => ({ ...truth, status: 429, body: limited }));
     const opened = await order();
     expect(await run(opened)).toMatchObject({ last_error: { code: 'rate_limited' } });
     const asked = server.asked('/newOrder');
-    // As old as after the shortest back-off; by age alone it would count for months.
+    // As old as after the shortest back-off; by age alone it would be valid for months.
     const minuteAgo = `${new Date(Date.now() - 60_000).toISOString().slice(0, 19)}Z`;
     await acme.database.query(
       `UPDATE issuance SET approvals = jsonb_set(approvals, '{0,checkedAt}', to_jsonb($2::text)) WHERE id = $1`,
@@ -151,7 +151,7 @@ describe('an order', () => {
   it.each([
     ['the same account ordered it', true],
     ['another account ordered it', false],
-  ])('says what it replaces where %s: %s', async (_, isSame) => {
+  ])('has `replaces` where %s: %s', async (_, isSame) => {
     await run(await order());
     const [account] = await acme.database.query<[{ id: string }]>(
       `SELECT id FROM ca_account WHERE authority = 'lying' AND state = 'valid'`,
@@ -172,7 +172,7 @@ describe('an order', () => {
     });
   });
 
-  it('is revoked by one request per interval while the CA is down, and the CA is up when it succeeds', async () => {
+  it('is revoked with one request per interval while the CA is down, and success marks the CA up', async () => {
     const opened = await order();
     await run(opened);
     const [{ ca_reference: reference } = { ca_reference: null }] = await acme.database.query<
@@ -196,7 +196,7 @@ describe('an order', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is revoked by the account in the place of the one that has ended', async () => {
+  it('is revoked with the successor of an ended account', async () => {
     server.lie(next('finalize'), overloaded);
     const { ca_reference: reference } = await run(await order());
     await acme.database.query(`UPDATE ca_account SET state = 'ended'`);

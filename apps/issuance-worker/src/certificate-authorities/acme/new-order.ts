@@ -2,12 +2,12 @@ import type { AcmeOrderEntity } from '@certwright/core-schema';
 import { type AcmeOrder, isProblem } from '../../acme';
 import type { AcmeSession } from './acme-accounts';
 
-/** Where the CA says so, what `replaces` says is left out, and the order is opened without (RFC 9773, section 5). */
+/** Problems after which the order is created without `replaces` (RFC 9773, section 5). */
 const replacesRefusals = ['alreadyReplaced', 'malformed', 'unauthorized'] as const;
 
 /**
- * When a certificate is to end is not said (`notAfter`, RFC 8555, section 7.1.3): public CAs refuse an order that says so.
- * Opens an order, and where the CA does not like what it replaces, opens it without.
+ * Creates an order; without `replaces` if the CA refuses that. Never sends `notAfter` (RFC 8555, section 7.1.3):
+ * public CAs refuse such orders.
  *
  * @throws AcmeFault, LeaseLost
  */
@@ -21,7 +21,7 @@ export async function newOrder(
   before: {
     /** Called before each exchange. */
     readonly asking: () => Promise<void>;
-    /** Stores that nothing is replaced. */
+    /** Stores that the order has no `replaces`. */
     readonly withoutReplaces: () => Promise<void>;
   },
 ): Promise<AcmeOrder> {

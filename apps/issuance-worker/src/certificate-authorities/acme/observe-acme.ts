@@ -7,7 +7,7 @@ import type { AccountEvents } from './acme-accounts';
 import { type HealthEvents, isDown } from '../health/authority-health';
 import type { RolloverEvents } from './keep-accounts';
 
-/** From a nonce on the same site to a CA that is at its limits. */
+/** From a nonce on the same site to an overloaded CA. */
 const exchangeBucketsS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export interface AcmeEvents extends AccountEvents, RolloverEvents, HealthEvents {
@@ -15,7 +15,7 @@ export interface AcmeEvents extends AccountEvents, RolloverEvents, HealthEvents 
   readonly onVerdict: NonNullable<PreflightPorts['onVerdict']>;
 }
 
-/** Log lines and metrics of what happens between us and CAs. */
+/** Log lines and metrics of exchanges with CAs. */
 export function observeAcme(
   { log, metrics: { registry } }: RunningProcess,
   stored: Pick<CertificateAuthorities, 'byName'>,

@@ -11,7 +11,7 @@ import {
 import type { PublishedChallenge } from '../../challenges/challenge-publisher';
 import type { NameToProve } from '../../preflight/preflight';
 
-/** How a CA is shown what a name was approved by here; nothing: not at all. */
+/** The challenge for each approval method here; null: none. */
 const challengeBy = { dns: 'dns-01', http: 'http-01', email: null } as const satisfies Record<
   ApprovalMethod,
   ChallengeType | null
@@ -22,9 +22,9 @@ export function challengeOf({ method }: NameApproval): 'dns-01' | 'http-01' | nu
 }
 
 /**
- * Names with what will prove them, and those for which there is nothing that a CA would look at.
+ * Splits names into those with challenge types and those that no CA can validate.
  *
- * @param granted names that a standing record of our account proves, whatever they were approved by
+ * @param granted names with a dns-persist-01 record of our account, however they were approved
  */
 export function namesToProve(
   approvals: readonly NameApproval[],
@@ -41,7 +41,7 @@ export function namesToProve(
   return { names, unprovable };
 }
 
-/** Whose order it is: labels are secrets of one account and name. */
+/** Owner of the order: labels are secrets of one account and name. */
 export interface ChallengeOwner {
   readonly accountId: string;
   readonly delegationLabels: ReadonlyMap<string, string>;
@@ -49,7 +49,7 @@ export interface ChallengeOwner {
 
 type Shown = Pick<StoredChallenge, 'dnsName' | 'type' | 'token'>;
 
-/** What has to be published for challenges. A standing dns-persist-01 record needs nothing. */
+/** Values to publish for challenges. An existing dns-persist-01 record needs none. */
 export function publishedFor(
   challenges: readonly Shown[],
   key: Pick<AccountKey, 'thumbprint'>,
@@ -65,7 +65,7 @@ export function publishedFor(
   });
 }
 
-/** The stored list with challenges that were just responded to. */
+/** The stored list plus the challenges just responded to. */
 export function withResponses(
   stored: readonly StoredChallenge[],
   responded: readonly (ChallengeToRespond & { readonly authorizationUrl: string })[],
@@ -84,7 +84,7 @@ export function withResponses(
   return [...stored.filter(({ challengeUrl }) => !urls.has(challengeUrl)), ...fresh];
 }
 
-/** Looks at an order grow rarer with the time since something was done last: 1 s, then as long as it has been, evenly doubling. */
+/** Derives the number of doublings of the polling interval (1 s at first) from the time since the last change. */
 export function waitsSince(last: Date, now: Date): number {
   const seconds = Math.max(1, (now.getTime() - last.getTime()) / 1_000);
   return Math.floor(Math.log2(seconds));

@@ -27,13 +27,13 @@ export interface AboutOrder {
   readonly request: CertificateRequest;
 }
 
-/** It did not carry out what it was asked, with or without a problem document. */
+/** The request was not carried out, with or without a problem document. */
 const overloaded = 503;
 
-/** While the account's key is being changed, requests may be signed with the wrong one, ms. */
+/** Retry delay during a key change, when requests may be signed with the wrong key, ms. */
 const keyChangeRestMs = 5_000;
 
-/** What becomes of an order when an exchange about it went wrong: stored, counted, and told. */
+/** Handles failed exchanges about an order: stores, counts and reports the outcome. */
 export class OrderFaults {
   constructor(private readonly ports: FaultPorts) {}
 
@@ -60,7 +60,7 @@ export class OrderFaults {
     return await this.carryOut(verdict, fault, walk, about);
   }
 
-  /** The CA is down, and the order gets no request: it leaves where nothing is spent by that, or waits. @throws LeaseLost */
+  /** The CA is down: the order moves to another CA if that costs nothing, or waits. @throws LeaseLost */
   async heldBack(
     down: DownAuthority,
     stored: AcmeOrderEntity,
@@ -138,7 +138,7 @@ export class OrderFaults {
     }
   }
 
-  /** The CA counts what it was asked, not what we thought of asking. */
+  /** Keeps only what the CA has counted: requests that were sent. */
   private async settleLimits(
     until: Date | null,
     { problem, status, neverSent }: AcmeFault,
@@ -156,7 +156,7 @@ export class OrderFaults {
     }
   }
 
-  /** Whether it is our account, or its key, that the CA does not like. */
+  /** Whether the error concerns our account or its key. */
   private async faultOfAccount(
     fault: AcmeFault,
     session: AcmeSession,
@@ -193,7 +193,7 @@ export function givenUp(
   return { kind: 'given_up', refusal: { authority, error, until, final } };
 }
 
-/** What the CA has issued is attached to nothing: somebody has to look at it. */
+/** The issued certificate is not attached; an operator has to investigate. */
 export function unusable(authority: string, detail: string): Collected {
   const outcome = { code: 'certificate_unusable', authority, detail } as const;
   return { kind: 'rejected', error: { code: 'certificate_mismatch', outcome }, until: null, final: true };

@@ -9,7 +9,7 @@ import {
 import type { AcmeFault, FailedOrder } from '../../acme';
 import { isFinalProblem } from './judge-fault';
 
-/** Why an exchange with the CA brought no certificate. */
+/** Outcome of a failed exchange with the CA. */
 export function outcomeOfFault(
   authority: string,
   { problem, message }: AcmeFault,
@@ -28,7 +28,7 @@ export function outcomeOfFault(
   };
 }
 
-/** What came of an order that the CA ended. */
+/** Error of an order that the CA ended. */
 export function errorOfOrder(
   authority: string,
   { names, reason, saying }: FailedOrder,

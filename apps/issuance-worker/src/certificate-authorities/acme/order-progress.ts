@@ -12,7 +12,9 @@ import type { NotYet } from '../../challenges/challenge-publisher';
 import type { OrderStage } from './judge-fault';
 import { waitsSince } from './order-challenges';
 
-/** What to do next about an order, from what the CA says and what is stored here. @param methods by name, wildcards with `*.` */
+/**
+ * The next step of an order, from the CA's objects and the stored state. @param methods by name, wildcards with `*.`
+ */
 export function nextMove(
   { challenges, createdAt, finalizedAt }: Pick<AcmeOrderEntity, 'challenges' | 'createdAt' | 'finalizedAt'>,
   order: AcmeOrder,
@@ -33,14 +35,14 @@ export function nextMove(
 export interface Pending {
   readonly kind: 'pending';
   readonly until: Date;
-  /** What it waits for, when that is worth saying. */
+  /** What it waits for, if worth reporting. */
   readonly error: IssuanceError | null;
 }
 
-/** At most about a minute between looks at our own name servers. */
+/** Limits the pause between queries of our own name servers to about a minute. */
 const longestPauseDoublings = 6;
 
-/** Until what a CA looks for is in place. */
+/** Waits until challenge values are published. */
 export function waitFor(
   { problem, pauseMs }: NotYet,
   { createdAt }: Pick<AcmeOrderEntity, 'createdAt'>,
@@ -51,7 +53,9 @@ export function waitFor(
   return { kind: 'pending', until: new Date(now.getTime() + (pauseMs ?? usualMs)), error };
 }
 
-/** Until another issuance for the same names is done with the order: the CA is asked for one again, ever more rarely. */
+/**
+ * Waits until another issuance for the same names is done with the order; newOrder is retried at growing intervals.
+ */
 export function waitForOther({ createdAt }: Pick<AcmeOrderEntity, 'createdAt'>, now: Date): Pending {
   const pauseMs = 5_000 * 2 ** Math.min(waitsSince(createdAt, now), longestPauseDoublings);
   return {
@@ -61,12 +65,12 @@ export function waitForOther({ createdAt }: Pick<AcmeOrderEntity, 'createdAt'>, 
   };
 }
 
-/** Others had to wait for this one: it goes on after them. */
+/** Yields to other orders that were waiting. */
 export function inTurn(now: Date): Pending {
   return { kind: 'pending', until: new Date(now.getTime() + 1_000), error: null };
 }
 
-/** Until a CA that was told to issue does so. */
+/** Waits until the CA issues a finalized order. */
 export function waitForOrder(
   { retryAt }: Pick<AcmeOrder, 'retryAt'>,
   { createdAt, finalizedAt }: Pick<AcmeOrderEntity, 'createdAt' | 'finalizedAt'>,

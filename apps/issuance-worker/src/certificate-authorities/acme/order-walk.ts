@@ -38,25 +38,28 @@ export interface WalkPorts {
   readonly challenges: ChallengePublisher;
   /** Null: dns-persist-01 is not used. */
   readonly persistent: PersistentRecords | null;
-  /** Of what changes something at the CA. */
+  /** Retries of requests that change something at the CA. */
   readonly repeats: RepeatOptions;
 }
 
 export type WalkEnd =
   DownloadedCertificate | Pending | { readonly kind: 'failed'; readonly failed: FailedOrder };
 
-/** What may not be carried out twice unseen: a repeat begins by reading how the order stands. Everything else the client repeats. */
+/** Not idempotent: a retry first reads the order. The client retries all other operations. */
 const changing: ReadonlySet<FaultFacts['operation']> = new Set(['newOrder', 'respond', 'finalize']);
 
-/** After that time an attempt leaves its place to another order and goes on in its turn, ms. */
+/** Max duration of an attempt before it yields to other orders, ms. */
 const mostWalkMs = 45_000;
 
-/** Requests at a time about one order. */
+/** Max concurrent requests about one order. */
 const requestsAtOnce = 8;
 
-/** One order at one CA, taken as far as it goes. Each exchange is made under the lease, and its outcome stored before the next. */
+/**
+ * Advances one order at one CA as far as possible. Each exchange runs under the lease, and its outcome is stored
+ * before the next.
+ */
 export class OrderWalk {
-  /** What was asked last, and how far the order had come then: for whoever judges a fault. */
+  /** The last operation and the order's stage at that time, for error handling. */
   doing: Pick<FaultFacts, 'operation' | 'stage'>;
   private hasPassed = false;
 
@@ -69,10 +72,10 @@ export class OrderWalk {
     this.doing = { operation: 'order', stage: stageOf(stored) };
   }
 
-  /** When the exchange that is under way began; null: none is. */
+  /** Start of the current exchange; null: none. */
   exchangeSinceMs: number | null = null;
 
-  /** A request that changes something is repeated after faults that may pass, once the order was read. @throws AcmeFault, LeaseLost */
+  /** After transient errors, reads the order and retries the failed change. @throws AcmeFault, LeaseLost */
   async run(): Promise<WalkEnd> {
     const endsMs = performance.now() + mostWalkMs;
     const repeats = new Repeats(this.ports.repeats, this.request.clock);
@@ -87,9 +90,9 @@ export class OrderWalk {
     }
   }
 
-  /** The first request to a CA that is down is its trial: one, and not repeated. Another CA stands in for newOrder. */
+  /** The first request to a CA that is down is its trial and is not retried. newOrder moves on to another CA. */
   private mayRepeat(error: unknown): boolean {
-    // The client has repeated what the request needs first.
+    // The client has already retried the directory and nonce requests.
     if (error instanceof AcmeFault && error.neverSent) return false;
     const { operation } = this.doing;
     const isTrial = trialAt(this.request.trial, this.session.authority.name) !== null;
@@ -120,7 +123,7 @@ export class OrderWalk {
         }
         case 'finalize':
           order = await this.finalize(order);
-          // Told to issue, and as ready as before: it is told again later, not at once and without end.
+          // Still ready after finalize: finalize is repeated later, not at once in an endless loop.
           if (order.status === 'ready') return waitForOrder(order, this.stored, this.request.clock());
           break;
         case 'download':
@@ -133,7 +136,7 @@ export class OrderWalk {
     }
   }
 
-  /** What this order has published goes; what could not be told apart goes by itself within a day. */
+  /** Withdraws this order's challenge values; values that cannot be attributed expire within a day. */
   async withdraw(): Promise<void> {
     await this.ports.challenges.withdraw(
       publishedFor(this.stored.challenges, this.session.key, this.request),
@@ -154,7 +157,7 @@ export class OrderWalk {
     );
   }
 
-  /** @returns null while the order that the CA answers with is another issuance's */
+  /** @returns null while the CA returns another issuance's order */
   private async order(): Promise<AcmeOrder | null> {
     const { orderUrl } = this.stored;
     if (orderUrl === null) return await this.open();
@@ -196,7 +199,7 @@ export class OrderWalk {
     return read;
   }
 
-  /** @returns why the CA was not told to look yet; null: it was */
+  /** @returns why no response was sent yet; null: it was sent */
   private async respond(
     challenges: readonly ChallengeToRespond[],
     authorizations: readonly AcmeAuthorization[],
@@ -214,7 +217,7 @@ export class OrderWalk {
       try {
         await session.account.respond(url);
       } catch (error) {
-        // It was decided meanwhile, or is being looked at: what is read next tells.
+        // Already decided or being validated: the next read shows the result.
         if (!(error instanceof AcmeFault && error.kind === 'problem' && (error.status ?? 500) < 500))
           throw error;
       }

@@ -20,7 +20,7 @@ describe('a standing record', () => {
     `ca.test; accounturi=${accountUri}; accounturi=${accountUri}`,
     `ca.test; accounturi=${accountUri}; persistUntil=soon`,
     `ca.test; accounturi = ${accountUri}`,
-  ])('that is broken is none: %s', (text) => {
+  ])('is ignored when malformed: %s', (text) => {
     expect(readGrant(text)).toBeNull();
   });
 });
@@ -54,7 +54,7 @@ describeWithNewer('the newer pebble', () => {
     acme.stands(`_validation-persist.${name}`, `pebble.letsencrypt.org; accounturi=${account}${parameters}`);
   const persisted = { state: 'issued', error: null };
 
-  it('issues by a standing record alone, also what was approved by email, and again', async () => {
+  it('issues with a standing record alone, also names approved by email, and repeatedly', async () => {
     acme.methods = () => 'email';
     grant('one.example.com');
     for (let time = 0; time < 2; time += 1) {
@@ -63,7 +63,7 @@ describeWithNewer('the newer pebble', () => {
     acme.methods = () => 'dns';
   });
 
-  it('issues wildcards where the record says so', async () => {
+  it('issues wildcards if the record allows them', async () => {
     grant('two.example.com', '; policy=wildcard; persistUntil=4102444800');
     const dnsNames = ['two.example.com', '*.two.example.com'];
     expect(await issue(dnsNames)).toEqual({ ...persisted, types: ['dns-persist-01', 'dns-persist-01'] });
@@ -78,7 +78,7 @@ describeWithNewer('the newer pebble', () => {
     expect(await issue([name])).toEqual({ ...persisted, types: ['dns-01'] });
   });
 
-  it('is asked by the method that CAA lets it use: the one that will be used', async () => {
+  it('checks CAA with the method that will be used', async () => {
     grant('four.example.com');
     const asked: string[] = [];
     const persistent = new PersistentRecords(acme.dns.client.lookUp);

@@ -4,17 +4,17 @@ import type { AcmeAuthorization } from '../../acme';
 import { sideBySide } from '../../approvals/side-by-side';
 import type { LookUp } from '../../dns-lookup/answer';
 
-/** A standing record that lets one account at one CA issue, again and again (draft-ietf-acme-dns-persist). */
+/** A persistent record that authorizes one account at one CA (draft-ietf-acme-dns-persist). */
 export interface PersistentGrant {
   readonly issuer: string;
   readonly accountUri: string;
-  /** Also for wildcards and what lies below the name. */
+  /** Also covers wildcards and subdomains. */
   readonly wildcard: boolean;
-  /** Null: for good. */
+  /** Null: no expiry. */
   readonly until: Date | null;
 }
 
-/** @returns null for text that is no such record */
+/** @returns null for any other text */
 export function readGrant(text: string): PersistentGrant | null {
   const [issuer = '', ...rest] = text.split(';').map((part) => part.trim());
   const parameters = new Map<string, string>();
@@ -32,18 +32,18 @@ export function readGrant(text: string): PersistentGrant | null {
   return { issuer: issuer.toLowerCase().replace(/\.$/, ''), accountUri, wildcard, until };
 }
 
-/** For one look, ms. */
+/** Timeout of one lookup, ms. */
 const lookMs = 3_000;
 const looksAtOnce = 16;
 
-/** Which names have their dns-persist-01 record in place, for this account at this CA. */
+/** Finds names with a dns-persist-01 record for this account at this CA. */
 export class PersistentRecords {
   constructor(
     private readonly lookUp: LookUp,
     private readonly now: () => Date = () => new Date(),
   ) {}
 
-  /** Of those that the CA offers it for, and waits for. @returns names, wildcards with `*.` */
+  /** Checks the names with a pending dns-persist-01 challenge. @returns names, wildcards with `*.` */
   async standing(
     authorizations: readonly AcmeAuthorization[],
     accountUri: string,
@@ -59,10 +59,10 @@ export class PersistentRecords {
   }
 
   /**
-   * Before an order tells what the CA offers.
+   * For use before an order shows the CA's challenges.
    *
    * @param dnsNames wildcards with `*.`
-   * @param issuers the CA's names, as in CAA records; none: they are not known, and any will do
+   * @param issuers the CA's names in CAA records; empty: unknown, and any name matches
    */
   async granted(
     dnsNames: readonly string[],

@@ -4,7 +4,7 @@ import type { CertificateChain } from '../../acme';
 
 let everybodys: readonly Certificate[] | undefined;
 
-/** What a CA's certificates may lead up to: the operator's roots for it, and those that every program trusts. */
+/** Trusted roots of a CA: the operator's roots for it and Node's own. */
 export function rootsOf(trusted: readonly Uint8Array[]): readonly Certificate[] {
   everybodys ??= rootCertificates.flatMap((pem) => {
     const decoded = decodePem(pem, 1);
@@ -19,10 +19,10 @@ export interface CompletedChain {
 }
 
 /**
- * The chain without its root, and the root: the topmost certificate itself, or whoever issued it. Only names and key
- * identifiers are compared; signatures are verified with all else before anything is attached.
+ * Splits off or finds the root: the topmost certificate itself, or its issuer. Compares only names and key
+ * identifiers; signatures are verified with everything else before a certificate is attached.
  *
- * @returns null when it leads to none of the roots
+ * @returns null when the chain leads to none of the roots
  */
 export function completeChain(
   { leaf, issuers }: CertificateChain,
@@ -41,7 +41,7 @@ function isIssuedBy({ issuer, authorityKeyId }: Certificate, root: Certificate):
   return sameKey && Buffer.compare(issuer.der, root.subject.der) === 0;
 }
 
-/** Some old roots are not strict DER; nothing leads to those here. */
+/** Some old roots are not strict DER; they are skipped. */
 function readable(der: Uint8Array): readonly Certificate[] {
   const reading = readCertificate(der);
   return reading.ok ? [reading.certificate] : [];

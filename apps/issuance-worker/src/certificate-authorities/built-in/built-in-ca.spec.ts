@@ -124,7 +124,7 @@ describe('a certificate of the built-in CA', () => {
     expect(text).toContain('Policy: 2.23.140.1.2.1');
   });
 
-  it('has the first name as common name where the product says so, and then a SAN that is not critical', async () => {
+  it('has the first name as common name if the product requires it, with a SAN that is not critical', async () => {
     const { leaf } = await issue({ subjectCommonName: true });
     expect(new X509Certificate(leaf).subject).toBe('CN=*.example.com');
     expect(openssl('x509', '-noout', '-text', '-in', pemFile('cn.pem', leaf))).toMatch(
@@ -138,7 +138,7 @@ describe('a certificate of the built-in CA', () => {
     expect(Date.parse(validFrom)).toBeLessThan(Date.now());
   });
 
-  it('ends with what was paid for, and stays the same one bit for bit', async () => {
+  it('ends with the paid period and stays identical byte for byte', async () => {
     const expiresBy = new Date(Date.now() + 30 * 24 * 60 * 60 * 1_000);
     const request = await leasedRequest({ lifetimeDays: 365, expiresBy });
     const { reference } = await ca.submit(request);
@@ -153,7 +153,7 @@ describe('a certificate of the built-in CA', () => {
     expect(Date.parse(validTo)).toBe(Math.floor(expiresBy.getTime() / 1_000) * 1_000);
   });
 
-  it('has a serial number with more than 64 random bits, positive and at most 20 octets', async () => {
+  it('has a serial number with more than 64 random bits, positive and at most 20 bytes', async () => {
     const serials = await Promise.all([issue(), issue(), issue()]);
     const numbers = serials.map(({ leaf }) => new X509Certificate(leaf).serialNumber);
     expect(new Set(numbers).size).toBe(3);
@@ -162,7 +162,7 @@ describe('a certificate of the built-in CA', () => {
 });
 
 describe('the keys of the built-in CA', () => {
-  it('are files that only their owner can read', () => {
+  it('are files readable only by the owner', () => {
     for (const name of ['root.key', 'intermediate.key']) {
       expect(statSync(path.join(folder, 'keys', name)).mode & 0o777).toBe(0o600);
     }
@@ -175,7 +175,7 @@ describe('the keys of the built-in CA', () => {
     chmodSync(file, 0o600);
   });
 
-  it('are not made anew when they are lost: the start fails and says what to do', async () => {
+  it('are not re-created when lost: the start fails with an error that says what to do', async () => {
     const keys = new KeyFiles(path.join(folder, 'elsewhere'));
     const opening = BuiltInCa.open(
       settings,
@@ -187,7 +187,7 @@ describe('the keys of the built-in CA', () => {
     await expect(opening).rejects.toThrow('BUILT_IN_CA_DIR');
   });
 
-  it('must be those of the certificates', async () => {
+  it('must match the certificates', async () => {
     const keys = path.join(folder, 'keys');
     const [root, intermediate] = [
       readFileSync(path.join(keys, 'root.key')),
@@ -209,7 +209,7 @@ describe('the revocation list', () => {
     return file;
   };
 
-  it('is signed by the intermediate and names what was revoked, with the reason', async () => {
+  it('is signed by the intermediate and lists revoked certificates with the reason', async () => {
     const { reference, issued } = await issueWithReference();
     const { leaf, chain, root } = issued;
     const { serialNumber } = new X509Certificate(leaf);
@@ -252,7 +252,7 @@ describe('the revocation list', () => {
     expect(verify).toThrow(/certificate revoked/);
   });
 
-  it('is made anew when the reason changes, with the date of the first one; said again, it stays', async () => {
+  it('is made again when the reason changes, with the first date; a repetition changes nothing', async () => {
     const { reference, issued } = await issueWithReference();
     const { serialNumber } = new X509Certificate(issued.leaf);
     const entry = async () => {
@@ -274,7 +274,7 @@ describe('the revocation list', () => {
     expect(readFileSync(await published()).equals(before)).toBe(true);
   });
 
-  it('loses no revocation that comes while it is made', async () => {
+  it('loses no revocation during its creation', async () => {
     const revoked = await Promise.all(Array.from({ length: 12 }, issueWithReference));
     const making = Array.from({ length: 12 }, async () => await ca.renewRevocationLists());
     await Promise.all([
@@ -286,7 +286,7 @@ describe('the revocation list', () => {
     for (const { issued } of revoked) expect(text).toContain(new X509Certificate(issued.leaf).serialNumber);
   });
 
-  it('is left as it is while nothing changed', async () => {
+  it('is kept while nothing changed', async () => {
     await ca.renewRevocationLists();
     const before = readFileSync(await published());
     await ca.renewRevocationLists();

@@ -24,19 +24,19 @@ const crlLifetimeMs = 7 * dayMs;
 const crlLeadMs = 6 * dayMs;
 
 export interface BuiltInCaSettings {
-  /** The organisation in the subjects of root and intermediate; used when they are made. */
+  /** The organisation in the subjects of root and intermediate; used when they are created. */
   readonly name: string;
   /** http URL under which certificates and revocation lists are published, without a slash at the end. */
   readonly publicationUrl: string;
 }
 
-/** What this CA looks at. */
+/** The members that this CA uses. */
 export type LeafRequest = Pick<
   CertificateRequest,
   'lease' | 'dnsNames' | 'keyType' | 'csr' | 'lifetimeDays' | 'expiresBy' | 'subjectCommonName' | 'now'
 >;
 
-/** The CA that the platform carries with it: the sandbox's untrusted testing authority, or a private CA. */
+/** The CA built into the platform: the sandbox's untrusted test CA, or a private CA. */
 export class BuiltInCa implements CertificateAuthority {
   private constructor(
     private readonly certificates: CaCertificates,
@@ -47,7 +47,7 @@ export class BuiltInCa implements CertificateAuthority {
     private readonly lists: RevocationLists,
   ) {}
 
-  /** Opens the CA; on the first start of a deployment it is created. */
+  /** Opens the CA and creates it on the first start of a deployment. */
   static async open(
     settings: BuiltInCaSettings,
     keyFiles: KeyFiles,
@@ -73,7 +73,7 @@ export class BuiltInCa implements CertificateAuthority {
     return new BuiltInCa(certificates, issuing, root, keys, signings, lists);
   }
 
-  /** Records what will be signed. The reference is the issuance itself: one entry each in the ledger of signings. */
+  /** Records what will be signed. The reference is the issuance, which has one entry in the ledger of signings. */
   async submit(request: LeafRequest): Promise<Extract<Submitted, { readonly kind: 'submitted' }>> {
     const reading = readCsr(request.csr);
     if (!reading.ok) throw new Error('a stored CSR cannot be read');
@@ -88,7 +88,7 @@ export class BuiltInCa implements CertificateAuthority {
     return { kind: 'submitted', reference: request.lease.issuanceId };
   }
 
-  /** Signs what was recorded: the same certificate, however often it is asked for. */
+  /** Signs the recorded TBSCertificate; repeated calls return the same certificate. */
   async collect(
     reference: string,
     { lease: { issuanceId } }: Pick<CertificateRequest, 'lease'>,
@@ -100,12 +100,12 @@ export class BuiltInCa implements CertificateAuthority {
     return { kind: 'issued', issued: { leaf, chain: [intermediate], root } };
   }
 
-  /** Written to the ledger of signings; the list that says so is published by the next `renewRevocationLists`. */
+  /** Writes to the ledger of signings; the next `renewRevocationLists` publishes a list with it. */
   async revoke(reference: string, { reason }: Pick<RevocationOrder, 'reason'>): Promise<void> {
     await this.signings.revoke(reference, reason);
   }
 
-  /** Publishes a new revocation list where one is due. */
+  /** Publishes a new revocation list if due. */
   async renewRevocationLists(): Promise<void> {
     await this.renewList('intermediate', this.issuing.certificate, this.keys.intermediate);
     await this.renewList('root', this.rootCertificate, this.keys.root);

@@ -9,12 +9,12 @@ import { assemble, intermediateTbs, rootTbs } from './profile';
 const modulusBits = { root: 4096, intermediate: 2048 } as const;
 const lifetimeYears = { root: 20, intermediate: 10 } as const;
 
-/** An hour in the past, so that a client whose clock is a little behind accepts what was just issued. */
+/** One hour, so that clients whose clock is slightly behind accept new certificates. */
 export const backdatingMs = 60 * 60 * 1_000;
 
 const signAsync = promisify<string, Uint8Array, KeyObject, Buffer>(sign);
 
-/** RSASSA-PKCS1-v1_5 with SHA-256: the same bytes give the same signature, which is what makes signing repeatable. */
+/** RSASSA-PKCS1-v1_5 with SHA-256: deterministic, which makes signing repeatable. */
 export async function signBytes(tbs: Uint8Array, key: KeyObject): Promise<Buffer> {
   return await signAsync('sha256', tbs, key);
 }
@@ -24,7 +24,7 @@ export interface Publication {
   readonly baseUrl: string;
 }
 
-/** Makes root and intermediate, keys first. @param name the organisation that stands in both subjects */
+/** Creates root and intermediate, keys first. @param name the organisation in both subjects */
 export async function createCa(
   keys: KeyFiles,
   name: string,
@@ -33,7 +33,7 @@ export async function createCa(
 ): Promise<CaCertificates> {
   const rootKey = await keys.create('root', modulusBits.root);
   const intermediateKey = await keys.create('intermediate', modulusBits.intermediate);
-  // Two installations must not share a subject, or their chains would be mixed up.
+  // Installations must not share a subject, or their chains would be confused.
   const installation = randomBytes(4).toString('hex').toUpperCase();
   const rootContent = rootTbs({
     ...caContent(rootKey, lifetimeYears.root, now),
@@ -62,8 +62,8 @@ export function parseCertificate(der: Uint8Array): Certificate {
 }
 
 /**
- * Content octets of a random serial number: 126 random bits behind `01` at the front, hence positive and minimal
- * (Baseline Requirements 7.1: at least 64 bits from a CSPRNG; RFC 5280, 4.1.2.2: at most 20 octets).
+ * Content bytes of a random serial number: bits `01`, then 126 random bits, hence positive and minimal (Baseline
+ * Requirements 7.1: at least 64 bits from a CSPRNG; RFC 5280, 4.1.2.2: at most 20 bytes).
  */
 export function randomSerial(): Buffer {
   const serial = randomBytes(16);
@@ -71,7 +71,7 @@ export function randomSerial(): Buffer {
   return serial;
 }
 
-/** Whole seconds: certificates know no fractions. */
+/** Whole seconds: certificates have no fractions. */
 export function wholeSeconds(instant: Date): Date {
   return new Date(Math.floor(instant.getTime() / 1_000) * 1_000);
 }

@@ -23,16 +23,16 @@ afterAll(async () => {
   await core.close();
 });
 
-it('creates once, however many begin at the same time and however long the keys take to be made', async () => {
+it('creates once with concurrent starts and slow key generation', async () => {
   const issuers = new CaIssuers(impatient);
   let created = 0;
   const create = async () => {
     created += 1;
-    // The server would have ended a silent transaction by now.
+    // The server would have ended an idle transaction by now.
     await delay(400);
     return { root: Buffer.of(1), intermediate: Buffer.of(2) };
   };
-  // The server may end a slow one before it has begun to create.
+  // The server may end a slow one before creation begins.
   const ensured = async () => await eventually(async () => await issuers.ensure(create));
   const both = await Promise.all([ensured(), ensured()]);
   expect(both).toEqual(Array(2).fill({ root: Buffer.of(1), intermediate: Buffer.of(2) }));

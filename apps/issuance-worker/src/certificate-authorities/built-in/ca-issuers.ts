@@ -8,10 +8,10 @@ export interface CaCertificates {
   readonly intermediate: Buffer;
 }
 
-/** The number of the advisory lock under which the built-in CA is created: any constant that nobody else uses. */
+/** Number of the advisory lock for creating the built-in CA: an arbitrary unique constant. */
 const creationLock = 4_310_001;
 
-/** Two RSA keys are made meanwhile: seconds, on a slow or busy machine dozens of them. Nothing but the creation waits for it. */
+/** Covers the creation of two RSA keys: seconds, on a slow or busy machine dozens. Only the creation waits. */
 const creationTimeoutMs = 5 * 60_000;
 
 /** The certificates of the built-in CA. */
@@ -20,7 +20,7 @@ export class CaIssuers {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * The CA's certificates; on the first start `create` makes them. Of many processes that start at once one creates.
+   * Returns the CA's certificates; on the first start `create` makes them, in only one of concurrent processes.
    *
    * @param create stores the private keys, then returns the certificates
    */

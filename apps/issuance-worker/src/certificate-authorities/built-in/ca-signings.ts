@@ -4,22 +4,22 @@ import { DataSource } from 'typeorm';
 import { type Lease, underLease } from '@certwright/core-schema';
 
 export interface SigningIntent {
-  /** Content octets of the DER INTEGER. */
+  /** Content bytes of the DER INTEGER. */
   readonly serialNumber: Uint8Array;
   /** TBSCertificate, DER. */
   readonly tbs: Uint8Array;
   readonly notAfter: Date;
 }
 
-/** The ledger of what the built-in CA signs: written before it signs. */
+/** Ledger of the built-in CA's signatures, written before signing. */
 @Injectable()
 export class CaSignings {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Records what is about to be signed for an issuance; what was recorded first stands.
+   * Records what will be signed for an issuance; the first record is kept.
    *
-   * @throws LeaseLost when the caller may not write any more and nothing stands
+   * @throws LeaseLost when the caller may no longer write and nothing is recorded
    */
   async record(lease: Lease, { serialNumber, tbs, notAfter }: SigningIntent): Promise<void> {
     const rows: unknown[] = await this.database.query(
@@ -33,13 +33,14 @@ export class CaSignings {
   }
 
   /**
-   * Revokes what was signed for an issuance; the published list is out of date in the same moment. Said again, nothing
-   * changes; another reason takes the place of the first.
+   * Revokes the certificate of an issuance and marks the published list as outdated. Idempotent; another reason
+   * replaces the first.
    *
    * @param reason CRLReason, RFC 5280, 5.3.1
    */
   async revoke(issuanceId: string, reason: number): Promise<void> {
-    // The issuer's row is locked by the update: a list that is being made is finished first, and the next one has it.
+    // The update locks the issuer's row: a list in progress is finished first, and the next one includes the
+    // revocation.
     await this.database.query(
       `WITH revoked AS (
          UPDATE ca_signing SET revoked_at = coalesce(revoked_at, clock_timestamp()), revocation_reason = $2

@@ -64,7 +64,7 @@ export function subjectKeyIdentifier(subjectPublicKey: Uint8Array): Extension {
 export function authorityKeyIdentifier(issuing: Certificate): Extension {
   const found = issuing.extensions?.find(({ extnID }) => extnID === oid.subjectKeyIdentifier);
   if (found === undefined) throw new Error('the issuing certificate has no subject key identifier');
-  // The extension's value is itself an OCTET STRING: two octets of tag and length, then the identifier.
+  // The extension's value is itself an OCTET STRING: two bytes of tag and length, then the identifier.
   const identifier = found.extnValue.valueBlock.valueHexView.subarray(2);
   const value = new AuthorityKeyIdentifier({
     keyIdentifier: new OctetString({ valueHex: arrayBuffer(identifier) }),

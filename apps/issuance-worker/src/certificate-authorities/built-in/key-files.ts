@@ -3,11 +3,11 @@ import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** The private keys of the built-in CA: a file each, PKCS#8 PEM, readable by their owner alone. */
+/** The private keys of the built-in CA: one file each, PKCS#8 PEM, readable only by the owner. */
 export class KeyFiles {
   constructor(private readonly folder: string) {}
 
-  /** Makes an RSA key and stores it before anyone can use it; a key that stands there already is used as it is. */
+  /** Creates an RSA key and stores it before it is used; returns an existing key unchanged. */
   async create(name: string, modulusBits: number): Promise<KeyObject> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     if (await this.exists(name)) return await this.load(name);
@@ -50,7 +50,7 @@ export class KeyFiles {
     await this.write(name, pem, 0o644);
   }
 
-  /** Whole or not at all, also when the machine stops in between. */
+  /** Writes atomically, even if the machine stops midway. */
   private async write(name: string, content: string | Buffer, mode: number): Promise<void> {
     const temporary = this.pathOf(`.${name}.${process.pid}`);
     const file = await open(temporary, 'w', mode);

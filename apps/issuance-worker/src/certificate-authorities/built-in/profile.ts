@@ -39,13 +39,13 @@ const version3 = 2;
 
 export interface Issuing {
   readonly certificate: Certificate;
-  /** Where that certificate and its revocation list are published; http, not https (RFC 5280, 8). */
+  /** URLs of that certificate and its revocation list; http, not https (RFC 5280, 8). */
   readonly certificateUrl: string;
   readonly crlUrl: string;
 }
 
 interface Content {
-  /** Content octets of a positive, minimal INTEGER. */
+  /** Content bytes of a positive, minimal INTEGER. */
   readonly serialNumber: Uint8Array;
   /** SubjectPublicKeyInfo, DER. */
   readonly spki: Uint8Array;
@@ -66,8 +66,8 @@ export interface CaContent extends Content {
 }
 
 /**
- * The TBSCertificate (DER) of an end entity: Baseline Requirements 7.1.2.7, domain validated. Names come from the terms,
- * never from the CSR.
+ * The TBSCertificate (DER) of an end entity: Baseline Requirements 7.1.2.7, domain validated. Names come from the
+ * terms, never the CSR.
  */
 export function leafTbs(content: LeafContent, issuing: Issuing): Uint8Array {
   const commonName = content.subjectCommonName
@@ -108,7 +108,9 @@ export function intermediateTbs(content: CaContent, root: Issuing): Uint8Array {
   ]);
 }
 
-/** Certificate (or CertificateList) ::= SEQUENCE { tbs, signatureAlgorithm, signatureValue }, around bytes that were signed. */
+/**
+ * Certificate (or CertificateList) ::= SEQUENCE { tbs, signatureAlgorithm, signatureValue }, around the signed bytes.
+ */
 export function assemble(tbsDer: Uint8Array, signature: Uint8Array): Buffer {
   const tail = [signatureAlgorithm().toSchema(), new BitString({ valueHex: arrayBuffer(signature) })];
   const content = Buffer.concat([tbsDer, ...tail.map((block) => Buffer.from(block.toBER()))]);
@@ -169,10 +171,10 @@ interface Attribute {
   readonly value: string;
 }
 
-/** RDNSequence, one attribute in each part (RFC 5280, 4.1.2.4). pkijs would put all of them into one part. */
+/** RDNSequence with one attribute per RDN (RFC 5280, 4.1.2.4). pkijs would put all of them into one RDN. */
 function distinguishedName(attributes: readonly Attribute[]): RelativeDistinguishedNames {
   const parts = attributes.map(({ type, value }) => {
-    // PrintableString where it can say it, else UTF8String.
+    // PrintableString if possible, else UTF8String.
     const printable = /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(value);
     const text = printable ? new PrintableString({ value }) : new Utf8String({ value });
     const pair = new Sequence({ value: [new ObjectIdentifier({ value: type }), text] });

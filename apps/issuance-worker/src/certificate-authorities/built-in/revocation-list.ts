@@ -7,10 +7,10 @@ import { signatureAlgorithm, time } from './profile';
 /** X.509 CRL version 2. */
 const version2 = 1;
 
-/** unspecified(0) is expressed by leaving the extension out (RFC 5280, 5.3.1). */
+/** unspecified(0) is expressed by omitting the extension (RFC 5280, 5.3.1). */
 const unspecified = 0;
 
-/** pkijs signs lists by itself; ours are signed elsewhere, so their TBS must come out. */
+/** Exposes the TBS of a list: pkijs would sign it itself, but ours are signed elsewhere. */
 class UnsignedList extends CertificateRevocationList {
   toTbs(): Uint8Array {
     return new Uint8Array(this.encodeTBS().toBER());

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import type { CaIssuerEntity } from '@certwright/core-schema';
 
 export interface RevokedSerial {
-  /** Content octets of the DER INTEGER. */
+  /** Content bytes of the DER INTEGER. */
   readonly serialNumber: Buffer;
   readonly revokedAt: Date;
   /** CRLReason, RFC 5280, 5.3.1. */
@@ -22,8 +22,8 @@ export class RevocationLists {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Makes and publishes a new list when the old one is due or a revocation is not on it yet. Of many workers one makes
-   * it; the others, and revocations, wait the moment that it takes.
+   * Makes and publishes a new list when the old one is due or lacks a revocation. One worker makes it; others, and
+   * revocations, wait briefly.
    *
    * @param leadMs a list is renewed this long before its nextUpdate
    * @returns whether a list was made

@@ -4,14 +4,14 @@ const now = new Date('2026-11-20T12:00:00.750Z');
 const year = 365;
 
 describe('validityFrom', () => {
-  it('is exactly the lifetime, from an hour ago, where nothing is sold by time', () => {
+  it('is exactly the lifetime, from an hour ago, when not sold by period', () => {
     expect(validityFrom(now, 90, null)).toEqual({
       notBefore: new Date('2026-11-20T11:00:00Z'),
       notAfter: new Date('2027-02-18T10:59:59Z'),
     });
   });
 
-  it('ends in the second in which what was paid for ends', () => {
+  it('ends in the second in which the paid period ends', () => {
     const expiresBy = new Date('2027-11-20T11:59:58.999Z');
     expect(validityFrom(now, year, expiresBy)).toEqual({
       notBefore: new Date('2026-11-20T11:00:00Z'),
@@ -19,7 +19,7 @@ describe('validityFrom', () => {
     });
   });
 
-  it('is a whole year from now, and no longer, where more was paid for', () => {
+  it('is exactly a whole year from now when more was paid for', () => {
     const expiresBy = new Date('2028-02-01T00:00:00Z');
     expect(validityFrom(now, year, expiresBy).notAfter).toEqual(new Date('2027-11-20T12:00:00Z'));
   });

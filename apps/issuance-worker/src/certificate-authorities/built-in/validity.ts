@@ -9,10 +9,10 @@ export interface Validity {
 }
 
 /**
- * Whole seconds, as certificates know no fractions. What is sold by time lasts its whole lifetime from now on, the hour of
- * backdating on top, so that a year that was paid for is a year; and whatever is issued again in it ends in the same second.
+ * Whole seconds, since certificates have no fractions. A certificate sold by period lasts its whole lifetime from
+ * now, plus the hour of backdating, so that a paid year is a full year. A reissued one ends in the same second.
  *
- * @param expiresBy end of what was paid for; null: nothing is sold by time
+ * @param expiresBy end of the paid period; null: not sold by period
  */
 export function validityFrom(now: Date, lifetimeDays: number, expiresBy: Date | null): Validity {
   const notBefore = wholeSeconds(new Date(now.getTime() - backdatingMs));
@@ -21,7 +21,7 @@ export function validityFrom(now: Date, lifetimeDays: number, expiresBy: Date | 
     return { notBefore, notAfter: new Date(notBefore.getTime() + lifetimeDays * dayMs - 1_000) };
   const wholeLifeMs = now.getTime() + lifetimeDays * dayMs;
   const notAfter = wholeSeconds(new Date(Math.min(wholeLifeMs, expiresBy.getTime())));
-  // Nobody is to ask for that: the walk of an issuance ends before.
+  // Must not happen: issuance ends before the paid period does.
   if (notAfter.getTime() <= now.getTime())
     throw new Error(`nothing is issued that ends ${notAfter.toISOString()}`);
   return { notBefore, notAfter };

@@ -7,7 +7,7 @@ import type { Refusal } from '../certificate-authority';
 import { healthPace, type HealthPace } from './pace';
 import { Trial } from './trial';
 
-/** Operations that an order cannot do without; others, such as renewal information, say nothing about orders. */
+/** Operations that an order requires; others, such as renewal information, are no evidence about orders. */
 const operations: ReadonlySet<string> = new Set([
   'directory',
   'newNonce',
@@ -20,10 +20,10 @@ const operations: ReadonlySet<string> = new Set([
   'certificate',
 ]);
 
-/** Attempts at orders: answers may be in time and of no use. */
+/** Attempts at orders: responses may be in time but unusable. */
 const attempt = 'attempt';
 
-/** Faults that are older than this say nothing about now, ms. */
+/** Older errors are ignored, ms. */
 const staleAfterMs = 60_000;
 
 interface Streak {
@@ -37,12 +37,12 @@ export type DownAuthority = CertificateAuthorityEntity & {
   readonly downUntil: Date;
 };
 
-/** Whether the CA gets no request for now. A release that does not know `downSince` leaves `downUntil` behind. */
+/** Whether requests to the CA are suspended. A release without `downSince` may leave `downUntil` behind. */
 export function isDown(authority: CertificateAuthorityEntity): authority is DownAuthority {
   return authority.downSince !== null && authority.downUntil !== null;
 }
 
-/** The CA gets no request for now; whoever wants something of it comes again. */
+/** Requests to the CA are suspended; callers retry later. */
 export class AuthorityDown extends Error {
   constructor(readonly authority: string) {
     super(`the CA ${authority} is down`);
@@ -50,7 +50,7 @@ export class AuthorityDown extends Error {
   }
 }
 
-/** A fault of a CA that may be over a moment later. */
+/** A transient CA error. */
 export interface PassingFault {
   readonly problem: Outcome;
   readonly retryAt: Date | null;
@@ -62,8 +62,8 @@ export interface HealthEvents {
 }
 
 /**
- * The health of CAs, apart from the failures of orders: what exchanges show in this process, and what the CA's row says for
- * all. One fault, or several of one order, do not make a CA down.
+ * Tracks the health of CAs, independent of order failures: from exchanges in this process, and the CA's row shared by
+ * all. One error, or several of one order, do not mark a CA as down.
  */
 export class AuthorityHealth {
   private readonly streaks = new Map<string, Map<string, Streak>>();
@@ -75,7 +75,7 @@ export class AuthorityHealth {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Told of every exchange. */
+  /** Called for every exchange. */
   readonly observe = (
     authority: string,
     { operation, status, fault }: Pick<AcmeExchange, 'operation' | 'status' | 'fault'>,
@@ -83,17 +83,17 @@ export class AuthorityHealth {
     if (operations.has(operation)) this.count(authority, operation, fault === null && (status ?? 0) < 500);
   };
 
-  /** An attempt at an order went as far as the CA's answers let it. */
+  /** An attempt at an order ended without transient errors. */
   served(authority: string): void {
     this.count(authority, attempt, true);
   }
 
   /**
-   * An attempt at an order came to nothing by passing faults.
+   * An attempt at an order ended with transient errors.
    *
-   * @param fault the last of them; `retryAt`: when the CA may be asked again, where it said so
-   * @param isTrial the CA is down already
-   * @returns the CA's row when it is down, from now on or already; null: it serves others
+   * @param fault the last one; `retryAt`: time to retry, if the CA sent one
+   * @param isTrial the CA is already down
+   * @returns the CA's row when it is down, newly or already; null: it is up
    */
   async stalled(
     authority: string,
@@ -124,7 +124,7 @@ export class AuthorityHealth {
       this.events.down(authority, { problem });
   }
 
-  /** The CA makes no account for us. */
+  /** The CA refuses to create our account. */
   async withoutAccount(authority: string, problem: Outcome): Promise<DownAuthority | null> {
     const outage: CaOutage = { scope: 'new_orders', problem };
     const { withoutAccountMs: notBeforeMs, firstProbeMs: probeInMs } = this.pace;
@@ -133,7 +133,7 @@ export class AuthorityHealth {
     return await this.downNow(authority);
   }
 
-  /** What one attempt may find out; whoever gets it has claimed a probe. */
+  /** A trial for one attempt; getting it claims a probe. */
   trialOf(authority: string): Trial {
     return new Trial(authority, async () => {
       this.streaks.delete(authority);
@@ -151,13 +151,13 @@ export class AuthorityHealth {
     return authority !== undefined && isDown(authority) ? authority : null;
   }
 
-  /** What a CA asks for by Retry-After, as far as it is honoured; null: nothing. */
+  /** The CA's Retry-After, limited to the max honored; null: none. */
   notBefore(retryAt: Date | null, now: Date): Date | null {
     const most = now.getTime() + this.pace.mostRetryAfterMs;
     return retryAt === null ? null : new Date(Math.min(retryAt.getTime(), most));
   }
 
-  /** Until the next probe is over, what waits for the CA is not looked at. */
+  /** Orders that wait for the CA are not due until the next probe is over. */
   refusal(authority: DownAuthority, now: Date): Refusal & { readonly until: Date } {
     const { name, downSince, downUntil, problem, outcome: stored } = authority;
     const probeAt = downUntil > now ? downUntil : now;
@@ -196,7 +196,7 @@ export class AuthorityHealth {
     }
   }
 
-  /** Many faults in a row, if not for long enough yet: one attempt at a time finds out what becomes of it. */
+  /** Many consecutive errors, not yet for long enough: attempts run one at a time. */
   isSuspect(authority: string): boolean {
     const [{ faults: most } = { faults: Infinity }] = this.pace.failing;
     const nowMs = this.nowMs();

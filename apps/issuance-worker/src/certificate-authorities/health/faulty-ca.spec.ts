@@ -62,7 +62,7 @@ async function opened(count: number): Promise<readonly OpenedIssuance[]> {
   return all;
 }
 
-/** The worker: what is due is attempted, some at a time, and CAs are watched; until all are issued, or `isOver`. */
+/** Acts as the worker: attempts due issuances, a few at a time, and watches CAs, until all are issued or `isOver`. */
 async function work(
   all: readonly OpenedIssuance[],
   isOver: () => boolean = () => false,
@@ -84,7 +84,7 @@ async function work(
         worker.run(id).finally(() => running.delete(id)),
       );
     }
-    // Only what waits for the CA to validate or to issue is brought forward.
+    // Skips only the waits for the CA to validate or issue.
     await acme.database.query(
       `UPDATE issuance SET due_at = now()
        WHERE state = 'open' AND failures = 0 AND last_error IS NULL AND leased_until IS NULL`,
@@ -126,7 +126,7 @@ async function authorityRow() {
 }
 
 describeWithPebble('one bad answer of a CA', () => {
-  it('to newOrder delays no order: none has failed, and all are issued', async () => {
+  it('to newOrder delays no order: none fails, and all are issued', async () => {
     let asked = 0;
     proxy.fate = ({ path }) =>
       isNewOrder(path) && (asked += 1) === 1 ? { kind: 'refused', status: 503 } : { kind: 'passed' };
@@ -137,7 +137,7 @@ describeWithPebble('one bad answer of a CA', () => {
     expect(acme.noticed).toEqual([]);
   }, 120_000);
 
-  it('with a time in Retry-After delays that order alone', async () => {
+  it('with Retry-After delays only that order', async () => {
     let asked = 0;
     proxy.fate = ({ path }) =>
       isNewOrder(path) && (asked += 1) === 1
@@ -161,7 +161,7 @@ describeWithPebble('one bad answer of a CA', () => {
 });
 
 describeWithPebble('a fifth of all exchanges with a CA goes wrong', () => {
-  /** 12 % 503, 3 % 500, 3 % cut, 4 % late; of finalize, 40 % of the answers are lost and 20 % never come. */
+  /** 12 % 503, 3 % 500, 3 % cut, 4 % late; of finalize, 40 % of the responses are lost and 20 % never arrive. */
   const faults =
     (random: () => number) =>
     (path: string): Fate => {
@@ -176,7 +176,7 @@ describeWithPebble('a fifth of all exchanges with a CA goes wrong', () => {
     };
 
   it.each([20_261_122])(
-    'and every order is issued, by one order at the CA each; seed %i',
+    'and every order is issued, with one order at the CA each; seed %i',
     async (seed) => {
       const fate = faults(seeded(seed));
       proxy.fate = ({ path }) => fate(path);
@@ -201,20 +201,20 @@ describeWithPebble('a CA that is down', () => {
   ];
 
   it.each(outages)(
-    'because it %s is probed once per interval; then all that waits is issued, oldest first',
+    'because it %s is probed once per interval; then waiting orders are issued, oldest first',
     async (_, outage, scope) => {
       proxy.fate = ({ path }) => outage(path) ?? passed();
       const finalized = proxy.finalized;
       const all = await opened(16);
       await work(all, () => acme.noticed.includes('faulty down'));
       expect(await authorityRow()).toMatchObject({ down_for: scope, down_since: expect.any(Date) });
-      // Whoever comes later waits behind those that were there.
+      // Later orders wait behind earlier ones.
       const late = await opened(4);
       const before = proxy.arrived.length;
       const startedMs = performance.now();
       await work([...all, ...late], () => performance.now() - startedMs > 5 * pace.probeMs);
       const lastedMs = performance.now() - startedMs;
-      // A trial goes with a probe that the CA answers: a nonce, and newOrder.
+      // A trial follows a successful probe: a nonce and newOrder.
       const perProbe = scope === 'everything' ? 1 : 3;
       expect(proxy.arrived.length - before).toBeLessThanOrEqual((lastedMs / pace.probeMs + 2) * perProbe);
       const waiting = await acme.state(late.at(-1)?.issuanceId ?? '');
@@ -233,7 +233,7 @@ describeWithPebble('a CA that is down', () => {
         [[...all, ...late].map(({ issuanceId }) => issuanceId)],
       );
       const turns = late.map(({ issuanceId }) => begun.findIndex(({ id }) => id === issuanceId));
-      // Those that go on at the same time begin in any order.
+      // Concurrent orders continue in any order.
       expect(Math.min(...turns)).toBeGreaterThan(all.length - atOnce);
     },
     300_000,

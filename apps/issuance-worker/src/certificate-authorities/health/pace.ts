@@ -1,23 +1,26 @@
-/** How fast faults of a CA are noticed, and how often one that is down is asked. */
+/** How fast CA errors are detected, and how often a CA that is down is probed. */
 export interface HealthPace {
-  /** From the moment at which a CA is marked down to the first probe: most outages are short, ms. */
+  /** Time from marking a CA down to the first probe, ms; most outages are short. */
   readonly firstProbeMs: number;
-  /** Between two probes of a CA that is down, ms. */
+  /** Interval between probes of a CA that is down, ms. */
   readonly probeMs: number;
-  /** The longest Retry-After of a CA that is honoured, ms. */
+  /** Max Retry-After of a CA that is honored, ms. */
   readonly mostRetryAfterMs: number;
-  /** After a probe, what waits for it is looked at anyway: the process that made it may have died, ms. */
+  /** Time after a probe at which waiting orders are due anyway, since its process may have died, ms. */
   readonly graceMs: number;
-  /** Down after so many faults in a row of one operation, over all attempts of a process, that have lasted so long, ms. */
+  /**
+   * A CA is down after this many consecutive errors of one operation, over all attempts of a process, for this long,
+   * ms.
+   */
   readonly failing: readonly { readonly faults: number; readonly lastingMs: number }[];
-  /** A CA that gives us no account has to be looked at by an operator, ms. */
+  /** Probe interval for a CA that creates no account, which needs an operator, ms. */
   readonly withoutAccountMs: number;
 }
 
 /**
- * One probe a minute, less what the attempt takes that follows it: the first certificate comes within a minute after the CA
- * is up. Random faults in half of the exchanges make twelve in a row once in four thousand times, and a CA restarts within
- * ten seconds. A CA that does not answer makes few faults, each of ten seconds.
+ * One probe a minute, minus the time of the attempt after it, so that the first certificate is issued within a minute
+ * after the CA is up. With random errors in half of the exchanges, twelve in a row have a probability of 1 in 4,000,
+ * and a CA restarts within ten seconds. A CA that does not respond causes few errors, each after ten seconds.
  */
 export const healthPace: HealthPace = {
   firstProbeMs: 30_000,

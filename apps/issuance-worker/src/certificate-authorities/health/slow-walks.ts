@@ -1,12 +1,12 @@
-/** An exchange that takes longer is waited for by one order, and not by all, ms. */
+/** Exchanges that take longer count as slow, ms. */
 const slowAfterMs = 2_000;
 
 interface Walking {
-  /** When the exchange that is under way began, by the monotonic clock; null: none is. */
+  /** Start of the current exchange, by the monotonic clock; null: none. */
   readonly exchangeSinceMs: number | null;
 }
 
-/** Attempts under way at each CA: one that is slow to respond must not take every place of this process. */
+/** Running attempts at each CA: a slow CA must not take all the capacity of this process. */
 export class SlowWalks {
   private readonly walks = new Map<string, Set<Walking>>();
 
@@ -22,12 +22,12 @@ export class SlowWalks {
     return [...(this.walks.get(authority) ?? [])].filter(isSlow).length >= this.most;
   }
 
-  /** Whether any attempt is under way there. */
+  /** Whether any attempt is running at the CA. */
   isBusy(authority: string): boolean {
     return (this.walks.get(authority)?.size ?? 0) > 0;
   }
 
-  /** Counts the walk while `work` runs. */
+  /** Counts the attempt while `work` runs. */
   async beside<T>(authority: string, walk: Walking, work: () => Promise<T>): Promise<T> {
     const walks = this.walks.get(authority) ?? new Set<Walking>();
     this.walks.set(authority, walks);

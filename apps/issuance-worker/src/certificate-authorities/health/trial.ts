@@ -1,4 +1,4 @@
-/** What one attempt finds out about a CA that is down: a single request goes there, and the rest follows once it passed. */
+/** An attempt that tests a CA that is down: one request is sent, and the rest follow once it succeeds. */
 export class Trial {
   private outcome: 'open' | 'passed' | 'failed' = 'open';
 
@@ -7,7 +7,7 @@ export class Trial {
     private readonly onPassed: () => Promise<void>,
   ) {}
 
-  /** Whether the CA was asked, and did what it was asked, or did not. */
+  /** Whether a request was sent, and whether it succeeded. */
   get isOver(): boolean {
     return this.outcome !== 'open';
   }
@@ -23,7 +23,7 @@ export class Trial {
   }
 }
 
-/** The trial, if the attempt is one of this CA. */
+/** The attempt's trial, if it is of this CA. */
 export function trialAt(trial: Trial | null, authority: string): Trial | null {
   return trial?.authority === authority ? trial : null;
 }

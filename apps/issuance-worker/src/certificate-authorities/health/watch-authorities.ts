@@ -10,30 +10,30 @@ export interface WatchPorts {
   readonly health: AuthorityHealth;
   readonly waiting: Pick<WaitingIssuances, 'claimProbes' | 'takeOldest' | 'release'>;
   readonly authorities: Pick<CertificateAuthorities, 'byName'>;
-  /** One cheap request. @throws AcmeFault */
+  /** Sends one cheap request. @throws AcmeFault */
   readonly ask: (authority: CertificateAuthorityEntity) => Promise<void>;
-  /** Advances an issuance, and with it asks a CA that is down. */
+  /** Advances an issuance, as the trial of a CA that is down. */
   readonly attempt: (issuanceId: string, trial: Trial) => Promise<void>;
   readonly onError: (authority: string, error: unknown) => void;
 }
 
-/** A second from the moment at which a CA is up to that at which what waits is due. */
+/** Max delay between a CA being up and its waiting issuances being due, 1 s. */
 const restMs = 1_000;
 
-/** Issuances in a row that need nothing of the CA after all, such as canceled ones. */
+/** Max consecutive issuances that send no request to the CA, such as canceled ones. */
 const mostTrials = 10;
 
 /**
- * Finds out when CAs are up again for which issuances wait, and releases those, oldest first. One cheap request per interval,
- * of all processes; when that succeeds, the issuance that has waited longest goes ahead alone: a CA may respond and accept
- * no order.
+ * Detects when CAs with waiting issuances are up again, and releases those issuances, oldest first. All processes
+ * together send one cheap request per interval. When it succeeds, the issuance that has waited longest goes first,
+ * alone: a CA may respond but accept no order.
  */
 export class WatchAuthorities {
   private readonly probing = new Map<string, Promise<void>>();
 
   constructor(private readonly ports: WatchPorts) {}
 
-  /** CAs are probed side by side: one that is silent delays no other. @returns how long to rest, ms */
+  /** Probes CAs concurrently: a silent one delays no other. @returns the pause until the next round, ms */
   readonly round = async (): Promise<number> => {
     const { waiting, health, onError } = this.ports;
     const { probeMs, graceMs } = health.pace;
@@ -48,7 +48,7 @@ export class WatchAuthorities {
     return restMs;
   };
 
-  /** Until the probes that are under way are over. */
+  /** Waits for running probes. */
   async settled(): Promise<void> {
     await Promise.all(this.probing.values());
   }

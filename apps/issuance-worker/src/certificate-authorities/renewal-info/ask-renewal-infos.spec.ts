@@ -72,7 +72,7 @@ async function issued(): Promise<OpenedIssuance> {
   return opened;
 }
 
-/** From now on the CA of the plan's certificates is one that says what a spec wants. */
+/** Moves the plan's certificates to a CA whose responses the spec sets. */
 async function askTheLiar({ planId }: OpenedIssuance): Promise<void> {
   const { directoryUrl, tlsRoot } = lying;
   await acme.database.query(
@@ -100,7 +100,7 @@ async function pathOf({ planId }: OpenedIssuance): Promise<string> {
   return `/renewal/${row.ari_id}`;
 }
 
-itWithNewer('a certificate is renewed at a point of the window that its CA gives, chosen once', async () => {
+itWithNewer('a certificate is renewed at a time in the CA’s window, chosen once', async () => {
   const opened = await issued();
   await round(0.25)();
   const { start, end, renew_at: renewAt, due_s: dueS } = await stored(opened);
@@ -113,7 +113,7 @@ itWithNewer('a certificate is renewed at a point of the window that its CA gives
 });
 
 itWithNewer(
-  'a window that moves into the past renews at once, by an order that says what it replaces',
+  'a window that moves into the past renews at once, with an order that has `replaces`',
   async () => {
     const opened = await issued();
     await round()();
@@ -137,7 +137,7 @@ itWithNewer(
   },
 );
 
-itWithNewer('a certificate that the CA has replaced already is replaced without saying so', async () => {
+itWithNewer('a certificate that the CA has already replaced is replaced without `replaces`', async () => {
   const opened = await issued();
   const [replaced] = await acme.certificates(opened);
   for (const [revision, expected] of [expect.any(String), null].entries()) {
@@ -151,7 +151,7 @@ itWithNewer('a certificate that the CA has replaced already is replaced without 
     const next = { planId: opened.planId, issuanceId: row.id };
     expect((await acme.advance(next)).state).toBe('issued');
     expect(await acme.orders(next)).toMatchObject([{ state: 'issued', replaces: expected }]);
-    // So that another one may replace the same certificate: as after a crash of the database without its newest rows.
+    // Lets another one replace the same certificate, as after a database crash that lost the newest rows.
     await acme.database.query(
       `UPDATE issuance SET replaces_certificate_id = NULL, revision = $2 WHERE id = $1`,
       [row.id, revision + 2],
@@ -173,7 +173,7 @@ itWithNewer.each([
   expect(Math.abs((await stored(opened)).due_s - expected)).toBeLessThan(5);
 });
 
-itWithNewer('a CA that does not answer is asked again, ever more rarely, and the time stays', async () => {
+itWithNewer('a CA that does not respond is polled at growing intervals, and the time is kept', async () => {
   const opened = await issued();
   const { renew_at: renewAt } = await stored(opened);
   await askTheLiar(opened);
@@ -189,7 +189,7 @@ itWithNewer('a CA that does not answer is asked again, ever more rarely, and the
   expect(failures.length).toBeGreaterThan(0);
 });
 
-itWithNewer('a CA that is down is not asked, and that is no failure', async () => {
+itWithNewer('a CA that is down gets no request, and no failure is counted', async () => {
   const opened = await issued();
   await askTheLiar(opened);
   lying.requests.length = 0;

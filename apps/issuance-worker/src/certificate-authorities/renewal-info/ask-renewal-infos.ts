@@ -17,25 +17,25 @@ export interface RenewalInfoPorts {
 }
 
 export interface RenewalInfoEvents {
-  /** A CA would have it replaced at another time than before: a page of its own may say why. */
+  /** The CA has moved the replacement time; its explanation page may state the reason. */
   windowMoved(info: DueRenewalInfo, told: RenewalInfo, renewAt: Date): void;
   failed(info: DueRenewalInfo, error: unknown): void;
 }
 
-/** Certificates of one round, and requests at a time. */
+/** Certificates per round, and concurrent requests. */
 const batch = 100;
 const requestsAtOnce = 4;
-/** A worker that dies with them leaves them to the others after that, ms; longer than a whole round takes. */
+/** Claim duration, ms; exceeds a whole round. Afterwards other workers may take over. */
 const takenMs = 15 * 60_000;
 const restMs = 5_000;
-/** A CA that is down is asked for nothing that has weeks of time, ms. */
+/** Delay while the CA is down, ms; renewal information is not urgent. */
 const whileDownMs = 5 * 60_000;
 
 /**
- * Asks CAs when they would have certificates replaced (RFC 9773). A time is chosen once for each window; while the window
- * stays, so does the time.
+ * Polls renewal information of CAs (RFC 9773). A time is chosen once per window and kept while the window is
+ * unchanged.
  *
- * @returns a round; it returns how long to rest, ms
+ * @returns a function that runs one round and returns the pause until the next, ms
  */
 export function askRenewalInfos(ports: RenewalInfoPorts): () => Promise<number> {
   return async () => {
@@ -82,7 +82,7 @@ async function answered(
   if (renewAt !== null && info.windowStart !== null) events.windowMoved(info, told, renewAt);
 }
 
-/** A CA whose row is gone answers nothing. @throws AcmeFault */
+/** Returns nothing for a CA without a row. @throws AcmeFault */
 async function authorityOf(
   { authorities }: RenewalInfoPorts,
   { authority }: DueRenewalInfo,

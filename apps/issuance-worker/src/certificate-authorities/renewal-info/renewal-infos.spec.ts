@@ -36,7 +36,7 @@ async function renewAt(planId: string): Promise<Date | null> {
 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000);
 
-it('is asked for at once for a certificate that was attached, by one worker', async () => {
+it('is fetched at once for an attached certificate, by one worker', async () => {
   const { certificateId, planId } = await attached();
   const rounds = await Promise.all([infos.take(10, 60_000), infos.take(10, 60_000)]);
   const validity = { notBefore: expect.any(Date), notAfter: expect.any(Date) };
@@ -46,7 +46,7 @@ it('is asked for at once for a certificate that was attached, by one worker', as
   ]);
 });
 
-it('is none of a certificate whose CA says nothing of the kind', async () => {
+it('is absent for a certificate whose CA has none', async () => {
   const { planId, termsId } = await core.plan(accountId, dnsNames);
   const opening = { planId, accountId, termsId, revision: 1, dnsNames, settlingMs: 0 };
   await core.transactions.run(async (tx) => await core.issuances.open(tx, opening));
@@ -67,7 +67,7 @@ it('sets when the plan is renewed, while the certificate is the current one', as
   expect(await renewAt(planId)).toEqual(chosen);
 });
 
-it('counts failures until there is an answer', async () => {
+it('counts failures until a response arrives', async () => {
   const { certificateId } = await attached();
   for (let round = 0; round < 2; round += 1) await infos.failed(certificateId, inDays(-1));
   expect(await infos.take(1, 0)).toMatchObject([{ failures: 2 }]);
@@ -81,7 +81,7 @@ it('counts failures until there is an answer', async () => {
   expect(await infos.take(1, 0)).toMatchObject([{ failures: 0, windowStart: expect.any(Date) }]);
 });
 
-it('is forgotten once the certificate is nobody’s current one', async () => {
+it('is deleted once the certificate is no plan’s current one', async () => {
   const [used, unused] = [await attached('a.b'), await attached('c.d')];
   await core.database.query(`UPDATE certificate SET is_current = false WHERE id = $1`, [
     unused.certificateId,

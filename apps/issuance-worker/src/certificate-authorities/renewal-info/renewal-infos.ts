@@ -7,7 +7,7 @@ export interface DueRenewalInfo {
   readonly planId: string;
   readonly authority: string;
   readonly ariId: string;
-  /** Of the certificate, with notAfter. */
+  /** Id of the certificate, with notAfter. */
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly failures: number;
@@ -17,18 +17,18 @@ export interface DueRenewalInfo {
   readonly now: Date;
 }
 
-/** What a CA said of one certificate. */
+/** A CA's renewal information for one certificate. */
 export interface AnsweredRenewalInfo {
   readonly windowStart: Date;
   readonly windowEnd: Date;
   readonly explanationUrl: string | null;
-  /** When to ask again. */
+  /** When to poll again. */
   readonly dueAt: Date;
-  /** When to replace it, a point inside the window; null: the time that was chosen for the same window stays. */
+  /** When to replace it, a time in the window; null: keep the time already chosen for the same window. */
   readonly renewAt: Date | null;
 }
 
-/** When CAs would have certificates replaced (RFC 9773). Of interest only while a certificate is the current one. */
+/** Renewal information of CAs (RFC 9773). Used only while a certificate is the current one. */
 @Injectable()
 export class RenewalInfos {
   constructor(
@@ -36,9 +36,7 @@ export class RenewalInfos {
     private readonly transactions: Transactions,
   ) {}
 
-  /**
-   * Those whose time has come, oldest first; each is taken out of the others' sight for the given time.
-   */
+  /** Claims those that are due, oldest first; other workers skip them for the given time. */
   async take(limit: number, forMs: number): Promise<readonly DueRenewalInfo[]> {
     const [rows] = await this.database.query<[DueRenewalInfo[], number]>(
       `UPDATE renewal_info SET due_at = clock_timestamp() + $2 * interval '1 millisecond'
@@ -53,7 +51,7 @@ export class RenewalInfos {
     return rows;
   }
 
-  /** The window, and with it the plan's time of renewal while the certificate is the current one. */
+  /** Stores the window, and the plan's renewal time while the certificate is the current one. */
   async answered(certificateId: string, answer: AnsweredRenewalInfo): Promise<void> {
     await this.transactions.run(async (tx) => {
       await tx.query(
@@ -70,7 +68,7 @@ export class RenewalInfos {
     });
   }
 
-  /** Its CA is down: nothing was asked. */
+  /** The CA is down: no request was sent. */
   async postponed(certificateId: string, dueAt: Date): Promise<void> {
     await this.database.query(`UPDATE renewal_info SET due_at = $2 WHERE certificate_id = $1`, [
       certificateId,
@@ -85,7 +83,7 @@ export class RenewalInfos {
     );
   }
 
-  /** Of certificates that nobody uses any more. @returns how many */
+  /** Deletes those of certificates no longer in use. @returns how many */
   async forget(): Promise<number> {
     const [, gone] = await this.database.query<[unknown, number]>(
       `DELETE FROM renewal_info USING certificate

@@ -3,32 +3,32 @@ import type { DataSource } from 'typeorm';
 import type { Repositories } from '../../testing/opened-issuance';
 import type { CertificateAuthority, CertificateRequest, IssuedChain } from '../certificate-authority';
 
-/** An adapter, the CA behind it, and the database that issuances are stored in. */
+/** An adapter, its CA, and the database that stores issuances. */
 export interface AuthorityWorld {
   readonly database: DataSource;
   readonly repositories: Repositories;
   /** The adapter in another process of the same deployment. */
   open(source?: DataSource): Promise<CertificateAuthority>;
-  /** Number of certificates that the CA has issued, or has been told to issue. */
+  /** Number of certificates that the CA has issued or was requested to issue. */
   issuedCount(): Promise<number>;
   /** CRLReason for which the CA lists the certificate as revoked; null: it does not list it. */
   revocationReason(serialNumber: string): Promise<number | null>;
-  /** Whether the CA responds, from now on. */
+  /** Sets whether the CA responds from now on. */
   setAvailable?(isAvailable: boolean): void;
   /** The CA carries out the next request to issue, and its response is lost. */
   loseNextIssuance?(): void;
-  /** References that no order is stored under. */
+  /** References without a stored order. */
   readonly unknownReferences: readonly string[];
   close(): Promise<void>;
 }
 
-/** What an adapter documents that it cannot do. */
+/** Documented limitations of an adapter. */
 export type Inability = 'unavailable' | 'lost_answer' | 'changed_reason';
 
 export interface AuthoritySpec {
   readonly name: string;
   setUp(): Promise<AuthorityWorld>;
-  /** Each with its reason; the rules about it are skipped. */
+  /** Each with its reason; the tests about it are skipped. */
   readonly cannot?: Partial<Record<Inability, string>>;
 }
 
@@ -40,7 +40,10 @@ export interface Obtained {
 const maxTurns = 2_000;
 const pauseMs = 10;
 
-/** Submits and collects as the worker does, without its pauses, until there is a certificate. @param process called for each call */
+/**
+ * Submits and collects like the worker, without pauses, until a certificate is issued. @param process called for each
+ * call
+ */
 export async function obtain(
   process: () => CertificateAuthority,
   request: CertificateRequest,
@@ -61,7 +64,7 @@ export async function obtain(
   throw new Error('the CA did not issue');
 }
 
-/** What one attempt came to, as far as the worker tells outcomes apart. */
+/** Outcome of one attempt, as the worker distinguishes them. */
 export type Attempt = 'issued' | 'tried again' | 'failed' | 'failed for good';
 
 export async function attempt(

@@ -2,7 +2,7 @@ import type { Caa } from '@certwright/dns-authority';
 import type { Answer, LookUp } from '../../dns-lookup/answer';
 import type { PreflightQuestion } from '../preflight';
 
-/** One name at a CA without limits that CAA records name `ca.example`. */
+/** One name at a CA without limits, named `ca.example` in CAA records. */
 export const plain: PreflightQuestion = {
   authority: { name: 'good-ca', caaDomains: ['ca.example'], limits: {} },
   profile: null,
@@ -19,10 +19,10 @@ export const byDns = (...dnsNames: readonly string[]) =>
 
 export type Said = Readonly<Record<string, readonly Caa[] | 'servfail' | 'silent'>>;
 
-/** A resolver that knows CAA records by name. `silent`: it answers when it is told to stop. */
+/** A resolver with CAA records by name. `silent`: it responds only when aborted. */
 export class Resolver {
   readonly asked: string[] = [];
-  /** Questions that wait for their answers, at most. */
+  /** Max concurrent queries seen. */
   mostAtOnce = 0;
   private waiting = 0;
 

@@ -16,14 +16,14 @@ export interface ResolvedZones {
   stop(): Promise<void>;
 }
 
-/** What has to be installed for them and is not. */
+/** Required programs that are not installed. */
 export function missingPrograms(): readonly string[] {
   const program = `import('./tools/peers/programs.mjs').then(({ missingFor }) => console.log(missingFor(['bind', 'unbound']).join()))`;
   const missing = execFileSync(process.execPath, ['-e', program], { cwd: workspaceRoot, encoding: 'utf8' });
   return missing.trim().split(',').filter(Boolean);
 }
 
-/** Zones on BIND, and Unbound as the resolver that finds them (see tools/peers/options.mjs). */
+/** Zones on BIND, with Unbound as the resolver (see tools/peers/options.mjs). */
 export async function startZones(zones: readonly Zone[]): Promise<ResolvedZones> {
   const options = { servers: [{ kind: 'bind', address: '127.0.0.41', zones }], unbound: true };
   const args = [path.join(workspaceRoot, 'tools/peers/main.mjs'), JSON.stringify(options)];
