@@ -27,10 +27,10 @@ afterAll(async () => await issuing.close());
 
 const issue = async () => (await issuing.issued(names, csr)).certificateId;
 
-/** A log that answers as it is told to. */
+/** A log with scripted responses. */
 class ToldLog {
   readonly chains: string[][] = [];
-  /** Certificates, in base64, at which it fails whatever it does with others. */
+  /** Certificates, in base64, for which it always fails. */
   readonly failsAt = new Set<string>();
   answer: { status: number; headers?: Record<string, string>; body?: unknown; silent?: boolean } = {
     status: 200,
@@ -112,7 +112,7 @@ const rows = async () =>
 const endLeases = async () => await issuing.database.query(`UPDATE log_submission SET due_at = now()`);
 
 describe('a round of submissions', () => {
-  it('gives back what it took when the database went away under it', async () => {
+  it('releases its submissions after the database became unavailable', async () => {
     await issue();
     const severable = await severableDatabase(issuing.databaseUrl);
     try {
@@ -135,7 +135,7 @@ describe('a round of submissions', () => {
     expect(await rows()).toMatchObject([{ logged: true }]);
   });
 
-  it('shows a new certificate with its chain to the log, and never again', async () => {
+  it('submits a new certificate with its chain to the log once', async () => {
     const certificateId = await issue();
     const next = round();
     expect(await next()).toBe(1_000);
@@ -157,7 +157,7 @@ describe('a round of submissions', () => {
     expect(events).toEqual(['logged']);
   });
 
-  it('comes again at once while there is more', async () => {
+  it('runs again at once while there is more', async () => {
     for (let nth = 0; nth < 9; nth++) await issue();
     const next = round();
     expect([await next(), await next()]).toEqual([0, 1_000]);
@@ -165,7 +165,7 @@ describe('a round of submissions', () => {
     expect(log.chains).toHaveLength(9);
   });
 
-  it('leaves a log alone that has enough, for as long as it says, and gives back what it held', async () => {
+  it('pauses a rate-limiting log for the requested time, and releases its submissions', async () => {
     for (let nth = 0; nth < 6; nth++) await issue();
     log.answer = { status: 429, headers: { 'retry-after': '30' }, body: '' };
     const next = round();
@@ -212,7 +212,7 @@ describe('a round of submissions', () => {
     expect(await rows()).toMatchObject([{ logged: true }]);
   });
 
-  it('goes on with the others when one is refused, which waits by itself', async () => {
+  it('continues with the others when one is refused, which waits separately', async () => {
     const refused = await issue();
     log.answer = { status: 400, body: { error_message: 'The chain leads to none of the accepted roots.' } };
     const next = round();
