@@ -36,13 +36,13 @@ describe('judgeWebAnswer', () => {
     ['no look at all', noProbeAnswer],
   ])('does not approve by %s', (_, answer) => expect(judge(answer).approved).toBe(false));
 
-  it('tells status and place, and what would be right', () => {
+  it('reports status, place and the expected response', () => {
     expect(problemOf(answered({ status: 404 }))).toBe(
       "http://a.example.com/.well-known/acme-challenge/… responded with status 404; it must redirect or proxy to the URL of the account's web server rule.",
     );
   });
 
-  it('tells where redirects led to, without the token', () => {
+  it('reports the target of redirects, without the token', () => {
     const hops = [asked, { ...asked, url: `https://www.example.com/x/${challenge.token}` }];
     const problem = problemOf(answered({ status: 404, hops }));
     expect(problem).toContain('leads to "https://www.example.com/x/…", which responded with status 404;');
@@ -64,7 +64,7 @@ describe('judgeWebAnswer', () => {
     );
   });
 
-  it('tells why there was no answer, as far as that is known', () => {
+  it('reports why there was no response, if known', () => {
     const problem = `http://a.example.com/${challenge.token} refused the connection.`;
     expect(problemOf({ kind: 'failed', problem, hops: [] })).toMatch(
       /^http:\/\/a.example.com\/… refused the connection; it must /,
