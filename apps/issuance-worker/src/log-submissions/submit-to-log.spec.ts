@@ -230,7 +230,7 @@ describe('a round of submissions', () => {
     expect((await rows()).every(({ logged }) => logged)).toBe(true);
   });
 
-  it('goes on with the others where the log fails at one each time, which waits by itself', async () => {
+  it('continues with the others when the log always fails at one, which waits separately', async () => {
     for (let nth = 0; nth < 12; nth++) {
       const certificateId = await issue();
       if (nth % 3 > 0) continue;
@@ -248,7 +248,7 @@ describe('a round of submissions', () => {
     const waiting = { due: false, attempts: 1, last_error: problem };
     expect(found.filter(({ logged }) => !logged)).toMatchObject(Array(4).fill(waiting));
     expect(events.filter((event) => event !== 'logged')).toEqual(Array(4).fill(problem));
-    // Where it fails at all that is left, the log is left alone, and no certificate waits longer for that.
+    // When it fails at all remaining ones, the log is paused, and no certificate waits longer for that.
     await endLeases();
     expect([await next(), await next()]).toEqual([1_000, 2_000]);
     expect(events.slice(-2)).toEqual([`${problem} 1000`, `${problem} 2000`]);
@@ -257,7 +257,7 @@ describe('a round of submissions', () => {
     );
   });
 
-  it('asks again when it was killed between the answer and the row, and nothing is submitted while the lease holds', async () => {
+  it('submits again after a kill between response and row, but not while the lease is valid', async () => {
     await issue();
     const killed = Object.assign(new LogSubmissions(issuing.asWorker), {
       logged: async () => await Promise.reject(new Error('killed')),
@@ -299,13 +299,13 @@ describe('the demo log', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'worker-demo-log-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('takes certificates of the built-in CA by its published root, and shows them', async () => {
+  it('accepts certificates of the built-in CA by its published root, and lists them', async () => {
     const bundling = `import('./tools/build/bundle.mjs').then(({ bundle }) => bundle({ main: 'tools/demo-log/main.ts' }, '${folder}/dist'))`;
     execFileSync(process.execPath, ['-e', bundling], { cwd: workspaceRoot });
     const port = String(await freePort());
     const url = `http://127.0.0.1:${port}/rfc6962/`;
     const certificateId = await issue();
-    // The log is away, then there.
+    // The log is down, then up.
     expect(await round({}, url)()).toBe(1_000);
     const env = {
       PORT: port,
