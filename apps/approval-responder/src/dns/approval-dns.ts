@@ -13,8 +13,8 @@ import { ResponseLimit } from './response-limit';
 import { ZoneRecords } from './zone-records';
 
 /**
- * Timeout of Redis for a query, ms; then the database is queried. Well above the pauses of a busy process: taken for an
- * outage, they would send a flood on to the database.
+ * Timeout of Redis for a query, ms; then the database is queried. Well above the pauses of a busy process: taken for
+ * an outage, they would send a flood on to the database.
  */
 const redisPatienceMs = 300;
 /** Timeout of one database look-up, by primary key, ms. */
@@ -22,8 +22,8 @@ const storedPatienceMs = 1_000;
 /** Resolvers retry after about this time; an earlier SERVFAIL lets them query another server. Milliseconds. */
 const sourceTimeoutMs = 1_500;
 /**
- * Max ratio of a UDP response to its query; longer responses are truncated: limits amplification with a forged source.
- * Seven values at a target fit.
+ * Max ratio of a UDP response to its query; longer responses are truncated: limits amplification with a forged
+ * source. Seven values at a target fit.
  */
 const mostAmplification = 10;
 /** Max open connections; about 10 kB each. Only an attack opens more. */

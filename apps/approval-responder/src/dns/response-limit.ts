@@ -14,8 +14,8 @@ export interface ResponseLimitOptions {
 /** Max burst of a network, in seconds of its rate. */
 const burstS = 2;
 /**
- * Of the queries beyond the limit, every second one is answered with TC and no record: genuine clients retry over TCP,
- * and the owner of a forged address receives no more than was sent to us.
+ * Of the queries beyond the limit, every second one is answered with TC and no record: genuine clients retry over
+ * TCP, and the owner of a forged address receives no more than was sent to us.
  */
 const slip = 2;
 

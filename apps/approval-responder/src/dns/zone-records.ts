@@ -45,8 +45,8 @@ export class ZoneRecords {
   }
 
   /**
-   * For `_acme-challenge.<name>` as a separate zone. Its NS records use our servers' own names: a target's label is known
-   * only to its account, and several accounts may have one for the same name.
+   * For `_acme-challenge.<name>` as a separate zone. Its NS records use our servers' own names: a target's label is
+   * known only to its account, and several accounts may have one for the same name.
    */
   delegatedSlice(apex: DnsName, values: readonly string[]): ZoneSlice {
     const records = [...this.#apexRecords(apex), ...this.#texts(apex, values)];

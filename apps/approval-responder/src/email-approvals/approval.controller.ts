@@ -9,7 +9,9 @@ import { approvedPage, closedPage, contentSecurityPolicy, decision, foreignPage,
 /** base64url, at least 128 bits. Any other form was never sent. */
 const tokenShape = /^[A-Za-z0-9_-]{22,128}$/;
 
-/** Target of the link in an approval mail. Only the button's POST approves: mail scanners follow links (GET, HEAD). */
+/**
+ * Target of the link in an approval mail. Only the button's POST approves: mail scanners follow links (GET, HEAD).
+ */
 @Controller('approve')
 @Public()
 export class ApprovalController {
@@ -69,8 +71,8 @@ interface FormOrigin {
 
 /**
  * Whether a form may have come from our own page. The secret token in the path is the first protection; this is the
- * second. Newer browsers send Sec-Fetch-Site. Others send the origin, which is `null` for a page without referrer, like
- * ours; programs send neither.
+ * second. Newer browsers send Sec-Fetch-Site. Others send the origin, which is `null` for a page without referrer,
+ * like ours; programs send neither.
  *
  * @param approvalUrl public URL of this process
  */

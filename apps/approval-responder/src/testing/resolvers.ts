@@ -41,7 +41,10 @@ ${stubs.join('\n')}
   return await started('named', port, { conf, args, ready: zones });
 }
 
-/** A real unbound at 127.0.0.1 with its usual protection: 0x20, minimised names, hardened against glue and below NXDOMAIN. */
+/**
+ * A real unbound at 127.0.0.1 with its usual protection: 0x20, minimised names, hardened against glue and below
+ * NXDOMAIN.
+ */
 export async function unboundResolver(port: number, ownPort: number, zones: readonly KnownZone[]) {
   const stubs = zones.map(
     ({ name, address }) => `stub-zone:\n  name: "${name}."\n  stub-addr: ${address}@${port}\n`,

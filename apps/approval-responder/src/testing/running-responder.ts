@@ -32,7 +32,9 @@ export interface OrderedApproval {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** The whole process on a real PostgreSQL, a real Redis and a real port; it writes the rows of other processes itself. */
+/**
+ * The whole process on a real PostgreSQL, a real Redis and a real port; it writes the rows of other processes itself.
+ */
 export class RunningResponder {
   readonly logLines: string[] = [];
   readonly readiness = new Readiness({ reuseMs: 0 });

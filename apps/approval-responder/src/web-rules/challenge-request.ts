@@ -19,8 +19,8 @@ export function isWellFormed({ secret, token }: ChallengeRequest): boolean {
 
 /**
  * Whether the proxying web server serves this name. A rule often covers a server with many names; when the server
- * forwards the requested name, only that name is answered. Called only after secret and token are known to match: without
- * the secret the header gains nothing, and with the secret it can only narrow the response.
+ * forwards the requested name, only that name is answered. Called only after secret and token are known to match:
+ * without the secret the header gains nothing, and with the secret it can only narrow the response.
  *
  * @param ownHost our own: when a proxy in front of this process sets it, it does not identify the customer's server
  */

@@ -6,8 +6,8 @@ export function timestamp(date: Date): string {
 }
 
 /**
- * Approvals that became too old while the issuance waited are checked again, and so are approvals by another method than
- * the one that counts.
+ * Approvals that became too old while the issuance waited are checked again, and so are approvals by another method
+ * than the one that counts.
  *
  * @param reuseMs validity period of an approval
  */

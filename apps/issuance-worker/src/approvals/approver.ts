@@ -40,18 +40,18 @@ export type ApprovalAnswer =
 export interface Approver {
   readonly method: ApprovalMethod;
   /**
-   * Where this method checks the name, independent of time. Names of one order with the same place share one result. Null:
-   * this method does not cover the name, or does not count for it; `check` is not called then.
+   * Where this method checks the name, independent of time. Names of one order with the same place share one result.
+   * Null: this method does not cover the name, or does not count for it; `check` is not called then.
    */
   placeOf(question: ApprovalQuestion): string | null;
   /**
-   * Checks whether the tenant has approved the name; the result holds for this tenant only. May be repeated and called
-   * concurrently for any names: only the first call stores a challenge or sends a mail, and later calls use it until it has
-   * expired or the subscriber requests a new one.
+   * Checks whether the tenant has approved the name; the result holds for this tenant only. May be repeated and
+   * called concurrently for any names: only the first call stores a challenge or sends a mail, and later calls use it
+   * until it has expired or the subscriber requests a new one.
    *
-   * External failures never throw: with an unreachable or silent server, the name is not approved, and `problem` says so.
-   * The same applies when the signal aborts; the call then resolves soon. An approval that was withdrawn, or is older than
-   * the reuse period at `question.now`, does not count.
+   * External failures never throw: with an unreachable or silent server, the name is not approved, and `problem` says
+   * so. The same applies when the signal aborts; the call then resolves soon. An approval that was withdrawn, or is
+   * older than the reuse period at `question.now`, does not count.
    *
    * @throws Error only when our own database fails: the state of the name is then unknown
    */

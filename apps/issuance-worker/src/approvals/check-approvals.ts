@@ -27,9 +27,9 @@ export interface CheckBounds {
 const usualBounds: CheckBounds = { withinMs: 8_000, sideBySide: 8 };
 
 /**
- * Checks for an approval of every pending name: by the one method that counts for it, or, if none is set, by one method
- * after the other until one approves. The least recently checked names come first; names without a check in time keep
- * their state and are checked next.
+ * Checks for an approval of every pending name: by the one method that counts for it, or, if none is set, by one
+ * method after the other until one approves. The least recently checked names come first; names without a check in
+ * time keep their state and are checked next.
  *
  * @param approvers those that the product supports, in the order in which they are called
  */
@@ -53,7 +53,10 @@ export async function checkApprovals(
   return { approvals: after, nextCheckAt: complete ? nextApprovalCheck(openedAt, now) : now };
 }
 
-/** Pending names, each with its wildcard, since some methods check both at one place; the least recently checked first. */
+/**
+ * Pending names, each with its wildcard, since some methods check both at one place; the least recently checked
+ * first.
+ */
 function groupsOf(approvals: readonly NameApproval[]): (readonly NameApproval[])[] {
   const groups = new Map<string, NameApproval[]>();
   for (const approval of approvals) {

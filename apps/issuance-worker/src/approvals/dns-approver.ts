@@ -9,9 +9,9 @@ import type { ParentSays } from './parent-delegation';
 export const searchMs = 4_000;
 
 /**
- * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target known only to this tenant. A record
- * that an integration publishes is not looked up before it stands: the resolver would cache its absence. Where the record
- * of a parent name counts as well, either approves.
+ * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target known only to this tenant. A
+ * record that an integration publishes is not looked up before it stands: the resolver would cache its absence. Where
+ * the record of a parent name counts as well, either approves.
  */
 export class DnsApprover implements Approver {
   readonly method = 'dns';

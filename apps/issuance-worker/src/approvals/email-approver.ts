@@ -4,8 +4,8 @@ import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 
 /**
  * Approval by email, sent to the mailbox that the order sets for a name. Covers wildcards: by Baseline Requirements,
- * section 3.2.2.4.4, this method is "suitable for validating Wildcard Domain Names". Name and wildcard get separate mails,
- * since the order sets an address for each, and an approver reads only one of them.
+ * section 3.2.2.4.4, this method is "suitable for validating Wildcard Domain Names". Name and wildcard get separate
+ * mails, since the order sets an address for each, and an approver reads only one of them.
  */
 export class EmailApprover implements Approver {
   readonly method = 'email';

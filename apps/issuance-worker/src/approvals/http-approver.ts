@@ -14,9 +14,9 @@ const randomOctets = 20;
 const randomText = () => randomBytes(randomOctets).toString('base64url');
 
 /**
- * The web server rule: the server at the name forwards requests for the path of RFC 8555, section 8.3, to this tenant's own
- * path at approval-responder. The prober checks it as a CA would. Baseline Requirements 3.2.2.4.18 and .19: never for
- * wildcards.
+ * The web server rule: the server at the name forwards requests for the path of RFC 8555, section 8.3, to this
+ * tenant's own path at approval-responder. The prober checks it as a CA would. Baseline Requirements 3.2.2.4.18 and
+ * .19: never for wildcards.
  */
 export class HttpApprover implements Approver {
   readonly method = 'http';

@@ -22,7 +22,8 @@ export type CoveredWork = Pick<LeasedWork, 'lease' | 'issuance' | 'delegationLab
 export class PublishApprovals {
   /**
    * @param approvalZone the platform's zone in which the targets lie
-   * @param served whether a gateway is configured: without one no record is requested or waited for, and names are approved
+   * @param served whether a gateway is configured: without one no record is requested or waited for, and names are
+   *   approved
    *   as in accounts without integrations
    */
   constructor(

@@ -104,8 +104,8 @@ export class CaLimitBuckets {
   }
 
   /**
-   * Deletes rows of buckets that are full. A day later, in case that a limit was lowered meanwhile; rows that are locked
-   * at this moment are skipped.
+   * Deletes rows of buckets that are full. A day later, in case that a limit was lowered meanwhile; rows that are
+   * locked at this moment are skipped.
    *
    * @returns how many
    */

@@ -59,11 +59,11 @@ function tokenAfterS({ spent, limit: { count, perS } }: Bucket): number {
 }
 
 /**
- * Many of our accounts share one account at the CA. Each may take while its recent usage is below what is left for all
- * others ("dynamic threshold", Choudhury and Hahne 1998). A single account gets half of the limit at once, two greedy
- * accounts a third each, n of them 1/(n+1) each, and a late account always finds something. Usage decays with the limit's
- * period as time constant, so that n accounts with constant demand get 1/n of the limit's rate each, and the limit is
- * fully used.
+ * Many of our accounts share one account at the CA. Each may take while its recent usage is below what is left for
+ * all others ("dynamic threshold", Choudhury and Hahne 1998). A single account gets half of the limit at once, two
+ * greedy accounts a third each, n of them 1/(n+1) each, and a late account always finds something. Usage decays with
+ * the limit's period as time constant, so that n accounts with constant demand get 1/n of the limit's rate each, and
+ * the limit is fully used.
  */
 function shareAfterS(had: number, orders: Bucket): number {
   const { count, perS } = orders.limit;

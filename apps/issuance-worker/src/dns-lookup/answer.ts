@@ -9,14 +9,17 @@ export type LookUpType = StoredType;
 export type ReceivedRecord = ZoneRecord;
 
 /**
- * The result of one look-up. A NODATA with name servers (a referral) is `records` with no answers and the NS records in
- * `authority`. When the resolver followed a CNAME, its records come first in `answers`, possibly alone; `nxdomain` and
- * `nodata` then refer to the name at the chain's end.
+ * The result of one look-up. A NODATA with name servers (a referral) is `records` with no answers and the NS records
+ * in `authority`. When the resolver followed a CNAME, its records come first in `answers`, possibly alone; `nxdomain`
+ * and `nodata` then refer to the name at the chain's end.
  */
 export type Answer = {
   /** The queried server, `host:port`, for messages. */
   readonly from: string;
-  /** Queried without recursion, it responded without authority (AA, RFC 1035 section 4.1.1): a referral or cached data. */
+  /**
+   * Queried without recursion, it responded without authority (AA, RFC 1035 section 4.1.1): a referral or cached
+   * data.
+   */
   readonly notAuthoritative?: true;
 } & (
   | {

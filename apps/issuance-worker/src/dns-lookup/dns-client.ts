@@ -26,9 +26,9 @@ const WARY: QuestionStyle = { mixedCase: true, edns: true };
 const PLAIN: QuestionStyle = { mixedCase: false, edns: false };
 
 /**
- * Queries one server, usually a resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one
- * TCP connection when the response was truncated. Sent from random ports with random ids; only a response to the exact
- * query is accepted.
+ * Queries one server, usually a resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and
+ * one TCP connection when the response was truncated. Sent from random ports with random ids; only a response to the
+ * exact query is accepted.
  */
 export class DnsClient {
   readonly #sockets: UdpSockets;

@@ -60,8 +60,8 @@ function mixCase(name: string): string {
 }
 
 /**
- * Whether a message answers the query: `other_case` when only the letter case differs, `no` when it belongs to another
- * query (late or forged). An error without any question cannot be distinguished, and is accepted.
+ * Whether a message answers the query: `other_case` when only the letter case differs, `no` when it belongs to
+ * another query (late or forged). An error without any question cannot be distinguished, and is accepted.
  */
 export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes' | 'other_case' | 'no' {
   if (response.length < HEADER_OCTETS || response.readUInt16BE(0) !== id) return 'no';

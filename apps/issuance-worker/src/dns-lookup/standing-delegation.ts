@@ -17,8 +17,8 @@ export type DelegationFinding =
       /** True: no result, so that a retry soon may help; false: only a change of the zone helps. */
       readonly retryable: boolean;
       /**
-       * The name is delegated by NS, and the response names other servers: at a zone cut a recursive resolver returns the
-       * child's NS records, while the target is in the parent's referral. Only the parent's servers can show it.
+       * The name is delegated by NS, and the response names other servers: at a zone cut a recursive resolver returns
+       * the child's NS records, while the target is in the parent's referral. Only the parent's servers can show it.
        */
       readonly delegatedElsewhere?: true;
     };

@@ -25,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Sockets to one server, kept open since opening one costs more than a look-up. Each is connected, so the kernel drops
- * packets from elsewhere and reports when nothing listens. They do not keep the process alive.
+ * Sockets to one server, kept open since opening one costs more than a look-up. Each is connected, so the kernel
+ * drops packets from elsewhere and reports when nothing listens. They do not keep the process alive.
  */
 export class UdpSockets {
   readonly #open: PooledSocket[] = [];

@@ -12,7 +12,10 @@ const revocationListRestMs = 5_000;
 const expiredRestMs = 10_000;
 const expiredBatch = 100;
 
-/** Retires names that are no longer needed: their targets respond with NXDOMAIN from then on. A full round may take long. */
+/**
+ * Retires names that are no longer needed: their targets respond with NXDOMAIN from then on. A full round may take
+ * long.
+ */
 const delegationsRestMs = 60_000;
 const delegationsBatch = 500;
 

@@ -29,8 +29,8 @@ export class NotAsked extends GatewayFault {
 }
 
 /**
- * Gateway messages about one integration, under its lease. One message at a time: each response, an error too, may carry
- * the only valid handle, and it is stored before anything else happens.
+ * Gateway messages about one integration, under its lease. One message at a time: each response, an error too, may
+ * carry the only valid handle, and it is stored before anything else happens.
  */
 export class GatewaySession {
   private turn: Promise<unknown> = Promise.resolve();

@@ -14,8 +14,8 @@ export interface HostedRecord extends RecordKey {
 }
 
 /**
- * TXT values at targets in a zone of an integration: intent first, then the result. The holder of the integration's lease
- * changes them, and its writes count under that lease only.
+ * TXT values at targets in a zone of an integration: intent first, then the result. The holder of the integration's
+ * lease changes them, and its writes count under that lease only.
  */
 @Injectable()
 export class HostedChallengeRecords {
@@ -88,7 +88,10 @@ export class HostedChallengeRecords {
     return await this.change(lease, key, `attempted_at = NULL`, `record_handle IS NULL`);
   }
 
-  /** Stores the handle that removes it; a record to be removed is skipped, unless required again: then it is added again. */
+  /**
+   * Stores the handle that removes it; a record to be removed is skipped, unless required again: then it is added
+   * again.
+   */
   async handled(
     lease: IntegrationLease,
     key: RecordKey,

@@ -45,10 +45,11 @@ export class LeasedRecords {
   }
 
   /**
-   * Writes the changes. When the record becomes standing or is removed, the issuances of the plans that use it become due
-   * in the same transaction, so that none keeps waiting.
+   * Writes the changes. When the record becomes standing or is removed, the issuances of the plans that use it become
+   * due in the same transaction, so that none keeps waiting.
    *
-   * @returns false when the record no longer belongs to this holder: it moved to another integration, or the lease is lost
+   * @returns false when the record no longer belongs to this holder: it moved to another integration, or the lease is
+   *   lost
    */
   async save(lease: IntegrationLease, record: LeasedRecord, change: RecordChange): Promise<boolean> {
     const isNews =
@@ -128,8 +129,8 @@ const givenOr = (column: string, at: number, type: 'timestamptz' | 'text') =>
 const askedSince = `approval_record.asks <> $4::int`;
 
 /**
- * Locks the integration's row, so that it cannot be deleted between reading and writing: standing or required records of
- * a deleted integration must be due.
+ * Locks the integration's row, so that it cannot be deleted between reading and writing: standing or required records
+ * of a deleted integration must be due.
  */
 const saveStatement = `
   WITH held AS (

@@ -4,8 +4,8 @@ import { checkIssued, type IssuedMismatch, readCertificate } from '@certwright/p
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 
 /**
- * Mismatches of a certificate that a CA delivered; only a certificate that matches the request is attached.
- * Its lifetime is not checked: an ACME CA does not learn when the paid term ends (see newOrder), and a certificate that
+ * Mismatches of a certificate that a CA delivered; only a certificate that matches the request is attached. Its
+ * lifetime is not checked: an ACME CA does not learn when the paid term ends (see newOrder), and a certificate that
  * outlives it is useful to the buyer, while a refusal would use up more of the CA's limits.
  */
 export function certificateFaults(

@@ -48,8 +48,8 @@ export class WalkEnds {
   }
 
   /**
-   * Temporary failures of a CA ended the attempt, and the CA serves others: it is retried soon, and has not failed unless
-   * this has lasted for long.
+   * Temporary failures of a CA ended the attempt, and the CA serves others: it is retried soon, and has not failed
+   * unless this has lasted for long.
    *
    * @param notBefore as the CA requests; null: not requested
    */

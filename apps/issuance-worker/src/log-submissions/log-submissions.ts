@@ -23,16 +23,16 @@ export interface LogPromise {
 type SubmissionKey = Pick<DueSubmission, 'certificateId' | 'logUrl'>;
 
 /**
- * Submissions of certificates of the built-in CA to Certificate Transparency logs. Independent of issuance: intents are
- * written after the certificate, and no row of issuance is locked for them.
+ * Submissions of certificates of the built-in CA to Certificate Transparency logs. Independent of issuance: intents
+ * are written after the certificate, and no row of issuance is locked for them.
  */
 @Injectable()
 export class LogSubmissions {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Records which certificates are to be submitted to which logs: each unexpired one once, to the logs that exist then. The
-   * latest expiry comes first, which means the newest certificates when all have the same lifetime.
+   * Records which certificates are to be submitted to which logs: each unexpired one once, to the logs that exist
+   * then. The latest expiry comes first, which means the newest certificates when all have the same lifetime.
    *
    * @returns number of certificates checked
    */
@@ -60,8 +60,8 @@ export class LogSubmissions {
   }
 
   /**
-   * Leases what is due at one log, latest due first. The holder reports the result before the lease ends; otherwise it is
-   * due again. Expired certificates are deleted: no log needs them any more.
+   * Leases what is due at one log, latest due first. The holder reports the result before the lease ends; otherwise
+   * it is due again. Expired certificates are deleted: no log needs them any more.
    */
   async lease(logUrl: string, limit: number, leaseMs: number): Promise<readonly DueSubmission[]> {
     const [rows]: [(Omit<DueSubmission, 'logUrl'> & { readonly expired: boolean })[], number] =

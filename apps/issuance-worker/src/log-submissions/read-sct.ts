@@ -11,8 +11,8 @@ const longestSignature = 4 + 2_048;
 const algorithmOctets = 2;
 
 /**
- * The response to `add-chain` (section 4.1) as an SCT. Its signature is not verified: a log is identified here by its URL
- * alone, and the promise is only used to stop submitting.
+ * The response to `add-chain` (section 4.1) as an SCT. Its signature is not verified: a log is identified here by its
+ * URL alone, and the promise is only used to stop submitting.
  *
  * @returns null when it is not such a response
  */

@@ -49,9 +49,9 @@ export interface SubmittingPorts {
 }
 
 /**
- * Submits what is due at one log. A log accepts the same certificate again and returns the same promise, so every step may
- * run twice. While the log is unavailable, all its submissions pause; a certificate that it refuses, or that fails while
- * others succeed, waits separately.
+ * Submits what is due at one log. A log accepts the same certificate again and returns the same promise, so every
+ * step may run twice. While the log is unavailable, all its submissions pause; a certificate that it refuses, or that
+ * fails while others succeed, waits separately.
  *
  * @returns a function that runs one round and returns the pause after it, ms
  */

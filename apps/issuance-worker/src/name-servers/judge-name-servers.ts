@@ -18,10 +18,10 @@ type Verdict =
   | { readonly kind: 'other'; readonly says: NameServerAnswer; readonly aliases: readonly string[] };
 
 /**
- * The combined result of the servers of a zone. Every responding address of a server must return the record, and at least
- * one must respond: a silent address is ignored beside a responding one, since a whole address family may be unreachable
- * from this machine, and resolvers try the next address as well. A server without any responding address is waited for,
- * and named.
+ * The combined result of the servers of a zone. Every responding address of a server must return the record, and at
+ * least one must respond: a silent address is ignored beside a responding one, since a whole address family may be
+ * unreachable from this machine, and resolvers try the next address as well. A server without any responding address
+ * is waited for, and named.
  */
 export function judgeNameServers(wanted: WantedDelegation, servers: readonly ServerAnswers[]): RecordFinding {
   const verdicts = servers.flatMap((server) => verdictsOf(wanted, server));

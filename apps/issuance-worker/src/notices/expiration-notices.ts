@@ -41,10 +41,10 @@ export class ExpirationNotices {
   }
 
   /**
-   * Writes the notices that are due, each with its mail and the mail's wake-up: one transaction, and the primary key of
-   * expiration_notice ensures "once per certificate and threshold". Plans and certificates are locked, so none is replaced
-   * or revoked meanwhile. A threshold of an account without an address counts as handled too: an address that is added
-   * later gets the next one.
+   * Writes the notices that are due, each with its mail and the mail's wake-up: one transaction, and the primary key
+   * of expiration_notice ensures "once per certificate and threshold". Plans and certificates are locked, so none is
+   * replaced or revoked meanwhile. A threshold of an account without an address counts as handled too: an address
+   * that is added later gets the next one.
    *
    * @param limit certificates of one round
    * @param now default: the database's clock
@@ -91,8 +91,8 @@ function decide({ not_before: notBefore, not_after: notAfter, muted, noticed, no
 }
 
 /**
- * Current certificates whose nearest passed threshold is not handled. With the nearest one all larger ones are handled,
- * so one look-up per certificate suffices.
+ * Current certificates whose nearest passed threshold is not handled. With the nearest one all larger ones are
+ * handled, so one look-up per certificate suffices.
  */
 const dueStatement = `
   SELECT certificate.id, certificate.account_id, not_before, not_after, plan.muted, clock.now,

@@ -21,8 +21,8 @@ export async function relayOnce(outbox: Outbox, jobs: NudgeQueues): Promise<numb
 }
 
 /**
- * A wake-up of an issuance only speeds up its first run. Behind a backlog it would not, so it is dropped: the row is due,
- * and the sweep gives every account its turn.
+ * A wake-up of an issuance only speeds up its first run. Behind a backlog it would not, so it is dropped: the row is
+ * due, and the sweep gives every account its turn.
  */
 async function admitted(nudges: readonly Job[], jobs: NudgeQueues): Promise<readonly Job[]> {
   const issuances = nudges.filter(({ name }) => name === 'advance-issuance');

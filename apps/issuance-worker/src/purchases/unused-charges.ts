@@ -21,9 +21,9 @@ interface LookedAt {
 }
 
 /**
- * Refunds charges whose issuances ended without a certificate. Scans the charges by the issuances that they pay for, in
- * batches, and restarts at the oldest undecided one: so the cost of a round does not depend on the number of purchases.
- * May run in any number of processes.
+ * Refunds charges whose issuances ended without a certificate. Scans the charges by the issuances that they pay for,
+ * in batches, and restarts at the oldest undecided one: so the cost of a round does not depend on the number of
+ * purchases. May run in any number of processes.
  */
 @Injectable()
 export class UnusedCharges {

@@ -66,9 +66,9 @@ export async function dueRenewals(
 
 /**
  * An attempt that was ended by a pause or by newer terms is not a failure. All issuances of a plan are read, by its
- * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own terms
- * count only for paid plans, and are not read otherwise. Charges of issuances without a certificate that were not
- * refunded yet do not count as payment.
+ * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own
+ * terms count only for paid plans, and are not read otherwise. Charges of issuances without a certificate that were
+ * not refunded yet do not count as payment.
  */
 const factsStatement = `
   SELECT plan.id, plan.account_id, plan.revision, plan.auto_renew, ${paidColumns}, clock.now,

@@ -73,10 +73,11 @@ export class Renewals {
   ) {}
 
   /**
-   * Opens a replacement for every current certificate whose renewal time has come. Free replacements are opened in one
-   * transaction, so a crash undoes them; the plans are locked, so no other worker checks the same ones, and no API changes
-   * them meanwhile. Purchases follow plan by plan: an unpaid one does not stop the others, and balances of accounts are
-   * never locked together. The issuances are due at once; the sweep, which is fair across accounts, enqueues them.
+   * Opens a replacement for every current certificate whose renewal time has come. Free replacements are opened in
+   * one transaction, so a crash undoes them; the plans are locked, so no other worker checks the same ones, and no
+   * API changes them meanwhile. Purchases follow plan by plan: an unpaid one does not stop the others, and balances
+   * of accounts are never locked together. The issuances are due at once; the sweep, which is fair across accounts,
+   * enqueues them.
    *
    * @param limit plans of one round
    * @param now default: the database's clock

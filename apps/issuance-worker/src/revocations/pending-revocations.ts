@@ -42,8 +42,8 @@ export class PendingRevocations {
   }
 
   /**
-   * The CA has revoked it for this reason. When the reason was changed meanwhile, it stays pending. Its owner gets a mail
-   * when every certificate that was revoked together with it is confirmed.
+   * The CA has revoked it for this reason. When the reason was changed meanwhile, it stays pending. Its owner gets a
+   * mail when every certificate that was revoked together with it is confirmed.
    *
    * @param reason as reported to the CA
    */

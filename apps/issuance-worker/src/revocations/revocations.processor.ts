@@ -10,7 +10,10 @@ import { revokeCertificate } from './revoke-certificate';
 /** Certificates of one sweep. */
 const batch = 500;
 
-/** Retry interval after a lost job, or when a CA was unavailable. A CA has 24 h for the most urgent (Baseline Requirements 4.9.1.1). */
+/**
+ * Retry interval after a lost job, or when a CA was unavailable. A CA has 24 h for the most urgent (Baseline
+ * Requirements 4.9.1.1).
+ */
 const restMs = 10_000;
 
 const first = '0';

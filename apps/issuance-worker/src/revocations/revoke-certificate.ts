@@ -11,8 +11,8 @@ export interface RevocationPorts {
 }
 
 /**
- * Revokes at the CA what is revoked here. The row shows whether there is anything to do, and the CA may be called twice:
- * after a crash between its response and our write.
+ * Revokes at the CA what is revoked here. The row shows whether there is anything to do, and the CA may be called
+ * twice: after a crash between its response and our write.
  *
  * While the CA is down the revocation stays pending, which is not a failure.
  *

@@ -8,8 +8,8 @@ export type Cut = 'before' | 'after';
 
 /**
  * The fate of one exchange. `refused`: the proxy responds with that status and the CA does not receive the request.
- * `cut`: the CA does not receive it either. `late`: the response arrives after that time. `dropped`, `hanging`: the CA
- * processes the request, and the connection is cut or falls silent.
+ * `cut`: the CA does not receive it either. `late`: the response arrives after that time. `dropped`, `hanging`: the
+ * CA processes the request, and the connection is cut or falls silent.
  */
 export type Fate =
   | { readonly kind: 'passed' | 'cut' | 'dropped' | 'hanging' }

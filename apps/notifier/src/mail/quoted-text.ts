@@ -4,8 +4,8 @@ const longestInSubject = 60;
 
 /**
  * Characters of foreign text that must not enter a mail: line ends and other controls, and characters that change the
- * direction of the following text or hide it (Unicode categories Cc and Zl, Zp, bidi controls, invisible operators, tags).
- * Joiners are kept: emoji and several scripts need them.
+ * direction of the following text or hide it (Unicode categories Cc and Zl, Zp, bidi controls, invisible operators,
+ * tags). Joiners are kept: emoji and several scripts need them.
  */
 const unwanted = new RegExp(
   [

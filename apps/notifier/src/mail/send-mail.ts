@@ -15,7 +15,10 @@ const leaseMs = sendWithinMs + 20_000;
 /** Within the lease. */
 const recordWithinMs = 15_000;
 
-/** One attempt of one mail: lease, write, send, record. At least once: a crash after the server accepted it sends it again. */
+/**
+ * One attempt of one mail: lease, write, send, record. At least once: a crash after the server accepted it sends it
+ * again.
+ */
 @Injectable()
 export class SendMail {
   private readonly from: Sender;

@@ -1,6 +1,9 @@
 import type { DeliveryBounds } from './delivery-lease';
 
-/** Max concurrent deliveries of one process to one endpoint. With responses in 20 ms, 16 are several hundred per second. */
+/**
+ * Max concurrent deliveries of one process to one endpoint. With responses in 20 ms, 16 are several hundred per
+ * second.
+ */
 export const maxPlaces = 16;
 
 /** The same for a slow endpoint: its slots are used for long, and more of them would not help it. */

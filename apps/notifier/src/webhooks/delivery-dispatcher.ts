@@ -14,7 +14,10 @@ const maxBatch = 64;
 /** Delay when another process was leasing for the same account. */
 const retryAfterMs = 20;
 
-/** Max deliveries, per slot, that have released their slot: each is a connection. Fast endpoints are admitted up to twice as many. */
+/**
+ * Max deliveries, per slot, that have released their slot: each is a connection. Fast endpoints are admitted up to
+ * twice as many.
+ */
 const overduePerPlace = 4;
 
 /** Endpoints whose pace is remembered; the least recently used one is dropped first. */
@@ -32,10 +35,10 @@ interface Endpoint {
 }
 
 /**
- * Decides which deliveries this process sends next. Half of the slots are for fast endpoints, a quarter for untested ones,
- * a quarter for failing or slow ones: no group can use the slots of another. A delivery that waits long for its response
- * releases its slot, so that dead endpoints do not delay each other or recovered ones. A slot that becomes free after a
- * success is filled at once; a failing endpoint waits for the next sweep.
+ * Decides which deliveries this process sends next. Half of the slots are for fast endpoints, a quarter for untested
+ * ones, a quarter for failing or slow ones: no group can use the slots of another. A delivery that waits long for its
+ * response releases its slot, so that dead endpoints do not delay each other or recovered ones. A slot that becomes
+ * free after a success is filled at once; a failing endpoint waits for the next sweep.
  */
 @Injectable()
 export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShutdown {
@@ -78,8 +81,8 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   }
 
   /**
-   * Seconds that the oldest delivery has been waiting for this platform. Deliveries to endpoints that are failing, slow or
-   * being tried for the first time wait for their endpoint and do not count.
+   * Seconds that the oldest delivery has been waiting for this platform. Deliveries to endpoints that are failing,
+   * slow or being tried for the first time wait for their endpoint and do not count.
    */
   longestWaitS(waiting: readonly WaitingEndpoint[]): number {
     const waitsForUs = (endpoint: WaitingEndpoint) => {

@@ -17,9 +17,10 @@ export const lockStatement = `
   WHERE endpoint.id = ANY ($1::bigint[])`;
 
 /**
- * $1 endpoints, $2 max deliveries of each, $3 ms, $4 slots of an endpoint, $5 of a failing one, $6 of an account. Oldest
- * first. Rows that another transaction locks are skipped: no lease waits for a lock. `now()` and not the clock, since only
- * the former can bound the scan of the index. Deliveries that may no longer be sent are canceled and returned as such.
+ * $1 endpoints, $2 max deliveries of each, $3 ms, $4 slots of an endpoint, $5 of a failing one, $6 of an account.
+ * Oldest first. Rows that another transaction locks are skipped: no lease waits for a lock. `now()` and not the
+ * clock, since only the former can bound the scan of the index. Deliveries that may no longer be sent are canceled
+ * and returned as such.
  */
 export const leaseStatement = `
   WITH request AS (SELECT * FROM unnest($1::bigint[], $2::int[]) AS request (endpoint_id, max)),
@@ -67,8 +68,8 @@ export const leaseStatement = `
   FROM canceled`;
 
 /**
- * $1 deliveries, $2 tokens, $3 to $5 their attempts. Successes at endpoints that were not failing: the endpoint does not
- * change, so its row need not be locked. Returns what it recorded; the rest is recorded one by one.
+ * $1 deliveries, $2 tokens, $3 to $5 their attempts. Successes at endpoints that were not failing: the endpoint does
+ * not change, so its row need not be locked. Returns what it recorded; the rest is recorded one by one.
  */
 export const recordDeliveredStatement = `
   WITH tried AS (
@@ -92,7 +93,10 @@ export const recordDeliveredStatement = `
   SELECT tried.id, tried.started_at, tried.duration_ms, tried.status FROM tried JOIN recorded ON recorded.id = tried.id
   RETURNING delivery_id`;
 
-/** $1 delivery, $2 token, $3 state, $4 due; $5 to $8 the attempt. An ended delivery keeps its state, but the attempt is logged. */
+/**
+ * $1 delivery, $2 token, $3 state, $4 due; $5 to $8 the attempt. An ended delivery keeps its state, but the attempt
+ * is logged.
+ */
 export const recordStatement = `
   WITH tried AS (
     UPDATE webhook_delivery SET

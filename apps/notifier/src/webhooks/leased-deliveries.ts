@@ -48,8 +48,8 @@ export class LeasedDeliveries {
 
   /**
    * Leases due deliveries for one attempt each, the oldest of each endpoint first, within `bounds`. A delivery whose
-   * endpoint is disabled, or whose plan is closed, is canceled instead. A delivery is skipped while an older state of its
-   * plan is in progress. Never waits for a lock.
+   * endpoint is disabled, or whose plan is closed, is canceled instead. A delivery is skipped while an older state of
+   * its plan is in progress. Never waits for a lock.
    */
   async lease(
     requests: readonly LeaseRequest[],
@@ -98,8 +98,8 @@ export class LeasedDeliveries {
   }
 
   /**
-   * Logs an attempt and stores its outcome. A delivery that was superseded or canceled meanwhile keeps its state. When an
-   * endpoint is disabled, its account is notified by mail.
+   * Logs an attempt and stores its outcome. A delivery that was superseded or canceled meanwhile keeps its state.
+   * When an endpoint is disabled, its account is notified by mail.
    *
    * @param follow decides from the state of the endpoint until now; pure, since the transaction may run again
    * @returns the outcome; null when the lease is lost: then nothing was written

@@ -27,8 +27,8 @@ export const longestRetryAfterMs = 24 * hour;
 const longestFailingMs = 5 * 24 * hour;
 
 /**
- * Failures further apart than this do not count as lasting, since nothing was tried in between: the longest delay between
- * two attempts (24 h and its jitter), and a margin for an outage of the platform.
+ * Failures further apart than this do not count as lasting, since nothing was tried in between: the longest delay
+ * between two attempts (24 h and its jitter), and a margin for an outage of the platform.
  */
 const widestGapMs = 30 * hour;
 
