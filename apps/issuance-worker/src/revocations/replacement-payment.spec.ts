@@ -46,7 +46,7 @@ describe('the replacement of a revoked certificate', () => {
     },
   );
 
-  it('lasts as long as was paid with a purchase that has led to a certificate', async () => {
+  it('lasts for the term of a purchase that led to a certificate', async () => {
     const plan = await renewing();
     const { certificateId } = await attachOpen(fixture.core, plan.planId, validity(0.01, 366));
     const { paid_through: paidThrough } = await fixture.paidOf(plan.planId);

@@ -2,7 +2,7 @@ import { judgeAnswer, retryAfterMs } from './answer';
 
 const now = new Date('2026-11-20T12:00:00Z');
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([200, 201, 202, 204, 299])('%i is a success', (status) => {
     expect(judgeAnswer({ status, retryAfter: null }, now)).toEqual({
       outcome: { kind: 'delivered' },
@@ -22,7 +22,7 @@ describe('an answer', () => {
     expect(judged).toMatchObject({ outcome: { kind: 'failed' }, problem: expect.stringMatching(problem) });
   });
 
-  it('410 says that the endpoint is gone', () => {
+  it('410 means that the endpoint is gone', () => {
     expect(judgeAnswer({ status: 410, retryAfter: null }, now).outcome).toEqual({ kind: 'gone' });
   });
 });
