@@ -73,7 +73,7 @@ describe('the approval zone', () => {
     ['an underscored one', '_acme-challenge'],
     ['a name below a target', 'x.LABEL'],
     ['two labels', `${'b'.repeat(32)}.${'c'.repeat(32)}`],
-  ])('says NXDOMAIN for %s', async (_, given) => {
+  ])('returns NXDOMAIN for %s', async (_, given) => {
     const expected = { rcode: 'NXDOMAIN', authoritative: true, answers: [], authority: soaOf(zone) };
     expect(await ask(`${given.replace('LABEL', label)}.${zone}`)).toMatchObject(expected);
   });

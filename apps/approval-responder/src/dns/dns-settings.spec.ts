@@ -38,7 +38,7 @@ describe('the settings of the DNS server', () => {
     ['APPROVAL_NAME_SERVERS', 'n s=192.0.2.1'],
     ['DNS_NEGATIVE_TTL', '31'],
     ['APPROVAL_ZONE_CONTACT', 'nobody'],
-  ])('name the fault when %s is %j', (name, value) => {
+  ])('name the error when %s is %j', (name, value) => {
     expect(() => read({ ...answering, [name]: value })).toThrow(name);
   });
 });

@@ -122,7 +122,7 @@ describe('approving', () => {
     [{ 'sec-fetch-site': 'none' }],
     [{ origin: 'https://evil.example' }],
     [{ 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:4330' }],
-  ])('is not taken from another site’s form: %j', async (headers) => {
+  ])('is not accepted from another site’s form: %j', async (headers) => {
     const ordered = await order();
     expect((await press(ordered, headers)).status).toBe(403);
     expect(await responder.approvedAt(ordered)).toBeNull();
@@ -130,7 +130,7 @@ describe('approving', () => {
   });
 
   it.each([[{}], [{ origin: 'null' }], [{ origin: 'http://127.0.0.1:4330' }]])(
-    'is taken from older browsers and programs, by the token alone: %j',
+    'is accepted from older browsers and programs, by the token alone: %j',
     async (headers) => expect((await press(await order(), headers)).status).toBe(200),
   );
 });

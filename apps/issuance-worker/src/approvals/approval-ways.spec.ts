@@ -69,7 +69,7 @@ describe('a name with its own approval method', () => {
   it.each<[string, NameApproval, 'wildcard' | 'no_approver']>([
     ['http for a wildcard', by('*.example.com', { method: 'http' }), 'wildcard'],
     ['email without an address', by('example.com', { method: 'email' }), 'no_approver'],
-  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, reason) => {
+  ])('that is impossible, %s, is checked nowhere and reports this', async (_, name, reason) => {
     const outcome = { code: 'approval_way_unusable', dnsName: name.dnsName, reason };
     const problem = { code: 'not_approved', ways: [{ method: name.way?.method, outcome }] };
     const approvers = all(['example.com', '*.example.com']);
@@ -120,7 +120,7 @@ describe('a name that may be approved by the record of a parent name', () => {
     ['a name of somebody else', 'example.net'],
     ['a name beneath', 'a.www.example.com'],
     ['a public suffix', 'com'],
-  ])('never asks at %s', async (_, recordAt) => {
+  ])('never checks at %s', async (_, recordAt) => {
     const name = by('www.example.com', { method: 'dns', recordAt });
     expect(await parentOf(name, { acceptsParentRecords: true })).toBeNull();
   });

@@ -10,7 +10,7 @@ export const searchMs = 4_000;
 
 /**
  * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target known only to this tenant. A
- * record that an integration publishes is not looked up before it stands: the resolver would cache its absence. Where
+ * record that an integration publishes is not looked up before it exists: the resolver would cache its absence. Where
  * the record of a parent name counts as well, either approves.
  */
 export class DnsApprover implements Approver {

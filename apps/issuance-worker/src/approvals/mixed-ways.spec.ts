@@ -122,7 +122,7 @@ describe('an issuance whose names have their own approval methods', () => {
       'free_ca',
       /product does not offer this way/,
     ],
-  ])('waits and says why where a way cannot be: %s', async (_, impossible, product, problem) => {
+  ])('waits and reports why when a method is impossible: %s', async (_, impossible, product, problem) => {
     const opened = await approving.order(impossible, { product });
     const { state, approvals } = await approving.walk(opened);
     expect(state).toBe('open');
@@ -172,7 +172,7 @@ describe('www.example.com with the record of example.com', () => {
   });
 
   it.each([['public'], ['built-in', 'public']])(
-    'needs a record of its own where an ACME CA may issue: %s',
+    'needs its own record when an ACME CA may issue: %s',
     async (...authorities) => {
       const opened = await approving.order(ways);
       await approving.publishRecord('example.com');

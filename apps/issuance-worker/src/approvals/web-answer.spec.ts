@@ -57,7 +57,7 @@ describe('judgeWebAnswer', () => {
     ['{"internal":true}', 'another value of 17 characters'],
     ['<html>'.padEnd(4_096, 'x'), 'an HTML page'],
     ['\u202e'.repeat(1_001), 'a long text'],
-  ])('says what was there and does not repeat it: %j is %s', (body, kind) => {
+  ])('describes the body without quoting it: %j is %s', (body, kind) => {
     expect(problemOf(answered({ body }))).toBe(
       `http://a.example.com/.well-known/acme-challenge/… responded with ${kind} instead of the challenge; ` +
         "it must redirect or proxy to the URL of the account's web server rule.",

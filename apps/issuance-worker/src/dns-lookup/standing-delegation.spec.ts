@@ -190,7 +190,7 @@ describe('a look-up that fails', () => {
     ['servfail', 'SERVFAIL', true],
     ['refused', 'REFUSED', false],
     ['invalid_name', 'not a name that can be looked up', false],
-  ] as const)('%s is told, and whether to ask again soon', async (reason, words, retryable) => {
+  ] as const)('%s is reported, with whether to retry soon', async (reason, words, retryable) => {
     const { finding } = await find({ [`${NAME} CNAME`]: { kind: 'failure', reason } });
     expect(finding).toEqual(notFound(`${NAME} could not be looked up at ${AT} (${words})`, retryable));
   });

@@ -101,7 +101,7 @@ describe('a response of a log', () => {
   });
 
   it.each([301, 401, 404, 405, 408, 500, 502, 504])(
-    'does not tell with %i whom it speaks of, unless it says when to come again',
+    'is ambiguous with %i, unless it has Retry-After',
     (status) => {
       expect(judged(status)).toEqual({ kind: 'failed', problem: `The log answered ${status}.` });
       const told = { kind: 'unavailable', retryAfterMs: 7_000 };

@@ -200,7 +200,7 @@ describe('a round of submissions', () => {
       'The log answered with something that is no SCT.',
     ],
     ['that says nothing', { status: 200, silent: true }, 'timed out'],
-  ])('waits longer and longer for a log %s', async (_, answer, problem) => {
+  ])('backs off for a log %s', async (_, answer, problem) => {
     await issue();
     log.answer = answer;
     const next = round(problem === 'timed out' ? { timeoutMs: 300 } : {});

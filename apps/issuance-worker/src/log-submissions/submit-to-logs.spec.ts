@@ -29,7 +29,7 @@ describe('the logs that certificates are submitted to', () => {
     ['http://user:password@log.example/'],
     ['https://log.example/?a'],
     ['log.example'],
-  ])('are refused by their setting: %s', (url) =>
+  ])('are rejected by their setting: %s', (url) =>
     expect(settings.table.SUBMIT_TO_LOGS.read(url)).toHaveProperty('fault'),
   );
 

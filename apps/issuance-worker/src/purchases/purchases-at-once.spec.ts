@@ -18,7 +18,7 @@ const outcomes = async (work: readonly Promise<unknown>[]) => {
 
 describe('purchases of one account at the same time', () => {
   it.each([1, 3, 7])(
-    'are carried out as long as there is money for them: %i of 24',
+    'are carried out while the balance suffices: %i of 24',
     async (affordable) => {
       const accountId = await fixture.account(prices.name * affordable + 999);
       const plans: string[] = [];

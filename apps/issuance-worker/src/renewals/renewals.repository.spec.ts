@@ -84,7 +84,7 @@ describe('a renewal', () => {
     ['the plan is paused', 'paused = true'],
     ['the plan is closed', 'closed_at = now()'],
     ['the CSR is missing', 'terms_id = NULL'],
-  ])('does not begin while %s', async (_, assignments) => {
+  ])('does not start while %s', async (_, assignments) => {
     const { planId } = await dueSoon();
     await change(planId, assignments);
     expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);

@@ -80,7 +80,7 @@ describe('the mail that a certificate is ready', () => {
         await issued(await plan());
       },
     ],
-  ])('is not ordered %s', async (_what, issue) => {
+  ])('is not enqueued %s', async (_what, issue) => {
     await issue();
     expect(await mails()).toEqual([]);
   });

@@ -35,7 +35,7 @@ async function replacementOf({ planId, certificateId }: Awaited<ReturnType<typeo
 
 describe('the replacement of a revoked certificate', () => {
   it.each(['failed', 'canceled'] as const)(
-    'lasts no longer than is paid without a purchase that has %s and is about to be given back',
+    'does not count a purchase that has %s and is about to be refunded',
     async (state) => {
       const plan = await renewing();
       await fixture.end(plan.planId, state);

@@ -241,7 +241,7 @@ describe('the replacement of a revoked certificate of a product with paid terms'
   it.each([
     ['nothing is paid', null],
     ['the term is over', new Date('2026-01-01')],
-  ])('lasts no longer than the revoked one where %s', async (_, paidThrough) => {
+  ])('lasts no longer than the revoked one when %s', async (_, paidThrough) => {
     const certificate = await issued(paidThrough);
     await revoke(certificate, 4);
     const [{ not_after }] = await core.database.query<[{ not_after: Date }]>(

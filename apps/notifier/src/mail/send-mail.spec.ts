@@ -284,7 +284,7 @@ describe('sending', () => {
   it.each([
     ['RCPT TO', 550],
     ['DATA', 554],
-  ] as const)('has failed for good when %s was answered with %i', async (at, code) => {
+  ] as const)('has failed permanently when %s was answered with %i', async (at, code) => {
     const id = await notice();
     server.refusal = { at, code };
     await sender().run(id);
@@ -308,7 +308,7 @@ describe('sending', () => {
     '<a@example.com>',
     'a@[127.0.0.1]',
     '',
-  ])('to %j has failed without a word to the server', async (recipient) => {
+  ])('to %j fails without contacting the server', async (recipient) => {
     const { certificateId } = await order('n');
     const id = await notifier.mail({ ...noticeOf(certificateId), recipient });
     await sender().run(id);

@@ -17,7 +17,7 @@ describe('a response', () => {
     [404, /answered 404 Not Found/],
     [500, /answered 500/],
     [599, /answered 599;/],
-  ])('%i is a failure, in words', (status, problem) => {
+  ])('%i is a failure, with a message', (status, problem) => {
     const judged = judgeAnswer({ status, retryAfter: null }, now);
     expect(judged).toMatchObject({ outcome: { kind: 'failed' }, problem: expect.stringMatching(problem) });
   });

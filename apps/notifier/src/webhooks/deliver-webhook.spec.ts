@@ -160,7 +160,7 @@ describe('a delivery', () => {
       /response is not HTTP|no complete response/,
       true,
     ],
-  ])('to a server that %s has failed, and comes again in 5 s', async (_, talk, problem, isSlow) => {
+  ])('to a server that %s fails, and is retried in 5 s', async (_, talk, problem, isSlow) => {
     const sink = await sinkThat(Sink.saying(talk));
     const { id, look } = await delivery(sink.url);
     const begunAt = Date.now();
@@ -209,7 +209,7 @@ describe('a delivery', () => {
     'http://[::ffff:127.0.0.1]:8009/',
     'http://2130706433:8009/',
     'http://169.254.169.254/',
-  ])('to %s is refused before anything is connected, unless the operator allows its network', async (url) => {
+  ])('to %s is refused before any connection, unless the operator allows its network', async (url) => {
     const { id, look } = await delivery(url);
     await deliverer({ allowedNetworks: [] }).run(id);
     expect((await look()).attempt).toMatchObject({

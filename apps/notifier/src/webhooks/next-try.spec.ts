@@ -25,7 +25,7 @@ describe('the outcome of an attempt', () => {
     [7, '14 h', 50_400],
     [8, '20 h', 72_000],
     [9, '24 h', 86_400],
-  ])('after failure %i the next try comes in %s', (attempts, _, seconds) => {
+  ])('after failure %i the next attempt comes in %s', (attempts, _, seconds) => {
     expect(waitMs(after(attempts, failed))).toBe(seconds * 1_000);
   });
 
@@ -71,7 +71,7 @@ describe('the outcome of an attempt', () => {
       { failingSince: ago(50), failedAt: ago(31) },
       now,
     ],
-  ])('a stretch of failing %s', (_, health, since) => {
+  ])('a period of failures %s', (_, health, since) => {
     expect(after(1, failed, health).health).toEqual({ failingSince: since, failedAt: now });
   });
 

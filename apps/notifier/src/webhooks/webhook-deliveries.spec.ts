@@ -157,7 +157,7 @@ describe('lease', () => {
   it.each([
     ['its plan was closed', `UPDATE plan SET closed_at = now()`],
     ['its endpoint was disabled', `UPDATE webhook_endpoint SET enabled = false`],
-  ])('cancels the delivery when %s, and has its endpoint requested again', async (_, change) => {
+  ])('cancels the delivery when %s, and requests its endpoint again', async (_, change) => {
     const endpoint = await webhooks.endpoint(account);
     const id = await webhooks.enqueue(account, endpoint, await webhooks.plan(account), 1);
     await core.database.query(change);

@@ -71,7 +71,7 @@ it('contains the note of the buyer line by line, as plain text', async () => {
 });
 
 it.each(['x'.repeat(10_000), '😀'.repeat(10_000), '\n'.repeat(10_000), 'a\n'.repeat(10_000)])(
-  'stays a mail with a note of ten thousand characters or lines',
+  'is a valid mail with a note of ten thousand characters or lines',
   async (note) => {
     const received = await mailed(await invoice({ note }));
     expect(received?.text.length).toBeLessThan(4_000);
