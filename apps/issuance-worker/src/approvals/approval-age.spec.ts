@@ -34,7 +34,7 @@ describe('stillApproved', () => {
 });
 
 describe('freshlyApproved', () => {
-  it('drops external state by the method that counts for a new check, and keeps a person’s approval', () => {
+  it('checks external state again by the method that counts, and keeps a person’s approval', () => {
     const standing: NameApproval = { ...approved, method: 'dns', way: byDns };
     expect(freshlyApproved([standing, { ...approved, way: byEmail }], now)).toEqual([
       { ...pending(approved), way: byDns },

@@ -73,7 +73,7 @@ export class HostedChallengeRecords {
   }
 
   /**
-   * Records that the provider is about to be called for a change.
+   * Stores that the provider is about to be called for a change.
    *
    * @returns false: it is no longer required in this way, or the lease is lost
    */

@@ -53,7 +53,7 @@ export interface RenewalRound {
 export interface UnpaidRenewal {
   readonly planId: string;
   readonly accountId: string;
-  /** Due plans of all plans. */
+  /** Contains the amount due and the balance. */
   readonly problem: string;
 }
 
