@@ -12,7 +12,7 @@ import {
 } from '@certwright/service';
 import { dnsSettings } from './dns/dns-settings';
 
-/** The settings of the approval responder: what each means, its unit, and what holds without it. */
+/** The settings of the approval responder: meaning, unit and default of each. */
 export const responderSettings = defineSettings({
   CERTWRIGHT_MODE: oneOf(['sandbox', 'production'], {
     meaning: 'Which deployment this is; a database of the other mode is refused',
@@ -67,7 +67,7 @@ export const responderSettings = defineSettings({
 
 export type ResponderConfig = SettingValues<typeof responderSettings.table>;
 
-/** Under which the configuration is injected. */
+/** Injection token of the configuration. */
 export const ResponderConfig = Symbol('ResponderConfig');
 
 export function readConfig(): ResponderConfig {

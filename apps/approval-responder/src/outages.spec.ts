@@ -4,7 +4,7 @@ import { RunningResponder } from './testing/running-responder';
 const challengePath = `/${'a'.repeat(32)}/.well-known/acme-challenge/${'t'.repeat(27)}`;
 const linkPath = `/approve/${'t'.repeat(43)}`;
 
-describe('while the database is away', () => {
+describe('while the database is down', () => {
   let link: SeverableLink;
   let responder: RunningResponder;
 
@@ -37,7 +37,7 @@ describe('while the database is away', () => {
 });
 
 describe('limits', () => {
-  it('count the requests of each client address, also while Redis is away', async () => {
+  it('count the requests of each client address, also while Redis is down', async () => {
     const port = await freePort();
     const responder = await RunningResponder.start(() => ({
       REDIS_URL: `redis://127.0.0.1:${port}`,

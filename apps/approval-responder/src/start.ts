@@ -5,11 +5,11 @@ import { AppModule } from './app.module';
 import { ResponderConfig } from './config';
 import { renderProblem } from './wire/problem';
 
-/** A page that asks for approval is never shown inside another one, nor indexed; CSP says the first to newer browsers. */
+/** Approval pages must not be framed or indexed; in newer browsers, CSP also prevents framing. */
 const headersOfAll = { 'x-frame-options': 'DENY', 'x-robots-tag': 'noindex' };
 
 /**
- * Opens everything and listens. Waits for the database for half a minute; Redis may be away, at the start too.
+ * Opens everything and listens. Waits for the database for half a minute; Redis may be down, at the start too.
  *
  * @returns the application, which listens on `HOST` and `PORT`
  */

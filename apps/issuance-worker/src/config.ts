@@ -148,7 +148,7 @@ export const settings = defineSettings({
 
 export type Config = SettingValues<typeof settings.table>;
 
-/** Under which the configuration is injected. */
+/** Injection token of the configuration. */
 export const Config = Symbol('WorkerConfig');
 
 export const config = (): Config => settings.read(process.env);

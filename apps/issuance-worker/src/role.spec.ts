@@ -13,9 +13,9 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(async () => await issuing.close());
 
-// What no other spec of the worker runs as its role.
+// Statements that no other test of the worker runs with its role.
 describe('the role of the worker', () => {
-  it('reads what its metrics show', async () => {
+  it('reads the rows for its metrics', async () => {
     const { asWorker } = issuing;
     expect(await new Outbox(asWorker).backlog()).toMatchObject({ rows: 0 });
     expect(await new IssuanceStatisticsReader(asWorker).read()).toMatchObject({ due: 0 });
@@ -23,7 +23,7 @@ describe('the role of the worker', () => {
     expect(await records.backlog()).toEqual({ oldestDueS: 0, failingIntegrations: 0 });
   });
 
-  it('writes notices of expiration, and forgets submissions of what has expired', async () => {
+  it('writes notices of expiration, and deletes submissions of expired certificates', async () => {
     const { asWorker, database } = issuing;
     const dnsNames = ['role.example.com'];
     const { certificateId, planId } = await issuing.issued(dnsNames, opensslCsr(dnsNames));

@@ -65,7 +65,7 @@ afterAll(async () => {
   for (const step of undo.reverse()) await step();
 });
 
-/** A resolver that finds the standing record of whatever label was last given to a.example.com. */
+/** A resolver that returns the standing record with the newest label of a.example.com. */
 function standingRecords(): RecordSource {
   const apex = parseName('example.com') as DnsName;
   return {
@@ -102,7 +102,7 @@ async function openIssuances(count: number): Promise<string[]> {
   return plans;
 }
 
-/** Leases of dead workers end with time; the clock is moved instead of waited for. */
+/** Leases of dead workers expire; the test moves the clock instead of waiting. */
 const endLeases = async () =>
   await database.query(
     `UPDATE issuance SET leased_until = now(), due_at = least(due_at, now()) WHERE state = 'open'`,
@@ -120,7 +120,7 @@ async function certificateCounts(planIds: readonly string[]): Promise<number[]> 
 const once = (planIds: readonly string[]) => planIds.map(() => 1);
 
 describe('the worker as a process', () => {
-  it('issues one certificate per issuance, however often it is killed in the middle', async () => {
+  it('issues one certificate per issuance despite repeated kills', async () => {
     const plans = await openIssuances(60);
     for (let kill = 0; kill < 3; kill += 1) {
       const worker = await startWorker();
@@ -144,7 +144,7 @@ describe('the worker as a process', () => {
     expect((await last.stop()).code).toBe(0);
   }, 120_000);
 
-  it('loses nothing when Redis forgets everything', async () => {
+  it('loses nothing when Redis loses its data', async () => {
     const plans = await openIssuances(30);
     await database.query('DELETE FROM outbox');
     await redis.flush();
@@ -156,7 +156,7 @@ describe('the worker as a process', () => {
     await worker.stop();
   }, 60_000);
 
-  it('writes nothing when it was frozen past its lease and another worker went on', async () => {
+  it('writes nothing when it was frozen past its lease and another worker continued', async () => {
     const frozen = await startWorker();
     const plans = await openIssuances(40);
     await eventually(async () => expect(Math.max(...(await certificateCounts(plans)))).toBe(1), {
@@ -182,7 +182,7 @@ describe('the worker as a process', () => {
     await other.stop();
   }, 90_000);
 
-  it('asks the gateway, where one is set up, for what is due at integrations, and tells what went wrong', async () => {
+  it('sends due integration changes to a configured gateway, and reports errors', async () => {
     await openIssuances(1);
     await database.query(
       `INSERT INTO dns_integration (id, account_id, provider, description, handle, state, zones_due_at)

@@ -56,7 +56,7 @@ afterAll(async () => {
   for (const step of undo.reverse()) await step();
 });
 
-/** The customers' standing records, and our targets with what the worker has published. */
+/** The customers' standing records, and our targets with the values that the worker has published. */
 function standingRecords(): RecordSource {
   const ttl = 0;
   return {
@@ -111,7 +111,7 @@ async function counts(opened: readonly OpenedIssuance[]): Promise<number[]> {
   return await Promise.all(opened.map(async (each) => (await acme.certificates(each)).length));
 }
 
-/** How far all of them have come together. */
+/** Total progress of all orders. */
 async function progress(): Promise<number> {
   const [row] = await acme.database.query<[{ steps: number }]>(
     `SELECT (count(*) + count(order_url) + count(finalized_at) + count(certificate_url))::int AS steps FROM acme_order`,
@@ -119,7 +119,7 @@ async function progress(): Promise<number> {
   return row.steps;
 }
 
-/** What dead workers held runs out with time, and so do waits; the clock is moved instead. */
+/** Leases of dead workers expire, and so do waits; the test moves the clock instead. */
 const endWaits = async () =>
   await acme.database.query(
     `UPDATE issuance SET due_at = least(due_at, now()), leased_until = NULL
@@ -127,7 +127,7 @@ const endWaits = async () =>
   );
 
 describeWithPebble('the worker as a process, with a CA that speaks ACME', () => {
-  it('gets one certificate for each order, however often it is killed in the middle', async () => {
+  it('gets one certificate for each order despite repeated kills', async () => {
     const opened = await openOrders(16, 'killed');
     for (let kill = 0; kill < 4; kill += 1) {
       const worker = await startWorker();
@@ -151,7 +151,7 @@ describeWithPebble('the worker as a process, with a CA that speaks ACME', () => 
     expect(last.output()).not.toMatch(/PRIVATE KEY|unforeseen/);
   }, 300_000);
 
-  it('writes nothing when it was frozen past its leases and another worker went on', async () => {
+  it('writes nothing when it was frozen past its leases and another worker continued', async () => {
     const finalized = proxy.finalized;
     const frozen = await startWorker();
     const before = await progress();

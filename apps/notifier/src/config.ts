@@ -74,7 +74,7 @@ export const settings = defineSettings({
 
 export type Config = SettingValues<typeof settings.table>;
 
-/** Under which the configuration is injected. */
+/** Injection token of the configuration. */
 export const Config = Symbol('NotifierConfig');
 
 /** @throws SettingsError */

@@ -58,7 +58,7 @@ async function opened(sink: Promise<Sink>): Promise<Sink> {
   return await sink;
 }
 
-/** Leases of dead processes end with time; the clock is moved instead of waited for. */
+/** Leases of dead processes expire; the test moves the clock instead of waiting. */
 const endLeases = async () =>
   await notifier.database.query(
     `WITH mails AS (UPDATE mail SET leased_until = now() WHERE leased_until IS NOT NULL)
@@ -72,7 +72,7 @@ const statesOf = async (table: 'mail' | 'webhook_delivery') => {
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 };
 
-/** Mails about an endpoint that is switched off: the kind that needs the least around it. */
+/** Mails about a disabled endpoint: the kind that needs the fewest other rows. */
 async function mails(account: string, count: number): Promise<void> {
   const { id: endpointId } = await notifier.endpoint(account, 'https://off.example.com/');
   await notifier.database.query(
@@ -90,7 +90,7 @@ async function mails(account: string, count: number): Promise<void> {
 }
 
 describe('the notifier as a process', () => {
-  it('delivers and mails everything at least once, however often it is killed in the middle', async () => {
+  it('delivers and mails everything at least once despite repeated kills', async () => {
     const account = await notifier.account();
     const sink = await opened(
       Sink.answering((_, response) => void setTimeout(() => response.writeHead(204).end(), 20)),
@@ -151,14 +151,14 @@ describe('the notifier as a process', () => {
     for (let each = 1; each <= 5; each += 1) {
       await notifier.deliver(account, endpoint.id, await notifier.plan(account));
       await eventually(() => expect(healthy.received).toHaveLength(each));
-      // Before any of the others has come to its end, which is after 15 s.
+      // Before the timeout of any other, which is after 15 s.
       if (each === 1)
         expect(await notifier.database.query(`SELECT FROM webhook_attempt WHERE status IS NULL`)).toEqual([]);
     }
     child.signal('SIGKILL');
   }, 60_000);
 
-  it('finds room for a healthy endpoint though more are known to fail than it has places', async () => {
+  it('has a slot for a healthy endpoint even with more failing endpoints than slots', async () => {
     const hanging = await opened(Sink.saying((socket) => void socket.resume()));
     const healthy = await opened(Sink.answering((_, response) => response.writeHead(204).end()));
     for (let dead = 0; dead < 40; dead += 1) {
@@ -177,7 +177,7 @@ describe('the notifier as a process', () => {
     child.signal('SIGKILL');
   }, 60_000);
 
-  it('loses nothing when Redis forgets everything', async () => {
+  it('loses nothing when Redis loses its data', async () => {
     const account = await notifier.account();
     const sink = await opened(Sink.answering((_, response) => response.writeHead(204).end()));
     const endpoint = await notifier.endpoint(account, sink.url);
@@ -199,7 +199,7 @@ describe('the notifier as a process', () => {
     expect((await child.stop()).code).toBe(0);
   }, 60_000);
 
-  it('stops in time though endpoints hang, and leaves their deliveries free for another process', async () => {
+  it('stops in time even if endpoints hang, and releases their deliveries for another process', async () => {
     const account = await notifier.account();
     const hanging = await opened(Sink.saying((socket) => void socket.resume()));
     const endpoint = await notifier.endpoint(account, hanging.url);

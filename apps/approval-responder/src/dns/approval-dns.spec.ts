@@ -35,13 +35,13 @@ describe('the approval zone', () => {
     expect(first).toEqual(second);
   });
 
-  it('has addresses at the names of its servers that lie in it', async () => {
+  it('has addresses for its in-zone name servers', async () => {
     expect((await ask(`ns1.${zone}`, 'A')).answers).toEqual(['A 127.0.0.1']);
     expect((await ask(`ns1.${zone}`, 'AAAA')).answers).toEqual(['AAAA 2001:db8::1']);
     expect(await ask(`ns1.${zone}`)).toMatchObject({ rcode: 'NOERROR', answers: [] });
   });
 
-  it('answers the values at the target of a standing record, authoritatively, in the case that was asked', async () => {
+  it('returns the values at a standing record’s target authoritatively, in the case of the query', async () => {
     const name = `${label}.${zone}`.replace(/[aeiou]/g, (letter) => letter.toUpperCase());
     for (const { port } of [one, other]) {
       const expected = { rcode: 'NOERROR', authoritative: true, answers: [`TXT ${value}`], asked: name };
@@ -55,7 +55,7 @@ describe('the approval zone', () => {
     expect((await ask(`${label}.${zone}`, 'AAAA')).answers).toEqual(['AAAA 2001:db8::1']);
   });
 
-  it('says NODATA for a target without values, and for other types, CAA among them', async () => {
+  it('returns NODATA for a target without values, and for other types, CAA among them', async () => {
     const empty = await copies.delegation(tenantA, 'empty.example.com');
     for (const [name, type] of [
       [empty, 'TXT'],
@@ -73,12 +73,12 @@ describe('the approval zone', () => {
     ['an underscored one', '_acme-challenge'],
     ['a name below a target', 'x.LABEL'],
     ['two labels', `${'b'.repeat(32)}.${'c'.repeat(32)}`],
-  ])('says NXDOMAIN for %s', async (_, given) => {
+  ])('returns NXDOMAIN for %s', async (_, given) => {
     const expected = { rcode: 'NXDOMAIN', authoritative: true, answers: [], authority: soaOf(zone) };
     expect(await ask(`${given.replace('LABEL', label)}.${zone}`)).toMatchObject(expected);
   });
 
-  it('says NXDOMAIN for a retired target, and answers again once it is wanted', async () => {
+  it('returns NXDOMAIN for a retired target, and values again once it is required', async () => {
     const retired = await copies.delegation(tenantA, 'retired.example.com');
     const name = `${retired}.${zone}`;
     await copies.retire(retired);
@@ -90,7 +90,7 @@ describe('the approval zone', () => {
     expect((await ask(name)).answers).toHaveLength(1);
   });
 
-  it('shows a new value at once, in every copy, though a moment ago there was none', async () => {
+  it('shows a new value at once, in every copy, even right after there was none', async () => {
     const fresh = await copies.delegation(tenantA, 'fresh.example.com');
     const name = `${fresh}.${zone}`;
     for (const { port } of [one, other]) expect((await askUdp(port, name)).answers).toEqual([]);
@@ -101,7 +101,7 @@ describe('the approval zone', () => {
     for (const { port } of [one, other]) expect((await askUdp(port, name)).answers).toEqual(expected);
   });
 
-  it('ends a value that has expired', async () => {
+  it('no longer returns an expired value', async () => {
     const fading = await copies.delegation(tenantA, 'fading.example.com');
     await copies.publish(tenantA, 'fading.example.com', fading);
     await copies.database.query(`UPDATE challenge_record SET expires_at = now() WHERE label = $1`, [fading]);
@@ -112,7 +112,7 @@ describe('the approval zone', () => {
 describe('a name that a customer delegated to us', () => {
   const delegated = `_acme-challenge.${dnsName}`;
 
-  it('is a zone of its own, with values for the name', async () => {
+  it('is a separate zone, with values for the name', async () => {
     const expected = { rcode: 'NOERROR', authoritative: true };
     expect(await ask(delegated)).toMatchObject({ ...expected, answers: [`TXT ${value}`] });
     expect(await ask(delegated, 'SOA')).toMatchObject({ ...expected, answers: [`SOA ns1.${zone}`] });
@@ -124,11 +124,11 @@ describe('a name that a customer delegated to us', () => {
     expect(await ask(`x.${delegated}`)).toMatchObject(below);
   });
 
-  it('tells no account’s label: its name servers are ours by their own names', async () => {
+  it('does not reveal an account’s label: its NS records use our servers’ own names', async () => {
     expect((await ask(delegated, 'NS')).answers).toEqual([`NS ns1.${zone}`, 'NS ns2.other.example']);
   });
 
-  it('answers nothing of a tenant whose own delegation was never seen', async () => {
+  it('returns no values of a tenant whose own delegation was never seen', async () => {
     const labelB = await copies.delegation(tenantB, dnsName);
     expect(await ask(`${labelB}.${zone}`)).toMatchObject({ rcode: 'NOERROR', answers: [] });
     expect((await ask(delegated)).answers).toEqual([`TXT ${value}`]);
@@ -149,14 +149,14 @@ describe('a name that a customer delegated to us', () => {
   });
 });
 
-describe('what is not answered', () => {
+describe('refused queries', () => {
   it.each(['AXFR', 'IXFR'])('refuses %s, over UDP and TCP', async (type) => {
     for (const asked of [askUdp, askTcp]) {
       expect(await asked(one.port, zone, { type })).toMatchObject({ rcode: 'REFUSED', answers: [] });
     }
   });
 
-  it('refuses class CH, so that it tells nothing of itself', async () => {
+  it('refuses class CH, which would reveal the server version', async () => {
     expect(await askUdp(one.port, 'version.bind', { class: 'CH' })).toMatchObject({ rcode: 'REFUSED' });
   });
 
@@ -167,8 +167,8 @@ describe('what is not answered', () => {
   });
 });
 
-describe('what does not fit a datagram', () => {
-  it('is truncated and whole over TCP, and no datagram has more than 1232 octets', async () => {
+describe('a response that does not fit a datagram', () => {
+  it('is truncated over UDP and complete over TCP; no datagram exceeds 1232 bytes', async () => {
     const many = await copies.delegation(tenantA, 'many.example.com');
     for (let count = 0; count < 15; count += 1) await copies.publish(tenantA, 'many.example.com', many);
     for (const edns of [undefined, 512, 1232, 4096, 65_535]) {
@@ -180,8 +180,8 @@ describe('what does not fit a datagram', () => {
   });
 });
 
-describe('whatever octets come', () => {
-  it('the server goes on', async () => {
+describe('arbitrary input', () => {
+  it('does not stop the server', async () => {
     const whole = queryMessage(`${label}.${zone}`, { edns: 1232 });
     const messages: Buffer[] = [];
     for (let length = 0; length < whole.length; length += 1) messages.push(whole.subarray(0, length));
@@ -192,7 +192,7 @@ describe('whatever octets come', () => {
       messages.push(broken, randomBytes(1 + (count % 120)));
     }
     for (const message of messages) {
-      // What is a response, or no header, is not answered: nothing is waited for.
+      // Responses and incomplete headers are not answered, so the test does not wait for them.
       await datagram(one.port, message, '127.0.0.1', 2);
     }
     expect((await ask(`${label}.${zone}`)).answers).toEqual([`TXT ${value}`]);
@@ -203,11 +203,11 @@ describe('a flood of made-up labels', () => {
   const made = () =>
     [...randomBytes(32)].map((octet) => 'abcdefghijklmnopqrstuvwxyz234567'[octet % 32]).join('');
 
-  it('is told NXDOMAIN or turned away with SERVFAIL, while what Redis knows is answered', async () => {
+  it('gets NXDOMAIN or SERVFAIL, while values in Redis are still returned', async () => {
     const { port, remembered } = await copies.copy({ DNS_LOOKUPS: '1' });
     expect((await ask(`${label}.${zone}`)).answers).toEqual([`TXT ${value}`]);
     await remembered(`${label}.${zone}`);
-    // No more at once than a socket of the kernel's usual size holds.
+    // At most as many at once as a socket of the kernel's default size holds.
     const messages = Array.from({ length: 150 }, () => queryMessage(`${made()}.${zone}`));
     const flooding = flood(port, messages, 3_000);
     const known = await askUdp(port, `${label}.${zone}`);
@@ -219,7 +219,7 @@ describe('a flood of made-up labels', () => {
   });
 });
 
-it('counts questions by response code and transport, and times look-ups and whole answers', async () => {
+it('counts questions by response code and transport, and times look-ups and complete responses', async () => {
   const metrics = await one.metrics.render();
   expect(metrics).toMatch(/dns_questions_total\{rcode="refused",transport="udp",[^}]*\} [1-9]/);
   expect(metrics).toMatch(/dns_questions_total\{rcode="noerror",transport="tcp",[^}]*\} [1-9]/);

@@ -13,28 +13,28 @@ import { ResponseLimit } from './response-limit';
 import { ZoneRecords } from './zone-records';
 
 /**
- * A question waits for Redis no longer than this, milliseconds; then the database is asked. Well above the pauses of a busy
- * process: taken for an outage, they would send a flood on to the database.
+ * Timeout of Redis for a query, ms; then the database is queried. Well above the pauses of a busy process: taken for
+ * an outage, they would send a flood on to the database.
  */
 const redisPatienceMs = 300;
-/** One look into the database, which finds a row by its key, milliseconds. */
+/** Timeout of one database look-up, by primary key, ms. */
 const storedPatienceMs = 1_000;
-/** A resolver asks again after about as long; SERVFAIL before that lets it ask another copy. Milliseconds. */
+/** Resolvers retry after about this time; an earlier SERVFAIL lets them query another server. Milliseconds. */
 const sourceTimeoutMs = 1_500;
 /**
- * An answer over UDP is at most so many times as long as its question, longer ones are truncated: what a forged source
- * gains. Seven values at a target fit.
+ * Max ratio of a UDP response to its query; longer responses are truncated: limits amplification with a forged
+ * source. Seven values at a target fit.
  */
 const mostAmplification = 10;
-/** Connections that may be open at once; about 10 kB each. More come only from those who mean to use them up. */
+/** Max open connections; about 10 kB each. Only an attack opens more. */
 const tcpConnections = 500;
-/** One line per interval about failing look-ups, however many there are. */
+/** One log line per interval about failing look-ups, for any number of failures. */
 const logEveryMs = 10_000;
 
-/** Answers for the approval zone, when `DNS_PORT` is set. */
+/** DNS server for the approval zone, when `DNS_PORT` is set. */
 @Injectable()
 export class ApprovalDns implements OnApplicationBootstrap {
-  /** Where it answers; null: it does not. */
+  /** The address it listens on; null: it does not listen. */
   port: number | null = null;
 
   constructor(
@@ -93,7 +93,7 @@ export class ApprovalDns implements OnApplicationBootstrap {
   }
 }
 
-/** Names are asked for by anybody, so none is logged. */
+/** Queried names are arbitrary input, so they are not logged. */
 function failureLog(log: RunningProcess['log']): (answered: Answered) => void {
   let quietUntilMs = -Infinity;
   return ({ error }) => {

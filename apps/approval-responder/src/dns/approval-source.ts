@@ -3,7 +3,7 @@ import { placeAsked } from './asked-place';
 import type { KnownValues } from './known-values';
 import type { ZoneRecords } from './zone-records';
 
-/** What this server answers from: the approval zone, and names that customers have delegated to it. */
+/** The data of this server: the approval zone, and names that customers have delegated to it. */
 export class ApprovalSource implements RecordSource {
   readonly #fixedNames: ReadonlySet<DnsName>;
   readonly #apex: DnsName;
@@ -16,7 +16,7 @@ export class ApprovalSource implements RecordSource {
     this.#apex = records.fixedSlice().apex;
   }
 
-  /** Looks nothing up for a name that alone tells that nothing is there. */
+  /** Skips the look-up when the name alone shows that it does not exist. */
   read(name: DnsName): ZoneSlice | undefined | Promise<ZoneSlice | undefined> {
     const place = placeAsked(name, this.#apex, this.#fixedNames);
     switch (place.kind) {

@@ -1,12 +1,12 @@
 import { type DnsName, isAtOrBelow, parseName } from '@certwright/dns-authority';
 
-/** What a name is to this server, as far as the name alone tells. */
+/** Classification of a name, by the name alone. */
 export type AskedPlace =
-  /** The apex, a name server, or what lies between. */
+  /** The apex, a name server, or a name between them. */
   | { readonly kind: 'fixed' }
-  /** Inside the zone, and such as no label was ever given out: it does not exist. */
+  /** Inside the zone, but not in the form of an issued label: it does not exist. */
   | { readonly kind: 'missing' }
-  /** `<label>.<zone>`, where standing CNAME records lead. */
+  /** `<label>.<zone>`, the target of standing CNAME records. */
   | { readonly kind: 'target'; readonly label: string }
   /** At or below `_acme-challenge.<dnsName>`, which the customer may have delegated to us (NS). */
   | { readonly kind: 'delegated'; readonly apex: DnsName; readonly dnsName: string }
@@ -14,12 +14,12 @@ export type AskedPlace =
 
 const challengeLabel = '_acme-challenge';
 
-/** Base32 of 128 to 256 bits and a little, lower case. What looks otherwise was never given out. */
+/** Base32 of 128 to slightly over 256 bits, lower case. Any other form was never issued. */
 const labelShape = /^[a-z2-7]{26,52}$/;
 
 /**
  * @param zone its apex
- * @param fixed names that the zone holds by its settings, the apex among them
+ * @param fixed names in the zone by settings, including the apex
  */
 export function placeAsked(name: DnsName, zone: DnsName, fixed: ReadonlySet<DnsName>): AskedPlace {
   if (fixed.has(name)) return { kind: 'fixed' };
@@ -30,7 +30,7 @@ export function placeAsked(name: DnsName, zone: DnsName, fixed: ReadonlySet<DnsN
   return delegated(name) ?? { kind: 'foreign' };
 }
 
-/** A name that certificates are for has no underscore, so the last such label is the one that was delegated. */
+/** Names in certificates have no underscore, so the last such label is the delegated one. */
 function delegated(name: DnsName): AskedPlace | undefined {
   const labels = name.split('.');
   const at = labels.lastIndexOf(challengeLabel);

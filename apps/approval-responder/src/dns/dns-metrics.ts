@@ -3,7 +3,7 @@ import type { Metrics } from '@certwright/service';
 import { Counter, Histogram } from 'prom-client';
 import type { LookUpSource } from './known-values';
 
-/** From Redis on the same machine to a database that is about to be given up. */
+/** From Redis on the same machine to the timeout of the database. */
 const durationBucketsS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5];
 
 const rcodeNames: ReadonlyMap<number, string> = new Map(

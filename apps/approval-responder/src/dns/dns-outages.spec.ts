@@ -22,14 +22,14 @@ async function published(dnsName: string) {
   return { label, value: await copies.publish(tenant, dnsName, label), name: `${label}.${zone}` };
 }
 
-it('without Redis from the start the database answers', async () => {
+it('without Redis from the start, values come from the database', async () => {
   const { port } = await copies.copy({}, { redisUrl: `redis://127.0.0.1:${await freePort()}` });
   const { name, value } = await published('a.example.com');
   expect((await askUdp(port, name)).answers).toEqual([`TXT ${value}`]);
   expect(await askUdp(port, `${'b'.repeat(32)}.${zone}`)).toMatchObject({ rcode: 'NXDOMAIN' });
 });
 
-it('while Redis is away the database answers, and what it says is current', async () => {
+it('while Redis is down, current values come from the database', async () => {
   const { link, url } = await through(copies.redisUrl);
   const { port, close } = await copies.copy({}, { redisUrl: url });
   const { name, label, value } = await published('b.example.com');
@@ -44,8 +44,8 @@ it('while Redis is away the database answers, and what it says is current', asyn
   await link.close();
 });
 
-describe('while the database is away', () => {
-  it('what Redis knows is answered, anything else is SERVFAIL and never NXDOMAIN', async () => {
+describe('while the database is down', () => {
+  it('values in Redis are returned; any other query gets SERVFAIL and never NXDOMAIN', async () => {
     const { link, url } = await through(copies.databaseUrl);
     const { port, close, logLines, remembered } = await copies.copy({}, { databaseUrl: url });
     const { name, value } = await published('c.example.com');

@@ -9,7 +9,7 @@ const needed = { DATABASE_URL: 'postgres://127.0.0.1/x', REDIS_URL: 'redis://127
 const answering = { ...needed, DNS_PORT: '0', APPROVAL_ZONE: zone, APPROVAL_NAME_SERVERS: nameServers };
 const read = (settings: Readonly<Record<string, string>>) => zoneSettings(responderSettings.read(settings));
 
-describe('the settings of the DNS side', () => {
+describe('the settings of the DNS server', () => {
   it('turn it off without a port', () => {
     expect(read({ ...answering, DNS_PORT: '' })).toBeNull();
   });
@@ -38,7 +38,7 @@ describe('the settings of the DNS side', () => {
     ['APPROVAL_NAME_SERVERS', 'n s=192.0.2.1'],
     ['DNS_NEGATIVE_TTL', '31'],
     ['APPROVAL_ZONE_CONTACT', 'nobody'],
-  ])('name the fault when %s is %j', (name, value) => {
+  ])('name the error when %s is %j', (name, value) => {
     expect(() => read({ ...answering, [name]: value })).toThrow(name);
   });
 });

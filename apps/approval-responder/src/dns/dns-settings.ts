@@ -10,7 +10,7 @@ import {
   string,
 } from '@certwright/service';
 
-/** One copy of this process, as the public reaches it. */
+/** One copy of this process, with its public name and addresses. */
 export interface NameServer {
   readonly name: DnsName;
   /** IPv4 and IPv6. */
@@ -37,7 +37,7 @@ const nameServer: Setting<NameServer> = {
 
 const isAddress = (text: string): boolean => isIPv4(text) || (isIPv6(text) && !text.includes('%'));
 
-/** The settings of the DNS side, which is off without `DNS_PORT`. */
+/** The settings of the DNS server, which is off without `DNS_PORT`. */
 export const dnsSettings = {
   DNS_HOST: string({
     meaning: 'IP address to listen on for DNS; a container needs 0.0.0.0 or ::',
@@ -96,12 +96,12 @@ export const dnsSettings = {
   }),
 } satisfies Readonly<Record<string, Setting<unknown>>>;
 
-/** What is the same in every answer. */
+/** Constant in every response. */
 export interface ZoneSettings {
   readonly apex: DnsName;
   /** At least one. */
   readonly nameServers: readonly NameServer[];
-  /** As SOA writes it: a name whose first dot stands for the `@`. */
+  /** In SOA format: a name whose first dot replaces the `@`. */
   readonly mailbox: DnsName;
   /** Seconds. */
   readonly valueTtlS: number;

@@ -8,26 +8,26 @@ export interface KnownValuesOptions {
   readonly remembered: Pick<ChallengeValues, 'get' | 'put'>;
   readonly stored: Pick<Challenges, 'atTarget' | 'ofName'>;
   readonly limit: LookUpLimit;
-  /** How long the database may take, milliseconds; a statement on a dead connection would wait for TCP to give up. */
+  /** Timeout of the database, ms; a statement on a dead connection would wait for the TCP timeout. */
   readonly storedPatienceMs: number;
-  /** Told of each look-up that had an answer. */
+  /** Called for each look-up that returned a result. */
   readonly onFound?: (source: LookUpSource, seconds: number) => void;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic, ms. */
   readonly nowMs?: () => number;
 }
 
-/** After a failure that took long, Redis is left alone for a second: its wait is paid once, not per question. */
+/** After a slow failure, Redis is not used for a second: its timeout is paid once, not per query. */
 const rest = { afterMs: 50, forMs: 1_000 } as const;
 
-/** Which values are at a place: what Redis remembers for all copies, else what the database has. */
+/** Values at a place: from Redis, which all copies share, else from the database. */
 export class KnownValues {
-  /** A flood of equal questions is one look-up. */
+  /** Concurrent equal queries share one look-up. */
   readonly #underWay = new Map<ChallengePlace, Promise<ValuesAt>>();
   #restingUntilMs = -Infinity;
 
   constructor(private readonly options: KnownValuesOptions) {}
 
-  /** @throws when neither tells: nothing is said about the place then, least of all that it does not exist */
+  /** @throws when neither responds: the state of the place is then unknown, and NXDOMAIN would be wrong */
   at(place: ChallengePlace): Promise<ValuesAt> {
     const underWay = this.#underWay.get(place);
     if (underWay !== undefined) return underWay;
@@ -50,21 +50,21 @@ export class KnownValues {
     return values;
   }
 
-  /** null while Redis is away. */
+  /** null while Redis is unavailable. */
   async #remembered(place: ChallengePlace): Promise<Remembered | null> {
     const begunMs = this.#nowMs();
     if (begunMs < this.#restingUntilMs) return null;
     try {
       return await this.options.remembered.get(place);
     } catch {
-      // The connection has logged it. One that is known to be away fails at once, and is tried again by the next.
+      // The connection has logged it. While it is down, calls fail at once, and the next one tries again.
       if (this.#nowMs() - begunMs >= rest.afterMs) this.#restingUntilMs = this.#nowMs() + rest.forMs;
       return null;
     }
   }
 
   async #remember(place: ChallengePlace, values: ValuesAt, turn: string): Promise<void> {
-    // What is not remembered is looked up again.
+    // A value that is not cached is looked up again.
     await this.options.remembered.put(place, values, turn).catch(() => undefined);
   }
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await copies.close());
 
-it('beyond the limit every second question over UDP gets TC alone, and TCP is answered', async () => {
+it('beyond the limit every second UDP query gets TC alone, and TCP queries are answered', async () => {
   const { port, metrics } = await copies.copy({ DNS_ANSWERS_PER_S: '5' });
   const message = queryMessage(zone, { type: 'SOA', edns: 1232 });
   const came = await Promise.all(
@@ -45,7 +45,7 @@ it('beyond the limit every second question over UDP gets TC alone, and TCP is an
   await eventually(async () => expect((await askUdp(port, zone, { type: 'SOA' })).truncated).toBe(false));
 });
 
-it('a network whose share is used up is answered over TCP, however many connections others hold open', async () => {
+it('a network with no share left is answered over TCP, with any number of other open connections', async () => {
   const { port } = await copies.copy({ DNS_ANSWERS_PER_S: '1' });
   const ask = queryMessage(zone, { type: 'SOA' });
   for (let count = 0; count < 4; count += 1) await datagram(port, ask, '127.0.0.1', 20);
@@ -61,11 +61,11 @@ it('a network whose share is used up is answered over TCP, however many connecti
   for (const socket of held) socket.destroy();
 });
 
-it('no datagram is more than ten times as long as its question', async () => {
+it('no datagram is more than ten times as long as its query', async () => {
   const { port } = await copies.copy();
   const dnsName = 'a.example.com';
   const label = await copies.delegation(tenant, dnsName);
-  // A short question, and many values: what an attacker would look for.
+  // A short query with many values: the best case for an attacker.
   for (let count = 0; count < 8; count += 1) await copies.publish(tenant, dnsName, label);
   const question = queryMessage(`_acme-challenge.${dnsName}`, { edns: 4096 });
   const whole = await askTcp(port, `_acme-challenge.${dnsName}`);

@@ -1,7 +1,7 @@
-/** How many more may wait for one that runs; each waits about as long as a statement on an index takes. */
+/** Max waiting look-ups per running one; each waits about as long as an index look-up takes. */
 const waitingPerRunning = 64;
 
-/** The database is not asked, since too many others are asking. */
+/** The database is not queried because too many look-ups wait. */
 export class TooManyLookUps extends Error {
   constructor() {
     super('Too many names are being looked up.');
@@ -9,14 +9,14 @@ export class TooManyLookUps extends Error {
   }
 }
 
-/** Bounds what a flood of made-up names costs the database; those who are turned away ask again, or another copy. */
+/** Limits the database load of a flood of random names; rejected clients retry, or query another server. */
 export class LookUpLimit {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(private readonly mostRunning: number) {}
 
-  /** @throws TooManyLookUps, at once; whatever `lookUp` rejects with */
+  /** @throws TooManyLookUps, at once; any rejection of `lookUp` */
   async run<T>(lookUp: () => Promise<T>): Promise<T> {
     if (this.#running < this.mostRunning) this.#running += 1;
     else await this.#turn();
@@ -24,7 +24,7 @@ export class LookUpLimit {
       return await lookUp();
     } finally {
       const next = this.#waiting.shift();
-      // The place goes over to the next one: whoever comes meanwhile does not get before it.
+      // The slot passes to the next one in the queue, so that later look-ups cannot overtake it.
       if (next === undefined) this.#running -= 1;
       else next();
     }

@@ -5,7 +5,7 @@ import { LookUpLimit, TooManyLookUps } from './look-up-limit';
 
 const storedPatienceMs = 5_000;
 
-/** A database that answers when told to, and a Redis that remembers. */
+/** A database that responds on command, and a Redis that stores. */
 function stores() {
   const asked: string[] = [];
   const waiting: (() => void)[] = [];
@@ -35,7 +35,7 @@ function stores() {
 }
 
 describe('look-ups', () => {
-  it('of the same name at the same time are one', async () => {
+  it('of the same name at the same time are combined', async () => {
     const { redis, stored, asked, release } = stores();
     const values = new KnownValues({
       remembered: redis,
@@ -52,7 +52,7 @@ describe('look-ups', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('of a flood of names run no more at once than the cap, and the rest is turned away at once', async () => {
+  it('of a flood of names never run above the limit, and the rest is rejected at once', async () => {
     const { redis, stored, asked, release } = stores();
     const values = new KnownValues({
       remembered: redis,
@@ -76,14 +76,14 @@ describe('look-ups', () => {
     expect(refused?.reason).toBeInstanceOf(TooManyLookUps);
   });
 
-  it('that fail leave room for others', async () => {
+  it('that fail free their slot for others', async () => {
     const limit = new LookUpLimit(1);
     const failing = () => Promise.reject(new Error('away'));
     for (let count = 0; count < 3; count += 1) await expect(limit.run(failing)).rejects.toThrow('away');
     expect(await limit.run(() => Promise.resolve(7))).toBe(7);
   });
 
-  it('end although the database never answers, and the next one starts anew', async () => {
+  it('end even if the database never responds, and the next one starts a new query', async () => {
     const { redis, stored, asked } = stores();
     const limit = new LookUpLimit(1);
     const values = new KnownValues({ remembered: redis, stored, limit, storedPatienceMs: 20 });

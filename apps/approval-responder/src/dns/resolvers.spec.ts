@@ -31,7 +31,7 @@ beforeAll(async () => {
     wildcard: await copies.publish(tenantA, 'www.example.com', labels.cname),
     ns: await copies.publish(tenantA, 'api.example.com', labels.ns),
   };
-  // One port everywhere, so that a resolver that follows a delegation meets us there.
+  // One port everywhere, so that a resolver that follows a delegation reaches our server.
   port = await freePort();
   await copies.copy({
     DNS_HOST: ours,
@@ -87,14 +87,14 @@ describeWith('named')('BIND as the resolver of a CA (skipped where it is not ins
       rcode: 'NOERROR',
       answers: [],
     });
-    // Again, now that it knows the name servers that the zone names itself.
+    // Again, now that it has cached the zone's own NS records.
     expect(await resolve('_acme-challenge.api.example.com', 'NS')).toMatchObject({
       answers: [`NS ns1.${zone}`],
     });
     expect(await resolve('x._acme-challenge.api.example.com')).toMatchObject({ rcode: 'NXDOMAIN' });
   });
 
-  it('learns that a retired target does not exist', async () => {
+  it('gets NXDOMAIN for a retired target', async () => {
     expect(await resolve('_acme-challenge.gone.example.com')).toMatchObject({ rcode: 'NXDOMAIN' });
   });
 });
@@ -109,7 +109,7 @@ describeWith('unbound')('unbound with 0x20 and minimised names (skipped where it
   const resolve = async (name: string, type = 'TXT') =>
     await askUdp(resolver.port, name, { type, recursion: true });
 
-  it('finds what stands behind a CNAME and in a delegated name', async () => {
+  it('finds values behind a CNAME and in a delegated name', async () => {
     expect((await resolve('_acme-challenge.www.example.com')).answers).toHaveLength(3);
     expect((await resolve('_acme-challenge.api.example.com')).answers).toContain(`TXT ${values.ns}`);
     expect((await resolve('_acme-challenge.api.example.com', 'CAA')).rcode).toBe('NOERROR');
@@ -124,7 +124,7 @@ const hasDig = spawnSync('dig', ['-v'], { timeout: 5_000 }).error === undefined;
     return (await promisify(execFile)('dig', [...where, ...args], { timeout: 10_000 })).stdout;
   };
 
-  it('sees well-formed answers', async () => {
+  it('gets well-formed responses', async () => {
     const answer = await dig(`${labels.cname}.${zone}`, 'TXT');
     expect(answer).toMatch(/status: NOERROR[^]*flags: qr aa;[^]*EDNS: version: 0, flags:; udp: 1232/);
     expect(answer).toMatch(new RegExp(`\\s5\\s+IN\\s+TXT\\s+"${values.cname}"`));

@@ -2,8 +2,8 @@ import { networkOf, ResponseLimit } from './response-limit';
 
 const udp = (address: string) => ({ address, transport: 'udp' }) as const;
 
-describe('answers over UDP', () => {
-  it('are bounded per network: of the questions beyond, every second one is told to come over TCP', () => {
+describe('responses over UDP', () => {
+  it('are limited per network: every second query beyond the limit is sent to TCP', () => {
     let nowMs = 0;
     const limit = new ResponseLimit({ ratePerS: 5, nowMs: () => nowMs });
     const asked = (count: number) =>
@@ -16,7 +16,7 @@ describe('answers over UDP', () => {
     expect(asked(6).filter((admission) => admission === 'answer')).toHaveLength(5);
   });
 
-  it('are counted for no more networks than memory was set aside for', () => {
+  it('are counted for a limited number of networks', () => {
     const limit = new ResponseLimit({ ratePerS: 1, mostNetworks: 2, nowMs: () => 0 });
     const ask = (address: string) => [1, 2, 3].map(() => limit.admit(udp(address)));
     expect(ask('192.0.2.1')).toEqual(['answer', 'answer', 'drop']);

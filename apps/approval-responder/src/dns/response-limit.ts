@@ -3,19 +3,19 @@ import type { Admission, Peer } from '@certwright/dns-authority';
 import { addressKey } from '@certwright/service';
 
 export interface ResponseLimitOptions {
-  /** Answers per second to one network; twice as many at once. */
+  /** Responses per second to one network; bursts of twice as many. */
   readonly ratePerS: number;
-  /** Networks that are counted, about 150 octets each; beyond it the one unheard of for longest is forgotten. */
+  /** Networks that are counted, about 150 bytes each; beyond it the least recently seen one is dropped. */
   readonly mostNetworks?: number;
-  /** Monotonic, in milliseconds. */
+  /** Monotonic, ms. */
   readonly nowMs?: () => number;
 }
 
-/** Seconds of its rate that a network may have at once. */
+/** Max burst of a network, in seconds of its rate. */
 const burstS = 2;
 /**
- * Of the questions beyond the limit, every second one is answered with TC and no record: whoever really asks comes back
- * over TCP, and whose address is forged is sent no more than was sent to us.
+ * Of the queries beyond the limit, every second one is answered with TC and no record: genuine clients retry over
+ * TCP, and the owner of a forged address receives no more than was sent to us.
  */
 const slip = 2;
 
@@ -26,19 +26,19 @@ interface Level {
 }
 
 /**
- * Keeps this server from being turned against others: the source of a datagram may be forged, so each network is sent a
- * bounded number of answers. Of this process alone; with n copies it is n times as many.
+ * Prevents reflection attacks: the source of a datagram may be forged, so each network is sent a limited number of
+ * responses. The limit is per process; n copies allow n times as many.
  */
 export class ResponseLimit {
   readonly #options: Required<ResponseLimitOptions>;
-  /** In the order of last use. */
+  /** In order of last use. */
   readonly #levels = new Map<string, Level>();
 
   constructor(options: ResponseLimitOptions) {
     this.#options = { mostNetworks: 50_000, nowMs: () => performance.now(), ...options };
   }
 
-  /** A connection proves its address. */
+  /** A connection proves its source address. */
   admit({ address, transport }: Pick<Peer, 'address' | 'transport'>): Admission {
     if (transport === 'tcp') return 'answer';
     const level = this.#level(networkOf(address));
@@ -67,7 +67,7 @@ export class ResponseLimit {
   }
 }
 
-/** IPv4 /24, the smallest network that is routed; IPv6 /56, about what one customer gets (RFC 6177). */
+/** IPv4 /24, the smallest network that is routed; IPv6 /56, about one customer's network (RFC 6177). */
 export function networkOf(address: string): string {
   const key = addressKey(address, undefined);
   if (isIP(key) === 4) return `${key.slice(0, key.lastIndexOf('.'))}.0/24`;

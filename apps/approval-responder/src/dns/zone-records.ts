@@ -4,10 +4,10 @@ import { type DnsName, pathBelow, type ZoneRecord, type ZoneSlice } from '@certw
 import type { ValuesAt } from '@certwright/redis';
 import type { NameServer, ZoneSettings } from './dns-settings';
 
-/** Seconds. What only a change of the settings changes. */
+/** TTL of records that change only with the settings, seconds. */
 const standingTtlS = 3_600;
 
-/** Seconds. Nobody copies the zone; these are what checkers of zones expect (RFC 1912, section 2.2). */
+/** Seconds. There are no zone transfers; zone checkers expect these values (RFC 1912, section 2.2). */
 const copying = { refresh: 7_200, retry: 900, expire: 1_209_600 } as const;
 
 /** The records of the approval zone, and of the names that customers delegate to it. */
@@ -20,7 +20,7 @@ export class ZoneRecords {
     this.#fixed = this.#fixedRecords();
   }
 
-  /** Names that exist by the settings alone. */
+  /** Names that exist by settings alone. */
   get fixedNames(): ReadonlySet<DnsName> {
     return new Set(this.#fixed.keys());
   }
@@ -31,8 +31,8 @@ export class ZoneRecords {
   }
 
   /**
-   * For the target of a standing record. It has addresses too: where a customer delegates by NS to it, resolvers ask the
-   * name servers that its addresses are.
+   * For the target of a standing record. It has addresses too: when a customer delegates to it by NS, resolvers query
+   * these addresses as name servers.
    */
   targetSlice(label: string, values: ValuesAt): ZoneSlice {
     if (values === null) return this.fixedSlice();
@@ -45,8 +45,8 @@ export class ZoneRecords {
   }
 
   /**
-   * For `_acme-challenge.<name>` as a zone of its own. Its name servers are ours by their own names: a target's label is
-   * known to the account that it belongs to, and several accounts may have one for the same name.
+   * For `_acme-challenge.<name>` as a separate zone. Its NS records use our servers' own names: a target's label is
+   * known only to its account, and several accounts may have one for the same name.
    */
   delegatedSlice(apex: DnsName, values: readonly string[]): ZoneSlice {
     const records = [...this.#apexRecords(apex), ...this.#texts(apex, values)];
@@ -96,7 +96,7 @@ export class ZoneRecords {
   }
 }
 
-/** The same in every copy, and another one when the settings are others; nobody copies the zone by it. */
+/** Equal in every copy, and different with other settings; it is not used for zone transfers. */
 function serialOf({ apex, nameServers, mailbox, negativeTtlS }: ZoneSettings): number {
   const settings = JSON.stringify([apex, nameServers, mailbox, negativeTtlS]);
   return createHash('sha256').update(settings).digest().readUInt32BE() || 1;

@@ -6,10 +6,12 @@ import type { FastifyReply } from 'fastify';
 import { ResponderConfig } from '../config';
 import { approvedPage, closedPage, contentSecurityPolicy, decision, foreignPage, requestPage } from './pages';
 
-/** base64url, at least 128 bits. What looks otherwise was never sent to anybody. */
+/** base64url, at least 128 bits. Any other form was never sent. */
 const tokenShape = /^[A-Za-z0-9_-]{22,128}$/;
 
-/** Where the link of an approval mail leads. Only the button's POST approves: scanners of mail follow links (GET, HEAD). */
+/**
+ * Target of the link in an approval mail. Only the button's POST approves: mail scanners follow links (GET, HEAD).
+ */
 @Controller('approve')
 @Public()
 export class ApprovalController {
@@ -36,7 +38,7 @@ export class ApprovalController {
   ): Promise<void> {
     if (!isOwnForm({ secFetchSite, origin }, this.config.APPROVAL_URL))
       return sendPage(reply, 403, foreignPage);
-    // Without the button: the page again, and nothing else.
+    // Without the button: only shows the page again.
     if (!isPressed(form)) return await this.show(token, reply);
     const sha256 = digestOf(token);
     const outcome = sha256 === null ? null : await this.approvals.approve(sha256);
@@ -45,7 +47,7 @@ export class ApprovalController {
   }
 }
 
-/** SHA-256 over the token as it stands in the link: the token itself goes no further. */
+/** SHA-256 of the token as in the link: the token itself is not passed on. */
 function digestOf(token: string): Buffer | null {
   return tokenShape.test(token) ? createHash('sha256').update(token).digest() : null;
 }
@@ -61,18 +63,18 @@ function sendPage(reply: FastifyReply, status: number, page: string): void {
     .send(page);
 }
 
-/** What a browser says of where a form was. */
+/** Headers by which a browser reports the origin of a form. */
 interface FormOrigin {
   readonly secFetchSite: string | undefined;
   readonly origin: string | undefined;
 }
 
 /**
- * Whether a form may have come from our own page. The token in the path already is what no other site knows; this is the
- * second lock. Newer browsers say it in Sec-Fetch-Site. Others say the origin, which is `null` for a page that sends no
- * referrer, as ours; programs say nothing.
+ * Whether a form may have come from our own page. The secret token in the path is the first protection; this is the
+ * second. Newer browsers send Sec-Fetch-Site. Others send the origin, which is `null` for a page without referrer,
+ * like ours; programs send neither.
  *
- * @param approvalUrl how the public reaches this process
+ * @param approvalUrl public URL of this process
  */
 function isOwnForm({ secFetchSite, origin }: FormOrigin, approvalUrl: string): boolean {
   if (secFetchSite !== undefined) return secFetchSite === 'same-origin';

@@ -47,7 +47,7 @@ describe('the page of a link', () => {
     expect(text).toContain('<form method="post">');
   });
 
-  it('is locked up: no scripts, no frames, no referrer, no copies', async () => {
+  it('is restricted: no scripts, no frames, no referrer, no caching', async () => {
     const { headers, text } = await show(await order());
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -64,7 +64,7 @@ describe('the page of a link', () => {
     expect(text).not.toMatch(/<script|javascript:|https?:/);
   });
 
-  it('shows an order’s name as text, whatever it is', async () => {
+  it('shows any order name as text', async () => {
     const name = `"><script>alert('x')</script>&amp;<b>`;
     const { text } = await show(await order(name));
     expect(text).toContain('&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;&lt;b&gt;');
@@ -73,7 +73,7 @@ describe('the page of a link', () => {
 });
 
 describe('approving', () => {
-  it('is the button’s POST: the approval stands, and the issuance is looked at now', async () => {
+  it('is the button’s POST: it stores the approval and wakes the issuance', async () => {
     const ordered = await order();
     await responder.database.query(
       `UPDATE issuance SET due_at = now() + interval '1 h', opened_at = now() - interval '1 h' WHERE id = $1`,
@@ -90,7 +90,7 @@ describe('approving', () => {
     expect(due).toEqual([{ due: true }]);
   });
 
-  it('is not done by a mail scanner that follows links, prefetches, or posts without the button', async () => {
+  it('is not possible for a mail scanner that follows links, prefetches, or posts without the button', async () => {
     const ordered = await order();
     for (const method of ['GET', 'HEAD', 'GET']) {
       const answer = await responder.call(method, pageOf(ordered), {
@@ -122,7 +122,7 @@ describe('approving', () => {
     [{ 'sec-fetch-site': 'none' }],
     [{ origin: 'https://evil.example' }],
     [{ 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:4330' }],
-  ])('is not taken from another site’s form: %j', async (headers) => {
+  ])('is not accepted from another site’s form: %j', async (headers) => {
     const ordered = await order();
     expect((await press(ordered, headers)).status).toBe(403);
     expect(await responder.approvedAt(ordered)).toBeNull();
@@ -130,13 +130,13 @@ describe('approving', () => {
   });
 
   it.each([[{}], [{ origin: 'null' }], [{ origin: 'http://127.0.0.1:4330' }]])(
-    'is taken from older browsers and programs, by the token alone: %j',
+    'is accepted from older browsers and programs, by the token alone: %j',
     async (headers) => expect((await press(await order(), headers)).status).toBe(200),
   );
 });
 
 describe('a link that is not in use', () => {
-  it('gives one calm page: 404 when it never was, 410 when it was', async () => {
+  it('returns the same page: 404 when it never existed, 410 when it did', async () => {
     const [expired, deleted, other] = [await order(), await order(), await order()];
     await responder.database.query(
       `UPDATE email_approval_token SET expires_at = now() WHERE approval_id IN (SELECT id FROM email_approval WHERE plan_id = $1)`,

@@ -7,7 +7,7 @@ const style = inlineStyle(`
   button { font: inherit; padding: .6rem 1.4rem; border: 0; border-radius: .3rem; background: #14532d; color: #fff; }`);
 
 /**
- * Of every page: nothing is loaded, nothing runs, only this style applies, and the form goes nowhere else.
+ * For every page: no resources, no scripts, only this style, and the form posts only to this origin.
  * `form-action` and `base-uri` do not fall back to `default-src`.
  */
 export const contentSecurityPolicy = [
@@ -34,10 +34,10 @@ function page(title: string, body: Html): string {
     </html> `.markup;
 }
 
-/** The field by which a form says that its button was pressed. A POST without it approves nothing. */
+/** Form field that shows that the button was pressed. A POST without it approves nothing. */
 export const decision = { name: 'decision', value: 'approve' } as const;
 
-/** Shows what is to be approved, and changes nothing. The form posts to the page's own address. */
+/** Shows the approval request, and changes nothing. The form posts to the page's own address. */
 export function requestPage(request: ApprovalRequest): string {
   return page(
     'Approve a certificate?',
@@ -64,7 +64,7 @@ export function approvedPage(request: ApprovalRequest): string {
   );
 }
 
-/** One page for a link that was used, has expired, is not wanted any more, or never was: who holds it can do the same thing. */
+/** One page for links that are used, expired, no longer needed, or unknown: the holder's next step is the same. */
 export const closedPage = page(
   'This link is not in use',
   html`<p>
@@ -85,7 +85,7 @@ export const foreignPage = page(
   </p>`,
 );
 
-/** Names are customers' text in any script and direction, hence `bdi`. */
+/** Names are customers' text in any script and direction: hence `bdi`. */
 function details({ dnsName, orderName, accountName, product, address, spkiSha256 }: ApprovalRequest): Html {
   const key = spkiSha256 === null ? 'not known yet' : Buffer.from(spkiSha256).toString('hex');
   return html`<dl>

@@ -6,7 +6,7 @@ import * as packet from 'dns-packet';
 
 export interface Question {
   readonly type?: string;
-  /** Octets announced by EDNS; absent: no EDNS. */
+  /** Bytes announced by EDNS; absent: no EDNS. */
   readonly edns?: number;
   readonly class?: string;
   /** RD. Default false. */
@@ -42,14 +42,14 @@ export function queryMessage(
   });
 }
 
-/** @throws an AbortError when no answer comes */
+/** @throws an AbortError when there is no response */
 export async function askUdp(port: number, name: string, question: Question = {}): Promise<Seen> {
   const message = await datagram(port, queryMessage(name, question), question.address);
   if (message === undefined) throw new Error(`No answer for ${name}.`);
   return seen(message);
 }
 
-/** The first datagram that comes back, `undefined` when none does. */
+/** The first datagram received; `undefined` when there is none. */
 export async function datagram(
   port: number,
   message: Buffer,
@@ -69,7 +69,7 @@ export async function datagram(
   }
 }
 
-/** Sends them all from one socket, and returns the response codes (numbers) that came within the time. */
+/** Sends them all from one socket, and returns the response codes (numbers) received within the time. */
 export async function flood(port: number, messages: readonly Buffer[], withinMs: number): Promise<number[]> {
   const socket = createSocket('udp4');
   const rcodes: number[] = [];

@@ -15,7 +15,7 @@ export const nameServers = `ns1.${zone}=127.0.0.1+2001:db8::1,ns2.other.example=
 type Settings = Readonly<Record<string, string>>;
 
 export interface DnsCopy {
-  /** Asks until Redis is what it answers from. */
+  /** Queries until responses come from Redis. */
   remembered(name: string): Promise<void>;
   readonly port: number;
   readonly metrics: Metrics;
@@ -23,20 +23,20 @@ export interface DnsCopy {
   close(): Promise<void>;
 }
 
-/** What stands between a copy and its stores, so that a spec may cut it. */
+/** Proxies between a copy and its stores, which a test may cut. */
 export interface Routes {
   readonly databaseUrl?: string;
   readonly redisUrl?: string;
 }
 
-/** Any number of DNS sides on one real PostgreSQL and one real Redis. */
+/** Any number of DNS servers on one real PostgreSQL and one real Redis. */
 export class DnsCopies {
   readonly challenges: Challenges;
   private readonly closes: (() => Promise<unknown>)[] = [];
 
   private constructor(
     readonly database: DataSource,
-    /** As the role of the process. */
+    /** With the role of the process. */
     readonly databaseUrl: string,
     readonly redisUrl: string,
     readonly flushRedis: () => Promise<void>,
@@ -122,7 +122,7 @@ export class DnsCopies {
     return label;
   }
 
-  /** What the worker does when a CA is about to look. @returns the value */
+  /** Publishes a value like the worker before a CA validates. @returns the value */
   async publish(accountId: string, dnsName: string, label: string): Promise<string> {
     const value = randomBytes(32).toString('base64url');
     await this.challenges.publishRecords([{ accountId, dnsName, label, value }]);

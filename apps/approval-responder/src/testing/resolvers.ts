@@ -4,14 +4,14 @@ import path from 'node:path';
 import { eventually, startChild } from '@certwright/testing';
 import { datagram, queryMessage, seen } from './dns-asking';
 
-/** Debian has name servers where only root's PATH leads. */
+/** Debian installs name servers in directories that only root's PATH includes. */
 const folders = ['/usr/sbin', '/usr/local/sbin', '/usr/bin'];
 
 export function programPath(name: string): string | undefined {
   return folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file));
 }
 
-/** A resolver finds these zones here; everything below them it follows by itself. */
+/** A resolver finds these zones here; it follows delegations below them by itself. */
 export interface KnownZone {
   readonly name: string;
   readonly address: string;
@@ -41,7 +41,10 @@ ${stubs.join('\n')}
   return await started('named', port, { conf, args, ready: zones });
 }
 
-/** A real unbound at 127.0.0.1 with its usual wariness: 0x20, minimised names, hardened against glue and below NXDOMAIN. */
+/**
+ * A real unbound at 127.0.0.1 with its usual protection: 0x20, minimised names, hardened against glue and below
+ * NXDOMAIN.
+ */
 export async function unboundResolver(port: number, ownPort: number, zones: readonly KnownZone[]) {
   const stubs = zones.map(
     ({ name, address }) => `stub-zone:\n  name: "${name}."\n  stub-addr: ${address}@${port}\n`,

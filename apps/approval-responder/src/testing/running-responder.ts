@@ -21,7 +21,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A name of an order that is to be approved by email, and the link that its mail would carry. */
+/** A name of an order that is to be approved by email, and the link of its mail. */
 export interface OrderedApproval {
   readonly planId: string;
   readonly issuanceId: string;
@@ -32,7 +32,9 @@ export interface OrderedApproval {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** The whole process on a real PostgreSQL, a real Redis and a real port; what other processes would write, it writes itself. */
+/**
+ * The whole process on a real PostgreSQL, a real Redis and a real port; it writes the rows of other processes itself.
+ */
 export class RunningResponder {
   readonly logLines: string[] = [];
   readonly readiness = new Readiness({ reuseMs: 0 });
@@ -57,7 +59,7 @@ export class RunningResponder {
     );
   }
 
-  /** @param settings on top of usual ones; may depend on where the database is */
+  /** @param settings in addition to the usual ones; may depend on the database URL */
   static async start(settings: (databaseUrl: string) => Promise<Settings> | Settings = () => ({})) {
     const [store, redis] = await Promise.all([testDatabase(), testRedis()]);
     const database = coreDataSource({
@@ -109,7 +111,7 @@ export class RunningResponder {
     return await this.rules.ensure(accountId, () => digits.replace(/[0189]/g, 'z'));
   }
 
-  /** An order of the tenant, asked for, with the link of its mail. */
+  /** A requested order of the tenant, with the link of its mail. */
   async order(accountId: string, dnsName: string, orderName = dnsName): Promise<OrderedApproval> {
     const address = `admin@${dnsName}`;
     const approverEmails = { [dnsName]: address };
@@ -136,7 +138,7 @@ export class RunningResponder {
     return { ...opened, dnsName, address, token };
   }
 
-  /** What the notifier does before it sends a mail. */
+  /** The notifier's step before it sends a mail. */
   async link(planId: string): Promise<string> {
     const [asked] = await this.approvals.ofPlan(planId);
     const token = randomBytes(32).toString('base64url');
@@ -149,7 +151,7 @@ export class RunningResponder {
     return asked?.approvedAt ?? null;
   }
 
-  /** The path goes out as it is written, and no redirect is followed. */
+  /** Sends the path unchanged, and follows no redirect. */
   async call(method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Answered> {
     const { hostname, port } = new URL(this.url);
     return await new Promise((resolve, reject) => {

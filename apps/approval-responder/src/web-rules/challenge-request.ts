@@ -1,13 +1,13 @@
-/** A request below `/<secret>/.well-known/`, as it came in. */
+/** A request below `/<secret>/.well-known/`, as received. */
 export interface ChallengeRequest {
-  /** The part of the path that the rule of one account puts there. */
+  /** Path segment set by the rule of one account. */
   readonly secret: string;
   readonly token: string;
-  /** `X-Forwarded-Host`: the name that the proxying web server was asked for; absent after a redirect. */
+  /** `X-Forwarded-Host`: the name requested from the proxying web server; absent after a redirect. */
   readonly forwardedHost: string | undefined;
 }
 
-/** 160 bits in base32, lower case. What looks otherwise was never given out, and needs no look into the database. */
+/** 160 bits in base32, lower case. Any other form was never issued, and needs no database look-up. */
 const secretShape = /^[a-z2-7]{26,64}$/;
 
 /** base64url, at least 128 bits (RFC 8555, section 8.1). */
@@ -18,15 +18,15 @@ export function isWellFormed({ secret, token }: ChallengeRequest): boolean {
 }
 
 /**
- * Whether the proxying web server speaks for this name. A rule often stands on a server of many names; when it tells
- * which of them was asked for, no other one is answered for. Only asked once secret and token are known to belong
- * together: whoever lacks the secret gains nothing by the header, and whoever has it can only narrow what is answered.
+ * Whether the proxying web server serves this name. A rule often covers a server with many names; when the server
+ * forwards the requested name, only that name is answered. Called only after secret and token are known to match:
+ * without the secret the header gains nothing, and with the secret it can only narrow the response.
  *
- * @param ownHost our own: a proxy in front of this process that puts it there tells nothing of the customer's server
+ * @param ownHost our own: when a proxy in front of this process sets it, it does not identify the customer's server
  */
 export function speaksFor(dnsName: string, forwardedHost: string | undefined, ownHost: string): boolean {
   if (forwardedHost === undefined) return true;
-  // The first of several is what the client asked for; those after it were added by further proxies.
+  // The first of several is the client's; further proxies appended the others.
   const [first = ''] = forwardedHost.split(',');
   const host = nameOf(first.trim());
   return host === dnsName || host === nameOf(ownHost);

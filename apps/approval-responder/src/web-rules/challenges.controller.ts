@@ -5,7 +5,7 @@ import { Controller, Get, Header, Headers, Inject, Param } from '@nestjs/common'
 import { ResponderConfig } from '../config';
 import { isWellFormed, speaksFor } from './challenge-request';
 
-/** Where the web server rules of accounts lead to. GET, and with it HEAD. */
+/** Target of the accounts' web server rules. GET, and with it HEAD. */
 @Controller(':secret/.well-known')
 @Public()
 export class ChallengesController {
@@ -19,7 +19,7 @@ export class ChallengesController {
     this.ownHost = new URL(config.APPROVAL_URL).host;
   }
 
-  /** @throws Problem `not_found`, whatever the reason is: nobody learns from it which secrets and tokens there are */
+  /** @throws Problem `not_found` for every reason, so that it does not reveal which secrets and tokens exist */
   @Get(['acme-challenge/:token', 'pki-validation/:token'])
   @Header('content-type', 'text/plain; charset=utf-8')
   async answer(
@@ -35,7 +35,7 @@ export class ChallengesController {
     return found.content;
   }
 
-  /** What the prober looks for, or else a CA: http-01 (RFC 8555, section 8.3). */
+  /** The challenge of the prober, or else of a CA: http-01 (RFC 8555, section 8.3). */
   async #found(secret: string, token: string) {
     return (await this.ownLooks.answerFor(secret, token)) ?? (await this.challenges.fileFor(secret, token));
   }

@@ -17,7 +17,7 @@ afterAll(async () => await responder.stop());
 
 const random = () => randomBytes(20).toString('base64url');
 
-/** A challenge of tenant A, or of another, for the name. */
+/** A challenge for the name, of tenant A by default. */
 async function challenge(accountId = tenantA, name = dnsName) {
   const made = await responder.challenges.open(accountId, name, { token: random(), content: random() });
   if (made === null) throw new Error('the account has no rule');
@@ -28,7 +28,7 @@ const place = (secret: string, token: string) => `/${secret}/.well-known/acme-ch
 const get = async (path: string, headers: Record<string, string> = {}) =>
   await responder.call('GET', path, { headers });
 
-/** What everything gets that is not answered: the same status, the same headers, the same body. */
+/** The response to every other request: the same status, headers and body. */
 async function nothing() {
   const { status, headers, text } = await get('/nobody/knows/this');
   return { status, headers: comparable(headers), text };
@@ -60,7 +60,7 @@ describe('a request through the web server rule of an account', () => {
     expect(answer.headers['content-length']).toBe(String(content.length));
   });
 
-  it('is answered when X-Forwarded-Host names the challenge’s name, as a proxying server sends it', async () => {
+  it('is answered when X-Forwarded-Host names the challenge’s name, as sent by a proxying server', async () => {
     const { token, content } = await challenge();
     expect(await get(place(secretA, token), { 'x-forwarded-host': dnsName })).toMatchObject({
       status: 200,
@@ -69,8 +69,8 @@ describe('a request through the web server rule of an account', () => {
   });
 });
 
-describe('a CA that asks through the web server rule (http-01)', () => {
-  /** What the worker publishes before it tells the CA to look. */
+describe('a CA request through the web server rule (http-01)', () => {
+  /** Publishes as the worker does before it responds to the challenge. */
   async function published(accountId = tenantA, token = random()) {
     const file = { token, content: `${token}.${random()}`, accountId, dnsName };
     await new Challenges(responder.database).publishFiles([file]);
@@ -89,14 +89,14 @@ describe('a CA that asks through the web server rule (http-01)', () => {
     expect(await get(place(secretA, token), forwarded)).toMatchObject({ status: 200, text: content });
   });
 
-  it('gets each account’s own answer where two have the same token', async () => {
+  it('gets each account’s own key authorization when two have the same token', async () => {
     const ofA = await published(tenantA);
     const ofB = await published(tenantB, ofA.token);
     expect((await get(place(secretA, ofA.token))).text).toBe(ofA.content);
     expect((await get(place(secretB, ofA.token))).text).toBe(ofB.content);
   });
 
-  it('gets nothing by another account’s rule, for another name, or once it has expired or is withdrawn', async () => {
+  it('gets 404 by another account’s rule, for another name, or once it has expired or is withdrawn', async () => {
     const expected = await nothing();
     const { token } = await published();
     const expired = await published();
@@ -117,7 +117,7 @@ describe('a CA that asks through the web server rule (http-01)', () => {
   });
 });
 
-describe('everything else is one and the same 404', () => {
+describe('every other request gets the same 404', () => {
   it('the rule of tenant B never answers a challenge of tenant A, nor the other way round', async () => {
     const [ofA, ofB] = [await challenge(tenantA), await challenge(tenantB)];
     for (const path of [place(secretB, ofA.token), place(secretA, ofB.token)]) {
@@ -126,7 +126,7 @@ describe('everything else is one and the same 404', () => {
     }
   });
 
-  it('whatever is not known, not well-formed or not meant for here', async () => {
+  it('unknown, malformed and unrelated requests', async () => {
     const { token } = await challenge();
     const expired = await challenge(tenantA, 'expired.example.com');
     await responder.database.query(`UPDATE http_challenge SET expires_at = now() WHERE token = $1`, [
@@ -159,7 +159,7 @@ describe('everything else is one and the same 404', () => {
     }
   });
 
-  it('X-Forwarded-Host gives nothing without the secret, and only narrows with it', async () => {
+  it('X-Forwarded-Host has no effect without the secret, and only narrows with it', async () => {
     const { token } = await challenge();
     const expected = await nothing();
     for (const [secret, forwardedHost] of [
@@ -176,7 +176,7 @@ describe('everything else is one and the same 404', () => {
   });
 });
 
-describe('what a client sends never ends in a 5xx', () => {
+describe('client input never causes a 5xx', () => {
   it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('%s is 405 with Allow', async (method) => {
     const { token } = await challenge();
     const answer = await responder.call(method, place(secretA, token), {
@@ -200,7 +200,7 @@ describe('what a client sends never ends in a 5xx', () => {
 });
 
 describe('the log', () => {
-  it('tells routes, never secrets or tokens', async () => {
+  it('contains routes, never secrets or tokens', async () => {
     const { token } = await challenge();
     await get(place(secretA, token));
     await get(place(secretB, token));

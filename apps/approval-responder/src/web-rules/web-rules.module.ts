@@ -2,6 +2,6 @@ import { ApprovalsModule } from '@certwright/approvals';
 import { Module } from '@nestjs/common';
 import { ChallengesController } from './challenges.controller';
 
-/** Where the web server rules of accounts lead to. */
+/** Target of the accounts' web server rules. */
 @Module({ imports: [ApprovalsModule], controllers: [ChallengesController] })
 export class WebRulesModule {}

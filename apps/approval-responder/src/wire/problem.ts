@@ -1,7 +1,7 @@
 import type { Problem, ProblemCode } from '@certwright/errors';
 import type { RenderedProblem } from '@certwright/service';
 
-/** Codes that this process answers, and their status; a code that it never throws is a fault of ours. */
+/** Error codes of this process, and their status; one that it never throws is a mistake of ours. */
 const statusOf: Partial<Record<ProblemCode, number>> = {
   bad_request: 400,
   unauthorized: 403,
@@ -13,7 +13,7 @@ const statusOf: Partial<Record<ProblemCode, number>> = {
   service_outage: 503,
 };
 
-/** The same for whoever asks: what is not served here looks like what does not exist. */
+/** The same for every client: an unserved path looks like a missing resource. */
 export function renderProblem({ code, message }: Problem): RenderedProblem {
   return { status: statusOf[code] ?? 500, body: { code, message } };
 }

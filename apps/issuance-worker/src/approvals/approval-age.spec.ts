@@ -16,17 +16,17 @@ const approved: NameApproval = {
 const pending = (approval: NameApproval): NameApproval => ({ ...approval, status: 'pending', method: null });
 
 describe('stillApproved', () => {
-  it('wants an approval again once it is older than it may be reused', () => {
+  it('drops an approval that is older than the reuse period', () => {
     expect(stillApproved([approved], now, 2 * dayMs)).toEqual([approved]);
     expect(stillApproved([approved], now, dayMs)).toEqual([pending(approved)]);
   });
 
-  it('keeps the way that counts', () => {
+  it('keeps the method that counts', () => {
     const said = { ...approved, way: byEmail };
     expect(stillApproved([said], now, dayMs)).toEqual([{ ...pending(approved), way: byEmail }]);
   });
 
-  it('takes no approval by another way than the one that counts', () => {
+  it('rejects an approval by another method than the one that counts', () => {
     const other = { ...approved, way: byDns };
     expect(stillApproved([other], now, 2 * dayMs)).toEqual([{ ...pending(approved), way: byDns }]);
     expect(stillApproved([{ ...other, way: null }], now, 2 * dayMs)).toEqual([{ ...approved, way: null }]);
@@ -34,7 +34,7 @@ describe('stillApproved', () => {
 });
 
 describe('freshlyApproved', () => {
-  it('wants what stands outside looked at anew, in the way that counts, and takes a person at their word', () => {
+  it('checks external state again by the method that counts, and keeps a person’s approval', () => {
     const standing: NameApproval = { ...approved, method: 'dns', way: byDns };
     expect(freshlyApproved([standing, { ...approved, way: byEmail }], now)).toEqual([
       { ...pending(approved), way: byDns },

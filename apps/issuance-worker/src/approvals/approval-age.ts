@@ -1,15 +1,15 @@
 import { mayBeApprovedBy, type NameApproval } from '@certwright/issuance';
 
-/** RFC 3339, UTC, without fractions: as it stands in an approval. */
+/** RFC 3339, UTC, without fractions: as in an approval. */
 export function timestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
 /**
- * Approvals that have grown too old while the issuance waited for something else are looked for again, and so is one by
- * another way than the one that counts.
+ * Approvals that became too old while the issuance waited are checked again, and so are approvals by another method
+ * than the one that counts.
  *
- * @param reuseMs how long an approval counts
+ * @param reuseMs validity period of an approval
  */
 export function stillApproved(
   approvals: readonly NameApproval[],
@@ -27,12 +27,12 @@ export function stillApproved(
 }
 
 /**
- * For how long what was found counts as found just now: an order is asked for only on what stands then, since the record may
- * have been taken away. Longer than checking a hundred names takes, and less than the first back-off (1 min), ms.
+ * How long a result counts as current: an order is only created on current results, since the record may have been
+ * removed. Longer than checking a hundred names takes, and shorter than the first back-off (1 min), ms.
  */
 const freshMs = 55_000;
 
-/** What stands outside, and can be looked at, is looked at anew before each order; what a person said stands as said. */
+/** External state is checked again before each order; an approval by a person is kept. */
 export function freshlyApproved(approvals: readonly NameApproval[], now: Date): readonly NameApproval[] {
   const since = timestamp(new Date(now.getTime() - freshMs));
   return approvals.map((approval) => {
@@ -42,7 +42,7 @@ export function freshlyApproved(approvals: readonly NameApproval[], now: Date): 
   });
 }
 
-/** The way that counts stays as it was said. */
+/** The method that counts is kept. */
 function unapproved(approval: NameApproval): NameApproval {
   return { ...approval, status: 'pending', method: null };
 }

@@ -7,15 +7,15 @@ export interface ApprovalSubject {
   readonly issuance: Pick<Issuance, 'accountId' | 'planId' | 'approvals' | 'openedAt'>;
   /** Name without `*.` → label of its standing record. */
   readonly labels: ReadonlyMap<string, string>;
-  /** Name without `*.` → what an integration publishes for it. */
+  /** Name without `*.` → record that an integration publishes for it. */
   readonly records: Coverage['records'];
-  /** Name → who may approve it by email, where no way is said. */
+  /** Name → its approver by email, where no method is set. */
   readonly approverEmails: Readonly<Record<string, string>>;
-  /** Whether the CA that will issue takes the record of a name above (`recordAt`) for that of the name. */
+  /** Whether the issuing CA accepts the record of a parent name (`recordAt`) for the name. */
   readonly acceptsParentRecords: boolean;
 }
 
-/** What an approver is asked about one name: of the tenant's secrets only those that count for it. */
+/** The question to an approver about one name: includes only the tenant's secrets that count for it. */
 export function questionAbout(subject: ApprovalSubject, approval: NameApproval, now: Date): ApprovalQuestion {
   const { issuance, labels, records } = subject;
   const { accountId, planId } = issuance;
@@ -23,7 +23,7 @@ export function questionAbout(subject: ApprovalSubject, approval: NameApproval, 
   const base = baseName(dnsName);
   const byDns = mayBeApprovedBy(approval, 'dns');
   const delegationLabel = byDns ? (labels.get(base) ?? null) : null;
-  // Whoever named it stored the label in the same transaction.
+  // The transaction that stored the name stored the label too.
   if (byDns && delegationLabel === null) throw new Error(`no delegation label is stored for ${dnsName}`);
   const record = byDns ? (records.get(base) ?? null) : null;
   const parent = parentOf(subject, approval);
@@ -31,7 +31,7 @@ export function questionAbout(subject: ApprovalSubject, approval: NameApproval, 
   return { accountId, planId, dnsName, delegationLabel, parent, record, approverEmail, now };
 }
 
-/** Only a name above that the same owner controls, whatever was asked for: down to the registered domain. */
+/** Only a parent name that the same owner controls, whatever was requested: down to the registered domain. */
 function parentOf(
   { acceptsParentRecords, labels }: ApprovalSubject,
   { dnsName, way }: NameApproval,

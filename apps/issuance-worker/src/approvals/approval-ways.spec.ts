@@ -5,17 +5,17 @@ import { checkApprovals } from './check-approvals';
 
 const now = new Date('2026-11-20T12:00:00Z');
 
-/** A name with the one way that counts for it. */
+/** A name with the one method that counts for it. */
 function by(dnsName: string, way: Partial<ApprovalWay> & Pick<ApprovalWay, 'method'>): NameApproval {
   return { ...pending(dnsName), way: { approverEmail: null, recordAt: null, ...way } };
 }
 
-describe('a name with a way of its own', () => {
+describe('a name with its own approval method', () => {
   const all = (names: readonly string[]) =>
     [approver('dns', names), approver('http', names), approver('email', names)] as const;
   const both = ['example.com', 'example.net'];
 
-  it.each(['dns', 'http', 'email'] as const)('is asked for by %s alone', async (method) => {
+  it.each(['dns', 'http', 'email'] as const)('is checked by %s alone', async (method) => {
     const approvers = all(both);
     const way = { method, approverEmail: method === 'email' ? 'admin@example.com' : null };
     const approverEmails = { 'example.com': 'webmaster@example.com' };
@@ -31,7 +31,7 @@ describe('a name with a way of its own', () => {
     ]);
   });
 
-  it('is not approved by what stands in another way, and its problem speaks of its own way alone', async () => {
+  it('is not approved by another method, and its problem describes its own method only', async () => {
     const [dns, http, email] = [approver('dns', both), approver('http'), approver('email', both)];
     const approverEmails = { 'example.com': 'admin@example.com' };
     const { approvals } = await checkApprovals(
@@ -47,7 +47,7 @@ describe('a name with a way of its own', () => {
     expect(approvals[0]?.problem).toEqual({ code: 'not_approved', ways });
   });
 
-  it('is asked for at the address of its way, never at that of the terms', async () => {
+  it('is requested at the address of its method, never at that of the terms', async () => {
     const email = approver('email', both);
     const approverEmails = { 'example.com': 'webmaster@example.com', 'example.net': 'admin@example.net' };
     const names = [
@@ -58,7 +58,7 @@ describe('a name with a way of its own', () => {
     expect(email.questions.map(({ approverEmail }) => approverEmail)).toEqual(['admin@example.com']);
   });
 
-  it('says nothing of its secrets to approvers that do not count, and needs no label unless DNS does', async () => {
+  it('passes no secrets to approvers that do not count, and needs a label only for DNS', async () => {
     const [dns, http] = [approver('dns'), approver('http', ['example.org'])];
     const names = [by('example.org', { method: 'http' })];
     const { nextCheckAt } = await checkApprovals(subject(names), [dns, http], now);
@@ -69,7 +69,7 @@ describe('a name with a way of its own', () => {
   it.each<[string, NameApproval, 'wildcard' | 'no_approver']>([
     ['http for a wildcard', by('*.example.com', { method: 'http' }), 'wildcard'],
     ['email without an address', by('example.com', { method: 'email' }), 'no_approver'],
-  ])('that cannot be, %s, is asked for nowhere and says so', async (_, name, reason) => {
+  ])('that is impossible, %s, is checked nowhere and reports this', async (_, name, reason) => {
     const outcome = { code: 'approval_way_unusable', dnsName: name.dnsName, reason };
     const problem = { code: 'not_approved', ways: [{ method: name.way?.method, outcome }] };
     const approvers = all(['example.com', '*.example.com']);
@@ -80,7 +80,7 @@ describe('a name with a way of its own', () => {
     expect(progress.nextCheckAt).toEqual(new Date('2026-11-20T12:00:15Z'));
   });
 
-  it('that the product does not know is asked for nowhere and says so', async () => {
+  it('with a method that the product does not support is checked nowhere and reports this', async () => {
     const [dns, http] = [approver('dns', both), approver('http', both)];
     const name = by('example.com', { method: 'email', approverEmail: 'admin@example.com' });
     const { approvals } = await checkApprovals(subject([name]), [dns, http], now);
@@ -90,7 +90,7 @@ describe('a name with a way of its own', () => {
   });
 });
 
-describe('a name that may be approved by the record of a name above', () => {
+describe('a name that may be approved by the record of a parent name', () => {
   const www = by('www.example.com', { method: 'dns', recordAt: 'example.com' });
   const withLabels = new Map([
     ...labels,
@@ -104,14 +104,14 @@ describe('a name that may be approved by the record of a name above', () => {
     return dns.questions[0]?.parent;
   };
 
-  it('is asked for there with the label of that name, where the CA takes it', async () => {
+  it('is checked there with the label of the parent name when the CA accepts it', async () => {
     expect(await parentOf(www, { acceptsParentRecords: true })).toEqual({
       dnsName: 'example.com',
       delegationLabel: 'label-of-example-com',
     });
   });
 
-  it('is asked for at its own record alone where the CA does not take it', async () => {
+  it('is checked at its own record alone when the CA does not accept it', async () => {
     expect(await parentOf(www, { acceptsParentRecords: false })).toBeNull();
   });
 
@@ -120,12 +120,12 @@ describe('a name that may be approved by the record of a name above', () => {
     ['a name of somebody else', 'example.net'],
     ['a name beneath', 'a.www.example.com'],
     ['a public suffix', 'com'],
-  ])('never asks at %s', async (_, recordAt) => {
+  ])('never checks at %s', async (_, recordAt) => {
     const name = by('www.example.com', { method: 'dns', recordAt });
     expect(await parentOf(name, { acceptsParentRecords: true })).toBeNull();
   });
 
-  it('never asks there without a label: that would approve by what anybody can publish', async () => {
+  it('is never checked there without a label: anyone could publish such a record', async () => {
     const own = new Map([['www.example.com', 'label-of-www']]);
     expect(await parentOf(www, { acceptsParentRecords: true, labels: own })).toBeNull();
   });

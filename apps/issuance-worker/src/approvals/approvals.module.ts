@@ -18,10 +18,10 @@ import type { Approver } from './approver';
 import { approversOf } from './approvers';
 import { PublishApprovals } from './publish-approvals';
 
-/** `readonly Approver[]`, in the order in which they are asked. */
+/** `readonly Approver[]`, in the order in which they are called. */
 export const Approvers = Symbol('Approvers');
 
-/** Challenges and links that nobody can use any more are looked for so often, ms. */
+/** Interval of the clean-up of expired challenges and links, ms. */
 const forgetEveryMs = 10 * 60 * 1_000;
 
 /** Removes what has expired. */

@@ -33,7 +33,7 @@ afterAll(async () => {
   await approving.close();
 });
 
-/** Of an order with that one name; an email goes to an address of its own. */
+/** For an order with that one name; each email goes to a separate address. */
 async function question(tenant: Tenant, dnsName: string): Promise<ApprovalQuestion> {
   const accountId = accounts[tenant];
   const approverEmail = `${tenant}@${baseName(dnsName)}`;
@@ -48,7 +48,7 @@ async function question(tenant: Tenant, dnsName: string): Promise<ApprovalQuesti
   return { accountId, planId, dnsName, delegationLabel: label, approverEmail, now, ...none };
 }
 
-/** A data source to which no connection can be made. */
+/** A data source that cannot connect. */
 const broken = {
   query: async () => await Promise.reject(new Error('Connection terminated')),
   transaction: async () => await Promise.reject(new Error('Connection terminated')),

@@ -14,7 +14,7 @@ export function approvalReuseMs(config: Pick<Config, 'APPROVAL_REUSE_DAYS'>): nu
   return config.APPROVAL_REUSE_DAYS * dayMs;
 }
 
-/** Where DNS is asked: at the resolver, and at the servers of a zone themselves. */
+/** DNS clients: the resolver, and the servers of a zone themselves. */
 interface Looking {
   readonly lookUp: LookUp;
   readonly nameServers: NameServers;
@@ -28,7 +28,7 @@ interface StoredApprovals {
   readonly emails: EmailApprovals;
 }
 
-/** In the order in which they are asked: what works without anybody's doing first, and people last. */
+/** In the order in which they are called: automatic methods first, people last. */
 export function approversOf(
   config: Pick<Config, 'APPROVAL_REUSE_DAYS' | 'APPROVAL_ZONE'>,
   { records, challenges, rules, emails }: StoredApprovals,

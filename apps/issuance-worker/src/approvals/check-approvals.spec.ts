@@ -5,7 +5,7 @@ import { checkApprovals } from './check-approvals';
 
 const now = new Date('2026-11-20T12:00:00Z');
 describe('checkApprovals', () => {
-  it('looks once for a name and its wildcard by DNS, with the label of this tenant and name', async () => {
+  it('checks once for a name and its wildcard by DNS, with the label of this tenant and name', async () => {
     const dns = approver('dns', ['example.com']);
     const progress = await checkApprovals(
       subject([pending('example.com'), pending('*.example.com')]),
@@ -31,7 +31,7 @@ describe('checkApprovals', () => {
     ]);
   });
 
-  it('asks in the order of the approvers and stops at the first that approves', async () => {
+  it('checks in the order of the approvers and stops at the first that approves', async () => {
     const [dns, http, email] = [approver('dns'), approver('http', ['example.com']), approver('email')];
     const approverEmails = { 'example.com': 'admin@example.com' };
     const progress = await checkApprovals(
@@ -51,7 +51,7 @@ describe('checkApprovals', () => {
     ]);
   });
 
-  it('never takes a web server rule for a wildcard, and email for both names apart', async () => {
+  it('never uses a web server rule for a wildcard, and email for each name separately', async () => {
     const [dns, http, email] = [
       approver('dns'),
       approver('http', ['example.com']),
@@ -70,7 +70,7 @@ describe('checkApprovals', () => {
     expect(progress.approvals.map(({ method }) => method)).toEqual(['http', 'email']);
   });
 
-  it('tells per name what was found in each way, and when it will look again', async () => {
+  it('reports per name the result of each method and the next check', async () => {
     const approvals = [pending('example.com'), pending('*.example.net')];
     const approverEmails = { '*.example.net': 'admin@example.net' };
     const progress = await checkApprovals(
@@ -92,7 +92,7 @@ describe('checkApprovals', () => {
     expect(progress.nextCheckAt).toEqual(new Date('2026-11-20T12:00:15Z'));
   });
 
-  it('keeps when a person approved, so that the approval ages from then on', async () => {
+  it('keeps the time of a person’s approval, so that it ages from then on', async () => {
     const approvedAt = new Date('2026-11-01T00:00:00Z');
     const progress = await checkApprovals(
       subject([pending('example.com')]),
@@ -102,7 +102,7 @@ describe('checkApprovals', () => {
     expect(progress.approvals[0]?.checkedAt).toBe('2026-11-01T00:00:00Z');
   });
 
-  it('does not ask again for what is approved', async () => {
+  it('does not check approved names again', async () => {
     const approved: NameApproval = { ...pending('example.com'), status: 'approved', method: 'dns' };
     const dns = approver('dns', ['example.net']);
     const progress = await checkApprovals(subject([approved, pending('example.net')]), [dns], now);
@@ -110,7 +110,7 @@ describe('checkApprovals', () => {
     expect(progress.approvals[0]).toBe(approved);
   });
 
-  it('never asks without a label: that would approve by what anybody can publish', async () => {
+  it('never checks without a label: anyone could publish such a record', async () => {
     await expect(checkApprovals(subject([pending('example.org')]), [approver('dns')], now)).rejects.toThrow(
       'example.org',
     );
@@ -121,7 +121,7 @@ describe('a check of many names', () => {
   const names = Array.from({ length: 30 }, (_, index) => `n${index}.example.com`);
   const manyLabels = new Map(names.map((name) => [name, 'label']));
 
-  it('looks at eight side by side', async () => {
+  it('checks eight in parallel', async () => {
     let [running, most] = [0, 0];
     const dns: Approver = {
       ...approver('dns'),
@@ -138,7 +138,7 @@ describe('a check of many names', () => {
     expect(most).toBe(8);
   });
 
-  it('ends in its time, and looks next, at once, at what it did not come to', async () => {
+  it('ends within its time limit, and checks the remaining names next, at once', async () => {
     const hanging: Approver = {
       ...approver('dns'),
       check: async (_, signal) => {
@@ -153,7 +153,7 @@ describe('a check of many names', () => {
     expect(progress.nextCheckAt).toEqual(now);
   });
 
-  it('begins with the names that were looked at the longest ago', async () => {
+  it('starts with the least recently checked names', async () => {
     const dns = approver('dns');
     const approvals = [
       pending('example.com', '2026-11-20T11:59:30Z'),

@@ -13,25 +13,25 @@ import { sideBySide } from './side-by-side';
 
 export interface ApprovalProgress {
   readonly approvals: readonly NameApproval[];
-  /** When to look again; null when every name is approved. */
+  /** Time of the next check; null when every name is approved. */
   readonly nextCheckAt: Date | null;
 }
 
 export interface CheckBounds {
-  /** For the whole check, ms. The lease under which it is made lasts 15 s, and its result must be written in them. */
+  /** For the whole check, ms. Its lease lasts 15 s, and the result must be written within that time. */
   readonly withinMs: number;
-  /** Names that are looked at side by side: one order must not fill the resolver's or the prober's queue. */
+  /** Names checked in parallel: one order must not fill the resolver's or the prober's queue. */
   readonly sideBySide: number;
 }
 
 const usualBounds: CheckBounds = { withinMs: 8_000, sideBySide: 8 };
 
 /**
- * Looks for an approval of every pending name: in the one way that counts for it, or where none is said in one way after
- * the other until one approves. Names that were looked at the longest ago come first; what the time does not suffice for
- * stays as it was and is looked at next.
+ * Checks for an approval of every pending name: by the one method that counts for it, or, if none is set, by one
+ * method after the other until one approves. The least recently checked names come first; names without a check in
+ * time keep their state and are checked next.
  *
- * @param approvers those that the product knows, in the order in which they are asked
+ * @param approvers those that the product supports, in the order in which they are called
  */
 export async function checkApprovals(
   subject: ApprovalSubject,
@@ -53,7 +53,10 @@ export async function checkApprovals(
   return { approvals: after, nextCheckAt: complete ? nextApprovalCheck(openedAt, now) : now };
 }
 
-/** Pending names, each with its wildcard, since some ways look for both at one place; the one looked at least lately first. */
+/**
+ * Pending names, each with its wildcard, since some methods check both at one place; the least recently checked
+ * first.
+ */
 function groupsOf(approvals: readonly NameApproval[]): (readonly NameApproval[])[] {
   const groups = new Map<string, NameApproval[]>();
   for (const approval of approvals) {
@@ -75,7 +78,7 @@ interface Look {
   readonly question: ApprovalQuestion;
 }
 
-/** @returns the names about which something was found out: approved, or looked for in every way in time */
+/** @returns the names with a result: approved, or checked by every method in time */
 async function look(
   looks: readonly Look[],
   approvers: readonly Approver[],
@@ -115,7 +118,7 @@ async function look(
   return [...approved, ...pending];
 }
 
-/** Why no way to approve the name could be tried. */
+/** Why no approval method could be tried. */
 function notChecked({ dnsName, way }: NameApproval, approvers: readonly Approver[]): Outcome {
   if (!way) return { code: 'no_approval_way', dnsName };
   const { method } = way;

@@ -5,21 +5,21 @@ import { findStandingDelegation } from '../dns-lookup/standing-delegation';
 import type { ApprovalAnswer, ApprovalQuestion, Approver, ParentRecord } from './approver';
 import type { ParentSays } from './parent-delegation';
 
-/** For the whole search, however many records it follows: half of a check, so that the other ways get their turn. */
+/** For the whole search, with any number of records: half of a check, which leaves time for the other methods. */
 export const searchMs = 4_000;
 
 /**
- * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target that only this tenant was told. One
- * that an integration publishes is not looked up before it stands: the resolver would keep that it is not there. Where the
- * record of a name above counts as well, either approves.
+ * The standing record: `_acme-challenge.<name>` delegates, by CNAME or NS, to a target known only to this tenant. A
+ * record that an integration publishes is not looked up before it exists: the resolver would cache its absence. Where
+ * the record of a parent name counts as well, either approves.
  */
 export class DnsApprover implements Approver {
   readonly method = 'dns';
 
   /**
-   * @param approvalZone the platform's zone in which the targets lie
-   * @param doubt told of a record that stands and was not found
-   * @param parentSays asked where a resolver shows only the child's side of a delegation
+   * @param approvalZone the platform's zone that contains the targets
+   * @param doubt called with a standing record that was not found
+   * @param parentSays used where a resolver shows only the child's side of a delegation
    */
   constructor(
     private readonly lookUp: LookUp,
@@ -38,7 +38,7 @@ export class DnsApprover implements Approver {
   async check(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalAnswer> {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(searchMs)]);
     const { parent } = question;
-    // Side by side: either may stand, and together they have no longer than one has.
+    // In parallel: either may exist, and both share the time of one.
     const [own, above] = await Promise.all([
       this.checkOwn(question, bounded),
       parent === null ? null : this.checkParent(parent, bounded),
@@ -69,7 +69,7 @@ export class DnsApprover implements Approver {
     return (await this.find(dnsName, delegationLabel, signal)).answer;
   }
 
-  /** `isMissing`: known not to be there. */
+  /** `isMissing`: known not to exist. */
   private async find(
     dnsName: string,
     delegationLabel: string,

@@ -110,7 +110,7 @@ async function open(product: string): Promise<{ planId: string; issuanceId: stri
   });
 }
 
-/** What the mailboxes of an order do: each follows its link and presses the button. */
+/** The mailboxes of an order: each follows its link and presses the button. */
 async function approve(planId: string, dnsName: string): Promise<void> {
   const asked = (await approvals.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
   const sha256 = createHash('sha256').update(randomBytes(32)).digest();
@@ -129,14 +129,14 @@ const stateOf = async (issuanceId: string) =>
       [issuanceId],
     )
   )[0];
-/** Everything that waits is due: time is moved instead of waited for. */
+/** Makes everything that waits due: the test moves the time instead of waiting. */
 const passTime = async () =>
   await database.query(
     `UPDATE issuance SET due_at = now(), opened_at = opened_at - interval '2 s' WHERE state = 'open'`,
   );
 
 describe('an order that names approvers', () => {
-  it('asks none of them when the product does not know approval by email', async () => {
+  it('sends no mail when the product does not support approval by email', async () => {
     const { planId, issuanceId } = await open('free_ca');
     await worker.run(issuanceId);
     expect(await recipients()).toEqual([]);
@@ -144,7 +144,7 @@ describe('an order that names approvers', () => {
     expect((await stateOf(issuanceId)).state).toBe('open');
   });
 
-  it('asks each once, and is issued when all have approved', async () => {
+  it('sends each one mail, and is issued when all have approved', async () => {
     const { planId, issuanceId } = await open('paid_ca');
     await worker.run(issuanceId);
     await passTime();

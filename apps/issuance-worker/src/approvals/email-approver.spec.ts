@@ -22,7 +22,7 @@ function approver(asked: Asked) {
 }
 
 describe('EmailApprover', () => {
-  it('takes an approval that is not older than the time of reuse', async () => {
+  it('accepts an approval that is not older than the reuse period', async () => {
     const at = new Date('2026-11-12T00:00:00Z');
     const { approver: email, asks } = approver({ kind: 'approved', at });
     expect(await email.check(question)).toEqual({ approved: true, at });

@@ -3,14 +3,14 @@ import { type Outcome, outcomeTime } from '@certwright/issuance';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 
 /**
- * The mailbox that the order names for a name, asked by email. Covers wildcards: by Baseline Requirements, section
- * 3.2.2.4.4, this way is "suitable for validating Wildcard Domain Names". Name and wildcard are asked for apart, since
- * the order names an address for each, and whoever approves one reads only that one.
+ * Approval by email, sent to the mailbox that the order sets for a name. Covers wildcards: by Baseline Requirements,
+ * section 3.2.2.4.4, this method is "suitable for validating Wildcard Domain Names". Name and wildcard get separate
+ * mails, since the order sets an address for each, and an approver reads only one of them.
  */
 export class EmailApprover implements Approver {
   readonly method = 'email';
 
-  /** @param reuseMs how long an approval that was once given counts */
+  /** @param reuseMs validity period of an approval */
   constructor(
     private readonly approvals: Pick<EmailApprovals, 'ask'>,
     private readonly reuseMs: number,

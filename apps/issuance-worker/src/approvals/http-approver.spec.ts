@@ -13,7 +13,7 @@ const question = {
   ...{ parent: null, record: null, approverEmail: null },
 };
 
-it('makes the web server rule of an account that has none, and keeps it', async () => {
+it('creates the web server rule of an account without one, and keeps it', async () => {
   await issuing.database.query(`INSERT INTO account (id, name) VALUES ($1, 'A') ON CONFLICT DO NOTHING`, [
     accountId,
   ]);

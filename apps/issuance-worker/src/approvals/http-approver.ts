@@ -5,18 +5,18 @@ import type { HttpChallenges, WebRules } from '@certwright/approvals';
 import type { ApprovalAnswer, ApprovalQuestion, Approver } from './approver';
 import { challengePath, judgeWebAnswer } from './web-answer';
 
-/** Asks the prober to look, with a bound in time. Never rejects: without an answer it is `noProbeAnswer`. */
+/** Calls the prober, with a time limit. Never rejects: without a response it is `noProbeAnswer`. */
 export type Probe = (question: WebRuleQuestion) => Promise<WebRuleAnswer>;
 
-/** Token and content, each: 160 bits, where Baseline Requirements 3.2.2.4.18 want 112. */
+/** Token and content, each: 160 bits; Baseline Requirements 3.2.2.4.18 require 112. */
 const randomOctets = 20;
 
 const randomText = () => randomBytes(randomOctets).toString('base64url');
 
 /**
- * The web server rule: the server at the name leads requests for the path of RFC 8555, section 8.3, to this tenant's own
- * place at approval-responder. Looked at as a CA would, by the prober. Baseline Requirements 3.2.2.4.18 and .19: never
- * for wildcards.
+ * The web server rule: the server at the name forwards requests for the path of RFC 8555, section 8.3, to this
+ * tenant's own path at approval-responder. The prober checks it as a CA would. Baseline Requirements 3.2.2.4.18 and
+ * .19: never for wildcards.
  */
 export class HttpApprover implements Approver {
   readonly method = 'http';
@@ -35,7 +35,7 @@ export class HttpApprover implements Approver {
     const fresh = { token: randomText(), content: randomText() };
     let challenge = await this.challenges.open(accountId, dnsName, fresh);
     if (challenge === null) {
-      // Orders older than the account's rule, or than the release that makes it with an order.
+      // Orders older than the account's rule, or than the release that creates it with an order.
       await this.rules.ensure(accountId, () => secretLabel(randomBytes(secretBytes)));
       challenge = await this.challenges.open(accountId, dnsName, fresh);
     }
@@ -44,12 +44,12 @@ export class HttpApprover implements Approver {
       this.probe({ dnsName, path: challengePath(challenge) }),
       aborted(signal),
     ]);
-    // The challenge stands until it expires: another order of this account may be looking at the same name.
+    // The challenge is kept until it expires: another order of this account may be checking the same name.
     return judgeWebAnswer(dnsName, challenge, answer);
   }
 }
 
-/** The time of the whole check is up. */
+/** The time limit of the whole check is reached. */
 async function aborted(signal: AbortSignal): Promise<WebRuleAnswer> {
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -25,7 +25,7 @@ async function certificateOf({ planId }: OpenedIssuance): Promise<X509Certificat
 const problemOf = ({ approvals }: IssuanceFound, dnsName: string) =>
   approvals.find((approval) => approval.dnsName === dnsName)?.problem;
 
-describe('an issuance whose names have ways of their own', () => {
+describe('an issuance whose names have their own approval methods', () => {
   const ways = {
     'dns.example.com': byDns(),
     'web.example.com': byHttp,
@@ -33,7 +33,7 @@ describe('an issuance whose names have ways of their own', () => {
     '*.mail.example.com': byEmail('webmaster@example.com'),
   };
 
-  it('is issued when each is approved in its own way, and by nothing else', async () => {
+  it('is issued when each is approved by its own method, and by no other', async () => {
     const opened = await approving.order(ways);
     const nothing = await approving.walk(opened);
     expect(nothing.methods).toEqual({
@@ -74,13 +74,13 @@ describe('an issuance whose names have ways of their own', () => {
     ]);
   });
 
-  it('is not approved by what stands in the wrong way', async () => {
+  it('is not approved by the wrong method', async () => {
     const opened = await approving.order({
       'a.example.net': byEmail('admin@example.net'),
       'b.example.net': byHttp,
       'c.example.net': byDns(),
     });
-    // Records for the first two, and a rule for the third: everything that does not count.
+    // Records for the first two, and a rule for the third: none of them counts.
     for (const name of ['a.example.net', 'b.example.net']) await approving.publishRecord(name);
     approving.ruled.add('c.example.net').add('a.example.net');
     const challenge = { token: 'x'.repeat(27), content: 'content' };
@@ -92,7 +92,7 @@ describe('an issuance whose names have ways of their own', () => {
     }
     expect(await approving.askedByEmail(opened.planId)).toEqual(['a.example.net admin@example.net']);
 
-    // The same evidence is good for the same names in any way.
+    // The same evidence counts for the same names by any method.
     const anyway = await approving.order(
       { 'a.example.net': byDns(), 'b.example.net': byDns(), 'c.example.net': byHttp },
       { approvalWays: null },
@@ -103,7 +103,7 @@ describe('an issuance whose names have ways of their own', () => {
     });
   });
 
-  it('asks the address of the way, though the terms name another one', async () => {
+  it('sends to the address of the method, even if the terms have another one', async () => {
     const opened = await approving.order(
       { 'd.example.net': byEmail('hostmaster@example.net') },
       { approverEmails: { 'd.example.net': 'admin@example.net' } },
@@ -122,7 +122,7 @@ describe('an issuance whose names have ways of their own', () => {
       'free_ca',
       /product does not offer this way/,
     ],
-  ])('waits and says why where a way cannot be: %s', async (_, impossible, product, problem) => {
+  ])('waits and reports why when a method is impossible: %s', async (_, impossible, product, problem) => {
     const opened = await approving.order(impossible, { product });
     const { state, approvals } = await approving.walk(opened);
     expect(state).toBe('open');
@@ -140,12 +140,12 @@ describe('www.example.com with the record of example.com', () => {
     );
   });
   beforeEach(async () => {
-    // Labels of both names are stored from now on.
+    // Labels of both names are stored from here on.
     await approving.order(ways);
     for (const name of Object.keys(ways)) await approving.publishRecord(name, false);
   });
 
-  /** The CAs of this deployment, as `start` puts them together; the product says which of them issue it. */
+  /** The CAs of this deployment, as composed by `start`; the product decides which of them issue it. */
   async function workerOf(...authorities: readonly string[]) {
     const listed = authorities.map((name) => ({ name, profile: null }));
     await approving.database.query(`UPDATE product SET authorities = $1 WHERE name = 'paid_ca'`, [
@@ -157,7 +157,7 @@ describe('www.example.com with the record of example.com', () => {
     return approving.worker({ issuers });
   }
 
-  it('is approved with it where the built-in CA issues', async () => {
+  it('is approved with it when the built-in CA issues', async () => {
     const opened = await approving.order(ways);
     const worker = await workerOf('built-in');
     const without = await approving.walk(opened, worker);
@@ -172,7 +172,7 @@ describe('www.example.com with the record of example.com', () => {
   });
 
   it.each([['public'], ['built-in', 'public']])(
-    'needs a record of its own where an ACME CA may issue: %s',
+    'needs its own record when an ACME CA may issue: %s',
     async (...authorities) => {
       const opened = await approving.order(ways);
       await approving.publishRecord('example.com');
@@ -193,23 +193,23 @@ describe('www.example.com with the record of example.com', () => {
     expect(Object.values(found.methods)).toEqual([null, null]);
   });
 
-  it('is approved with it though the certificate does not hold that name', async () => {
+  it('is approved with it even if the certificate does not contain that name', async () => {
     const opened = await approving.order({ 'www.example.com': byDns('example.com') });
     await approving.publishRecord('example.com');
     expect(await approving.walk(opened, await workerOf('built-in'))).toMatchObject({ state: 'issued' });
   });
 
-  it('is approved by its own record all the same', async () => {
+  it('is approved by its own record, too', async () => {
     const opened = await approving.order({ 'www.example.com': byDns('example.com') });
     await approving.publishRecord('www.example.com');
     expect(await approving.walk(opened, await workerOf('built-in'))).toMatchObject({ state: 'issued' });
   });
 });
 
-describe('an issuance that is paid until a time', () => {
+describe('an issuance with a paid end', () => {
   const dayMs = 86_400_000;
 
-  it('ends then', async () => {
+  it('expires at that time', async () => {
     const expiresBy = new Date(Date.now() + 10 * dayMs);
     const opened = await approving.order({ 'paid.example.com': byDns() }, { expiresBy });
     await approving.publishRecord('paid.example.com');
@@ -218,7 +218,7 @@ describe('an issuance that is paid until a time', () => {
     expect(certificate?.validToDate).toEqual(new Date(Math.floor(expiresBy.getTime() / 1_000) * 1_000));
   });
 
-  it('gets what a CA makes longer than that, too', async () => {
+  it('accepts a certificate that the CA makes longer', async () => {
     const { issuers } = approving.issuing.ports();
     const deaf: typeof issuers = {
       ...issuers,
@@ -233,7 +233,7 @@ describe('an issuance that is paid until a time', () => {
     expect((await certificateOf(opened))?.validToDate.getTime()).toBeGreaterThan(expiresBy.getTime());
   });
 
-  it('fails for good when the time is over, and says so', async () => {
+  it('fails permanently when the time is over, and reports it', async () => {
     const opened = await approving.order({ 'paid.example.com': byDns() }, { expiresBy: new Date() });
     const found = await approving.walk(opened);
     expect(found).toMatchObject({ state: 'failed', last_error: { code: 'ca_rejected' } });

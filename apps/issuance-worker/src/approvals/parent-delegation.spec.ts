@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => await network.close());
 beforeEach(() => network.publish(recordName, null));
 
-/** Shows the child's side of the zone cut, as a resolver that recurses does, whoever's label led there. */
+/** Shows the child's side of the zone cut, like a recursive resolver, for any tenant's label. */
 const recursing: LookUp = async (name, type, options) => {
   if (name !== recordName) return await network.lookUp(name, type, options);
   const from = '127.0.0.1:53';
@@ -43,14 +43,14 @@ const check = async (dnsName = question.dnsName) => {
   return await approver.check({ ...question, dnsName }, new AbortController().signal);
 };
 
-describe('a name that is delegated (NS), seen through a resolver that recurses', () => {
-  it('is approved when every server of the zone above refers to the label of the tenant', async () => {
+describe('a name that is delegated (NS), seen through a recursive resolver', () => {
+  it('is approved when every server of the parent zone refers to the label of the tenant', async () => {
     network.publish(recordName, `ours.${approvalZone}`, undefined, 'NS');
     expect(await check()).toEqual({ approved: true });
     expect(await check('*.www.example.com')).toEqual({ approved: true });
   });
 
-  it('is not approved by the label of another tenant, though the child answers the same', async () => {
+  it('is not approved by the label of another tenant, even if the child responds equally', async () => {
     network.publish(recordName, `theirs.${approvalZone}`, undefined, 'NS');
     expect(await check()).toMatchObject({
       approved: false,
@@ -58,7 +58,7 @@ describe('a name that is delegated (NS), seen through a resolver that recurses',
     });
   });
 
-  it('is not approved while one server of the zone above does not refer there', async () => {
+  it('is not approved while one server of the parent zone does not refer there', async () => {
     network.publish(recordName, `ours.${approvalZone}`, ['127.0.0.2'], 'NS');
     expect(await check()).toMatchObject({ approved: false });
   });

@@ -13,8 +13,9 @@ export type ParentSays = (
 ) => Promise<Outcome | null>;
 
 /**
- * Whether every authoritative server of the zone above refers to the target. The child's own answer must not count: it
- * names the platform's servers, whoever's delegation led there, and would approve one tenant by the record of another.
+ * Whether every authoritative server of the parent zone refers to the target. The child's own response must not
+ * count: it has the platform's servers for any tenant's delegation, and would approve one tenant by the record of
+ * another.
  */
 export function parentDelegation(lookUp: LookUp, nameServers: Pick<NameServers, 'find'>): ParentSays {
   return async (dnsName, wanted, signal) => {

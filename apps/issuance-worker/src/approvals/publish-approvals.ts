@@ -10,20 +10,21 @@ import {
 import type { ApprovalRecords } from '@certwright/approvals';
 import type { LeasedWork } from '@certwright/ordering';
 
-/** An issuance on its way, and what the account's integrations can do for it. */
+/** An issuance in progress, and the records that the account's integrations can publish for it. */
 export type CoveredWork = Pick<LeasedWork, 'lease' | 'issuance' | 'delegationLabels' | 'hasIntegrations'> & {
   readonly coverage: Coverage;
 };
 
 /**
- * Says which standing records are wanted; the job `keep-integration` publishes them. An account without integrations
- * costs nothing here: the lease tells.
+ * Requests the standing records that are required; the job `keep-integration` publishes them. An account without
+ * integrations has no cost here: the lease shows it.
  */
 export class PublishApprovals {
   /**
    * @param approvalZone the platform's zone in which the targets lie
-   * @param served whether a gateway is configured: without one no record is wanted or waited for, and names are approved
-   *   as they are in accounts without integrations
+   * @param served whether a gateway is configured: without one no record is requested or waited for, and names are
+   *   approved
+   *   as in accounts without integrations
    */
   constructor(
     private readonly records: Pick<ApprovalRecords, 'coverageOf' | 'want' | 'askForZones'>,
@@ -31,7 +32,7 @@ export class PublishApprovals {
     private readonly served: boolean,
   ) {}
 
-  /** Zones of the account that are not known yet are asked for. */
+  /** Requests a listing when zones of the account are not known yet. */
   async coverageOf({
     issuance,
     hasIntegrations,
@@ -55,7 +56,7 @@ export class PublishApprovals {
     const { lease, issuance, delegationLabels } = work;
     const targetOf = (dnsName: string) => {
       const label = delegationLabels.get(dnsName);
-      // The order that named it stored the label in the same transaction.
+      // The transaction that stored the name stored the label too.
       if (label === undefined) throw new Error(`no delegation label is stored for ${dnsName}`);
       return `${label}.${this.approvalZone}`;
     };
@@ -67,7 +68,7 @@ function placementsOf({ issuance, coverage }: CoveredWork): readonly Placement[]
   return placements(pendingNames(issuance), issuance, coverage);
 }
 
-/** Those that a standing record can approve: one for a name that counts another way would be of no use. */
+/** Names that a standing record can approve: useless for a name with another approval method. */
 function pendingNames({ approvals }: LeasedWork['issuance']): readonly string[] {
   const pending = approvals.filter(
     (approval) => approval.status === 'pending' && mayBeApprovedBy(approval, 'dns'),

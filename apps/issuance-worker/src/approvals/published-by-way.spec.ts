@@ -17,7 +17,7 @@ type Ways = Readonly<Record<string, ApprovalWay>>;
 const statesOfRecords = async () =>
   Object.fromEntries((await keeping.records(accountId)).map(({ dns_name: name, state }) => [name, state]));
 
-/** The two jobs, until nothing moves any more. */
+/** Runs the two jobs until nothing changes. */
 async function settle(issuanceId: string, integrationId: string): Promise<readonly NameApproval[]> {
   for (let turn = 0; turn < 4; turn += 1) {
     await keeping.timePasses();
@@ -31,7 +31,7 @@ async function settle(issuanceId: string, integrationId: string): Promise<readon
   return row.approvals;
 }
 
-/** What an API does that lets its caller change how names are approved while their issuance is open. */
+/** The API's part of a change of approval methods while the issuance is open. */
 async function redo(planId: string, approvalWays: Ways): Promise<void> {
   const { transactions, plans, issuances } = keeping.issuing.repositories;
   const dnsNames = Object.keys(approvalWays);
@@ -47,7 +47,7 @@ async function redo(planId: string, approvalWays: Ways): Promise<void> {
   });
 }
 
-it('an integration publishes records for names whose way is dns or that have none, and follows when that changes', async () => {
+it('an integration publishes records for names with method dns or none, and follows changes of the method', async () => {
   const integrationId = await keeping.integration(accountId, ['example.com']);
   const dnsNames = [a, b, c, `*.${c}`];
   const mail = byEmail('admin@example.com');

@@ -1,6 +1,6 @@
 import { sideBySide } from './side-by-side';
 
-it('begins nothing more once one has failed, and rejects with that', async () => {
+it('starts nothing more after a failure, and rejects with it', async () => {
   const begun: number[] = [];
   const numbers = Array.from({ length: 20 }, (_, index) => index);
   const work = async (item: number) => {

@@ -1,4 +1,7 @@
-/** Does `work` for every item, in their order, for at most `most` at once. Rejects with the first failure, and begins nothing more. */
+/**
+ * Runs `work` for every item, in their order, at most `most` in parallel. Rejects with the first failure, and starts
+ * nothing more.
+ */
 export async function sideBySide<T>(
   most: number,
   items: readonly T[],

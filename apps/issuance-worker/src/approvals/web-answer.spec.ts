@@ -36,13 +36,13 @@ describe('judgeWebAnswer', () => {
     ['no look at all', noProbeAnswer],
   ])('does not approve by %s', (_, answer) => expect(judge(answer).approved).toBe(false));
 
-  it('tells status and place, and what would be right', () => {
+  it('reports status, place and the expected response', () => {
     expect(problemOf(answered({ status: 404 }))).toBe(
       "http://a.example.com/.well-known/acme-challenge/… responded with status 404; it must redirect or proxy to the URL of the account's web server rule.",
     );
   });
 
-  it('tells where redirects led to, without the token', () => {
+  it('reports the target of redirects, without the token', () => {
     const hops = [asked, { ...asked, url: `https://www.example.com/x/${challenge.token}` }];
     const problem = problemOf(answered({ status: 404, hops }));
     expect(problem).toContain('leads to "https://www.example.com/x/…", which responded with status 404;');
@@ -57,14 +57,14 @@ describe('judgeWebAnswer', () => {
     ['{"internal":true}', 'another value of 17 characters'],
     ['<html>'.padEnd(4_096, 'x'), 'an HTML page'],
     ['\u202e'.repeat(1_001), 'a long text'],
-  ])('says what was there and does not repeat it: %j is %s', (body, kind) => {
+  ])('describes the body without quoting it: %j is %s', (body, kind) => {
     expect(problemOf(answered({ body }))).toBe(
       `http://a.example.com/.well-known/acme-challenge/… responded with ${kind} instead of the challenge; ` +
         "it must redirect or proxy to the URL of the account's web server rule.",
     );
   });
 
-  it('tells why there was no answer, as far as that is known', () => {
+  it('reports why there was no response, if known', () => {
     const problem = `http://a.example.com/${challenge.token} refused the connection.`;
     expect(problemOf({ kind: 'failed', problem, hops: [] })).toMatch(
       /^http:\/\/a.example.com\/… refused the connection; it must /,

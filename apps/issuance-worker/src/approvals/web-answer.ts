@@ -10,7 +10,7 @@ export function challengePath({ token }: HttpChallenge): string {
   return `${pathPrefix}${token}`;
 }
 
-/** Approved is only an answer 200 whose body is the content of the challenge. */
+/** Approves only a response 200 whose body is the content of the challenge. */
 export function judgeWebAnswer(
   dnsName: string,
   challenge: HttpChallenge,
@@ -37,17 +37,17 @@ function found(dnsName: string, challenge: HttpChallenge, answer: WebRuleAnswer)
   return { code: 'web_server_differs', url, leadsTo, status, body, bodyCharacters: text.length };
 }
 
-/** Characters of a body up to which its length says something. */
+/** Max body characters for which a message includes the length. */
 const maxTellingLength = 1_000;
 
-/** Not the body itself: a message must not show what a host says that the reader cannot reach. */
+/** Not the body itself: a message must not reveal content of a host that the reader cannot reach. */
 function kindOfBody(body: string): 'empty' | 'html' | 'long_text' | 'other_value' {
   if (body === '') return 'empty';
   if (/^<(?:!doctype )?html\b/i.test(body)) return 'html';
   return body.length > maxTellingLength ? 'long_text' : 'other_value';
 }
 
-/** It tells a reader nothing, and is another one the next time. */
+/** Useless to readers, and different each time. */
 function withoutToken(text: string, { token }: HttpChallenge): string {
   return text.replaceAll(token, '…');
 }

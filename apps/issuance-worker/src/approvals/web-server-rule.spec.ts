@@ -14,7 +14,7 @@ const [tenantA, tenantB] = ['1000000000001', '1000000000002'];
 const [secretA, secretB] = ['a'.repeat(32), 'b'.repeat(32)];
 const undo: (() => Promise<unknown>)[] = [];
 
-/** Everything but the worker itself is a process: the customer's nginx, approval-responder and prober. */
+/** All parts except the worker are processes: the customer's nginx, approval-responder and prober. */
 const onNginx = isNginxInstalled ? describe : describe.skip;
 
 onNginx(
@@ -119,13 +119,13 @@ onNginx(
       },
     );
 
-    it('does not approve by a proxy that was asked for another name', async () => {
+    it('does not approve by a proxy that received another name', async () => {
       expect(await check(tenantA, 'proxy-with-other-host.example.com')).toEqual(
         problem(/responded with status 404/),
       );
     });
 
-    it('tells what it found, and where', async () => {
+    it('reports what it found, and where', async () => {
       expect(await check(tenantA, 'redirect-of-b.example.com')).toEqual(
         problem(
           new RegExp(`^http://redirect-of-b.example.com/.* leads to "http://127.0.0.1:\\d+/${secretB}/`),
@@ -148,7 +148,7 @@ async function startApp(name: string, environment: Record<string, string>): Prom
   await child.says(/"started"/, 30_000);
 }
 
-/** What customers would write, as the order shows it, and a few mistakes. */
+/** Customers' configurations, as the order shows them, and a few mistakes. */
 async function startWebServers(approvalUrl: string): Promise<RunningNginx> {
   const below = (rule: string) => `location /.well-known/acme-challenge/ { ${rule} }`;
   const redirect = (secret: string) => below(`return 301 ${approvalUrl}/${secret}$request_uri;`);
@@ -173,7 +173,7 @@ async function startWebServers(approvalUrl: string): Promise<RunningNginx> {
   return nginx;
 }
 
-/** A resolver for which every name below example.com is this machine, and no other name exists. */
+/** A resolver that maps every name below example.com to this machine; no other name exists. */
 function loopbackNames(): DnsServer {
   const apex = parseName('example.com') as DnsName;
   return new DnsServer({

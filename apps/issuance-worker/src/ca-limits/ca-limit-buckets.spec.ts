@@ -30,13 +30,13 @@ const orders = (count: number, perS = day): CaLimitNeed => {
 };
 const take = async (needs: readonly CaLimitNeed[], account = mine) => await buckets.take(at, needs, account);
 
-/** @returns how many of the takers got something */
+/** @returns number of takers that were granted something */
 async function race(takers: number, needs: (taker: number) => readonly CaLimitNeed[]): Promise<number> {
   const all = await Promise.all(Array.from({ length: takers }, async (_, index) => await take(needs(index))));
   return all.filter(({ taken }) => taken).length;
 }
 
-/** As if the time had passed. */
+/** Simulates the passing of time. */
 async function pass(seconds: number): Promise<void> {
   await core.database.query(
     `UPDATE ca_limit_bucket SET at = at - $1 * interval '1 second',
@@ -50,24 +50,24 @@ async function secondsUntil(until: Date): Promise<number> {
   return (until.getTime() - now.getTime()) / 1_000;
 }
 
-it('takes all or nothing, and says which bucket is empty and until when', async () => {
+it('takes all or nothing, and reports which bucket is empty and until when', async () => {
   expect(await take([domain('example.com', 2), domain('example.net', 1)])).toEqual({ taken: true });
   const refused = await take([domain('example.com', 2), domain('example.net', 1)]);
   if (refused.taken) throw new Error('the second bucket is empty');
   expect(refused).toMatchObject({ kind: 'perRegisteredDomain', key: 'example.net', keptForOthers: false });
   expect(Math.abs((await secondsUntil(refused.until)) - day)).toBeLessThan(600);
-  // Nothing was taken of the first one.
+  // Nothing was taken from the first bucket.
   expect(await take([domain('example.com', 2)])).toEqual({ taken: true });
   expect(await take([domain('example.com', 2)])).toMatchObject({ taken: false });
 });
 
-it('names the bucket that is empty for the longest time', async () => {
+it('reports the bucket that stays empty longest', async () => {
   await take([domain('a.example', 1, 100), domain('b.example', 1, 200)]);
   const needs = [domain('a.example', 1, 100), domain('b.example', 1, 200), domain('c.example', 1)];
   expect(await take(needs)).toMatchObject({ taken: false, key: 'b.example' });
 });
 
-it('takes what is named twice once', async () => {
+it('takes a bucket that is listed twice once', async () => {
   expect(await take([domain('example.com', 1), domain('example.com', 1)])).toEqual({ taken: true });
 });
 
@@ -79,12 +79,12 @@ it('refills evenly, up to the count', async () => {
   expect(await race(9, () => [domain('example.com', 4, 400)])).toBe(4);
 });
 
-it('never gives fifty who come at once more than there is', async () => {
+it('never grants fifty concurrent takers more than the available count', async () => {
   expect(await race(50, () => [domain('example.com', 20)])).toBe(20);
 });
 
-it('lets those who want several buckets in any order not wait for each other in a circle', async () => {
-  // Without the repetition that hides a deadlock.
+it('does not deadlock when takers list several buckets in any order', async () => {
+  // Without retries, which would hide a deadlock.
   const once: Pick<Transactions, 'run'> = { run: async (work) => await core.database.transaction(work) };
   const unrepeated = new CaLimitBuckets(core.database, once as Transactions);
   const names = Array.from({ length: 40 }, (_, index) => domain(`${index}.example`, 1_000));
@@ -98,7 +98,7 @@ it('lets those who want several buckets in any order not wait for each other in 
   await Promise.all(forgetting);
 });
 
-it('gives back, never above the count', async () => {
+it('refunds, never above the count', async () => {
   const needs = [domain('example.com', 1)];
   await take(needs);
   for (let round = 0; round < 3; round += 1) await buckets.giveBack(at, needs, mine);
@@ -118,7 +118,7 @@ it('waits as long as the CA says, and never less', async () => {
   expect(await take([domain('example.com', 5, 100)])).toEqual({ taken: true });
 });
 
-it("obeys an operator's change of a limit at once", async () => {
+it("applies an operator's change of a limit at once", async () => {
   expect(await race(9, () => [domain('example.com', 4)])).toBe(4);
   expect(await race(9, () => [domain('example.com', 6)])).toBe(2);
   expect(await race(9, () => [domain('example.com', 2)])).toBe(0);
@@ -126,7 +126,7 @@ it("obeys an operator's change of a limit at once", async () => {
 });
 
 describe('orders of many accounts', () => {
-  it('one takes half at once; the rest is kept for others, who find it', async () => {
+  it('one account takes half at once; the rest is kept for others', async () => {
     expect(await race(20, () => [orders(11)])).toBe(6);
     const refused = await take([orders(11)]);
     if (refused.taken) throw new Error('an account had its share');
@@ -136,20 +136,20 @@ describe('orders of many accounts', () => {
     expect(await take([orders(11)], others)).toEqual({ taken: true });
   });
 
-  it('one that is alone takes all', async () => {
+  it('a single account takes all', async () => {
     await core.database.query(`UPDATE account SET disabled_at = now() WHERE id = $1`, [others]);
     expect(await race(20, () => [orders(11)])).toBe(11);
     expect(await take([orders(11)])).toMatchObject({ taken: false, keptForOthers: false });
   });
 
-  it('what is given back counts for the share again', async () => {
+  it('a refund counts for the share again', async () => {
     await race(20, () => [orders(11)]);
     await buckets.giveBack(at, [orders(11)], mine);
     expect(await race(20, () => [orders(11)])).toBe(1);
   });
 });
 
-it('forgets what is full for a day, and nothing else', async () => {
+it('deletes only buckets that have been full for a day', async () => {
   await take([domain('full.example', 1, 10), domain('spent.example', 1, 10 * day)]);
   await pass(day + 60);
   expect(await buckets.forgetFull()).toBe(1);

@@ -19,7 +19,7 @@ export interface CaLimitNeed {
   readonly kind: CaLimitKind;
   /** The registered domain, the name, the SHA-256 of the sorted names in hex; empty for the whole account. */
   readonly key: string;
-  /** As it holds now: an operator's change counts at once. */
+  /** The current limit: an operator's change applies at once. */
   readonly limit: CaLimit;
 }
 
@@ -27,12 +27,12 @@ export type CaLimitTaken =
   | { readonly taken: true }
   | {
       readonly taken: false;
-      /** The bucket that has nothing for the longest time. */
+      /** The bucket that stays empty longest. */
       readonly kind: CaLimitKind;
       readonly key: string;
-      /** True: something is left, for other accounts, which had less of it lately. */
+      /** True: the rest is reserved for other accounts, which used less of it lately. */
       readonly keptForOthers: boolean;
-      /** When asking again is worth it, by the database's clock. */
+      /** Time of the next useful attempt, by the database's clock. */
       readonly until: Date;
     };
 
@@ -44,7 +44,7 @@ interface Held {
 
 type Place = Pick<Bucket, 'kind' | 'key' | 'limit'>;
 
-/** What is left of a CA's published limits, per account at the CA, by the clock of the database. */
+/** The remainder of a CA's published limits, per account at the CA, by the database's clock. */
 @Injectable()
 export class CaLimitBuckets {
   constructor(
@@ -53,9 +53,9 @@ export class CaLimitBuckets {
   ) {}
 
   /**
-   * Takes a token of every bucket, or of none. What is named twice is taken once.
+   * Takes a token of every bucket, or of none. A bucket that is listed twice counts once.
    *
-   * @param accountId ours, for which the order is: `newOrders` are shared out fairly
+   * @param accountId our account that owns the order: `newOrders` are shared fairly
    */
   async take(caAccountId: string, needs: readonly CaLimitNeed[], accountId: string): Promise<CaLimitTaken> {
     if (needs.length === 0) return { taken: true };
@@ -79,7 +79,7 @@ export class CaLimitBuckets {
     });
   }
 
-  /** The CA was not asked after all, or what was feared did not happen. */
+  /** The CA was not called after all, or the expected cost did not occur. */
   async giveBack(caAccountId: string, needs: readonly CaLimitNeed[], accountId: string): Promise<void> {
     if (needs.length === 0) return;
     await this.transactions.run(async (tx) => {
@@ -93,7 +93,7 @@ export class CaLimitBuckets {
     });
   }
 
-  /** The CA itself says that the limit is reached: nothing is taken before the instant. Never shortens a wait. */
+  /** The CA itself reported that the limit is reached: nothing is taken before the instant. Never shortens a wait. */
   async drain(caAccountId: string, need: CaLimitNeed, until: Date): Promise<void> {
     await this.transactions.run(async (tx) => {
       const { buckets, nowS } = await hold(tx, caAccountId, [need]);
@@ -104,8 +104,8 @@ export class CaLimitBuckets {
   }
 
   /**
-   * Rows of buckets that are full. A day after, in case that a limit was lowered meanwhile; those that somebody takes
-   * from at this moment are left alone.
+   * Deletes rows of buckets that are full. A day later, in case that a limit was lowered meanwhile; rows that are
+   * locked at this moment are skipped.
    *
    * @returns how many
    */
@@ -120,7 +120,7 @@ export class CaLimitBuckets {
   }
 }
 
-/** Each once, in the one order in which everybody locks them. */
+/** Each once, in the order in which every transaction locks them. */
 function placesOf(needs: readonly CaLimitNeed[], accountId: string): readonly Place[] {
   const orders = needs.find(({ kind }) => kind === 'newOrders');
   const share: Place[] =
@@ -129,7 +129,7 @@ function placesOf(needs: readonly CaLimitNeed[], accountId: string): readonly Pl
   return [...places].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, place]) => place);
 }
 
-/** Locks the buckets, those that did not exist included, and refills them up to now. */
+/** Locks the buckets, including new ones, and refills them up to now. */
 async function hold(tx: Tx, caAccountId: string, places: readonly Place[]): Promise<Held> {
   const rows = await tx.query<{ kind: BucketKind; key: string; spent: number; at: number; now: number }[]>(
     `INSERT INTO ca_limit_bucket AS bucket (ca_account_id, kind, key, spent, at, spent_until)
@@ -166,7 +166,7 @@ async function write(tx: Tx, caAccountId: string, buckets: readonly Bucket[], no
   );
 }
 
-/** Who has the deployment to themselves may use a limit up. */
+/** The only account of a deployment may use a limit up. */
 async function waitOf(tx: Tx, buckets: readonly Bucket[], accountId: string): Promise<Wait | null> {
   const wait = longestWait(buckets);
   if (wait?.bucket.kind !== 'shareOfNewOrders' || (await hasOthers(tx, accountId))) return wait;
@@ -181,5 +181,5 @@ async function hasOthers(tx: Tx, accountId: string): Promise<boolean> {
   return others;
 }
 
-/** Rounded up: a millisecond too early would be in vain. */
+/** Rounded up: a retry one millisecond early would fail. */
 const afterS = (seconds: number): Date => new Date(Math.ceil(seconds * 1_000));

@@ -7,7 +7,7 @@ const limits = fc.record({
   perS: fc.integer({ min: 1, max: 700_000 }),
 });
 
-/** A CA with one limit on orders, and our accounts there, in time that a spec lets pass. */
+/** A CA with one limit on orders and our accounts there, with a simulated clock. */
 class Orders {
   private nowS = 0;
   private spent = 0;
@@ -29,7 +29,7 @@ class Orders {
     return 0;
   }
 
-  /** @returns how often, until it has to wait */
+  /** @returns number of takes until it has to wait */
   takeAll(account: string): number {
     for (let count = 0; ; count += 1) if (this.take(account) > 0) return count;
   }
@@ -45,7 +45,7 @@ class Orders {
 const wait = (limit: CaLimit, spent: number) =>
   longestWait([{ kind: 'perNameSet', key: 'x', limit, spent }])?.seconds ?? 0;
 
-it('never gives more than the count and what has refilled since', () => {
+it('never grants more than the count and the refill since', () => {
   fc.assert(
     fc.property(
       limits,
@@ -64,7 +64,7 @@ it('never gives more than the count and what has refilled since', () => {
   );
 });
 
-it('gives a token after the wait, and none before', () => {
+it('grants a token after the wait, and not before', () => {
   fc.assert(
     fc.property(limits, fc.double({ min: 0, max: 2_000, noNaN: true }), (limit, spent) => {
       const seconds = wait(limit, spent);
@@ -75,7 +75,7 @@ it('gives a token after the wait, and none before', () => {
   );
 });
 
-it('waits as long as the CA has said', () => {
+it('waits as long as the CA requests', () => {
   fc.assert(
     fc.property(limits, fc.integer({ min: 1, max: 1_000_000 }), (limit, seconds) => {
       expect(wait(limit, spentToWait(limit, seconds))).toBeCloseTo(seconds, 1);
@@ -83,11 +83,11 @@ it('waits as long as the CA has said', () => {
   );
 });
 
-it('a clock that goes backwards refills nothing', () => {
+it('refills nothing when the clock goes backwards', () => {
   expect(stillSpent('newOrders', { count: 1, perS: 1 }, 5, -10)).toBe(5);
 });
 
-it('forgets a bucket when nothing is spent any more', () => {
+it('deletes a bucket when its spent amount is zero', () => {
   const limit = { count: 10, perS: 100 };
   expect(spentForS({ kind: 'perNameSet', key: '', limit, spent: 3 })).toBe(30);
   expect(spentForS({ kind: 'shareOfNewOrders', key: '', limit, spent: 0 })).toBe(0);
@@ -98,13 +98,13 @@ it('forgets a bucket when nothing is spent any more', () => {
 describe('of one limit on orders', () => {
   const limit = { count: 300, perS: 10_800 };
 
-  it('one account alone gets half at once, and the other half is there for whoever comes', () => {
+  it('a single account gets half at once, and the other half is left for others', () => {
     const orders = new Orders(limit);
     expect(orders.takeAll('greedy')).toBe(150);
     expect(orders.take('late')).toBe(0);
   });
 
-  it.each([1, 2, 3, 10])('%i accounts that want everything get the same each, and leave as much', (count) => {
+  it.each([1, 2, 3, 10])('%i greedy accounts get equal shares, and leave one such share', (count) => {
     const orders = new Orders(limit);
     const accounts = Array.from({ length: count }, (_, index) => `a${index}`);
     const taken = new Map<string, number>();
@@ -114,7 +114,7 @@ describe('of one limit on orders', () => {
     for (const each of taken.values()) expect(Math.abs(each - 300 / (count + 1))).toBeLessThanOrEqual(1);
   });
 
-  it.each([1, 3])('%i accounts that go on wanting everything use the rate in full, evenly', (count) => {
+  it.each([1, 3])('%i accounts with constant demand use the full rate, evenly', (count) => {
     const orders = new Orders(limit);
     const taken = new Array<number>(count).fill(0);
     const days = 3;
@@ -129,7 +129,7 @@ describe('of one limit on orders', () => {
     expect(Math.max(...taken) - Math.min(...taken)).toBeLessThan(0.02 * rate);
   });
 
-  it('tells when the share of an account has something again', () => {
+  it('returns when the share of an account has a token again', () => {
     const orders = new Orders(limit);
     orders.takeAll('greedy');
     const seconds = orders.take('greedy');

@@ -3,7 +3,7 @@ import type { CaLimitBucketEntity } from '@certwright/core-schema';
 
 export type BucketKind = CaLimitBucketEntity['kind'];
 
-/** A bucket with the limit that holds for it now. */
+/** A bucket with its current limit. */
 export interface Bucket {
   readonly kind: BucketKind;
   readonly key: string;
@@ -12,32 +12,32 @@ export interface Bucket {
   readonly spent: number;
 }
 
-/** The bucket that lets nobody take for the longest time. */
+/** The bucket that stays empty longest. */
 export interface Wait {
   readonly bucket: Bucket;
   /** Seconds from now; above 0. */
   readonly seconds: number;
 }
 
-/** What floating-point arithmetic may lose on the way, tokens. */
+/** Max rounding error of the floating-point arithmetic, tokens. */
 const tolerance = 1e-6;
-/** Below this, nothing counts as spent of a share, which only ever halves: tokens. */
+/** Below this, the spent share, which decays exponentially, counts as zero: tokens. */
 const shareForgottenBelow = 0.01;
 
-/** What is still spent after `elapsedS`. */
+/** The amount still spent after `elapsedS`. */
 export function stillSpent(kind: BucketKind, { count, perS }: CaLimit, spent: number, elapsedS: number) {
   const passedS = Math.max(0, elapsedS);
   if (kind === 'shareOfNewOrders') return spent * Math.exp(-passedS / perS);
   return Math.max(0, spent - (passedS * count) / perS);
 }
 
-/** Seconds until nothing is spent any more. */
+/** Seconds until the spent amount is zero. */
 export function spentForS({ kind, limit: { count, perS }, spent }: Bucket): number {
   if (kind === 'shareOfNewOrders') return perS * Math.max(0, Math.log(spent / shareForgottenBelow));
   return (spent * perS) / count;
 }
 
-/** How much has to be spent for the next token to come after `seconds`. */
+/** The spent amount with which the next token comes after `seconds`. */
 export function spentToWait({ count, perS }: CaLimit, seconds: number): number {
   return Math.max(0, count - 1 + (Math.max(0, seconds) * count) / perS);
 }
@@ -59,11 +59,11 @@ function tokenAfterS({ spent, limit: { count, perS } }: Bucket): number {
 }
 
 /**
- * Many of our accounts share one account at the CA. Each may take as long as it had less lately than is left for all
- * others ("dynamic threshold", Choudhury and Hahne 1998). So one alone gets half of the limit at once, two that want
- * everything a third each, n of them 1/(n+1) each, and somebody who comes late always finds something. What an account
- * had fades with the limit's time as time constant, so that n accounts who go on wanting everything get 1/n of the
- * limit's rate each, and the limit is used in full.
+ * Many of our accounts share one account at the CA. Each may take while its recent usage is below what is left for
+ * all others ("dynamic threshold", Choudhury and Hahne 1998). A single account gets half of the limit at once, two
+ * greedy accounts a third each, n of them 1/(n+1) each, and a late account always finds something. Usage decays with
+ * the limit's period as time constant, so that n accounts with constant demand get 1/n of the limit's rate each, and
+ * the limit is fully used.
  */
 function shareAfterS(had: number, orders: Bucket): number {
   const { count, perS } = orders.limit;
@@ -71,7 +71,7 @@ function shareAfterS(had: number, orders: Bucket): number {
     stillSpent('shareOfNewOrders', orders.limit, had, seconds) <
     count - stillSpent('newOrders', orders.limit, orders.spent, seconds);
   if (mayTakeAfter(0)) return 0;
-  // By then less than a token is left of what it had, and the bucket is full unless the CA said to wait for longer.
+  // By then its usage is below one token, and the bucket is full unless the CA requested a longer wait.
   let [tooSoon, late] = [0, perS * (1 + Math.log(1 + had))];
   while (late - tooSoon > 1e-3) {
     const middle = (tooSoon + late) / 2;

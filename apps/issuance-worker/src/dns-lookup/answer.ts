@@ -4,20 +4,22 @@ import { readResponseRecords, type StoredType, type ZoneRecord } from '@certwrig
 export type LookUpType = StoredType;
 
 /**
- * A record as it was received, its names in normal form: lower case, no trailing dot. Records of other types are left
- * out.
+ * A received record, its names in normal form: lower case, no trailing dot. Records of other types are ignored.
  */
 export type ReceivedRecord = ZoneRecord;
 
 /**
- * What one look-up came to. A NODATA that came with name servers (a referral) is `records` with no answers and the NS
- * records in `authority`. Where a CNAME was followed by the resolver, its records come first in `answers`, possibly
- * alone; `nxdomain` and `nodata` then speak of the name at the chain's end.
+ * The result of one look-up. A NODATA with name servers (a referral) is `records` with no answers and the NS records
+ * in `authority`. When the resolver followed a CNAME, its records come first in `answers`, possibly alone; `nxdomain`
+ * and `nodata` then refer to the name at the chain's end.
  */
 export type Answer = {
-  /** Who was asked, `host:port`, for messages. */
+  /** The queried server, `host:port`, for messages. */
   readonly from: string;
-  /** Asked without recursion, it answered without authority (AA, RFC 1035 section 4.1.1): a referral, or hearsay. */
+  /**
+   * Queried without recursion, it responded without authority (AA, RFC 1035 section 4.1.1): a referral or cached
+   * data.
+   */
   readonly notAuthoritative?: true;
 } & (
   | {
@@ -32,14 +34,14 @@ export type Answer = {
 
 export interface LookUpOptions {
   readonly signal?: AbortSignal;
-  /** Milliseconds for everything: both attempts and TCP. */
+  /** Total time, ms: both attempts and TCP. */
   readonly timeoutMs?: number;
 }
 
-/** Never rejects: what goes wrong is an answer of kind `failure`. */
+/** Never rejects: errors are results of kind `failure`. */
 export type LookUp = (name: string, type: LookUpType, options?: LookUpOptions) => Promise<Answer>;
 
-/** Two names are the same when their normal forms are (RFC 4343). */
+/** Two names are equal when their normal forms are (RFC 4343). */
 export function normalForm(name: string): string {
   return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
 }
@@ -52,7 +54,7 @@ const RCODE_FAILURES: ReadonlyMap<number, LookUpFailure> = new Map([
 ]);
 const RCODE_NXDOMAIN = 3;
 
-/** What a response says. The caller has checked that it answers the question. */
+/** Reads a response. The caller has checked that it answers the query. */
 export function readResponse(response: Buffer, from: string): Answer {
   const rcode = response.readUInt16BE(2) & 0xf;
   if (rcode !== 0 && rcode !== RCODE_NXDOMAIN) {

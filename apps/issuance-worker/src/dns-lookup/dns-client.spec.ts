@@ -44,7 +44,7 @@ async function authority() {
 
 type Behaviour = (query: Buffer, reply: (message: Buffer) => void, from: RemoteInfo) => void;
 
-/** A server of which each spec decides what it sends back. */
+/** A server whose responses each test defines. */
 async function scripted(behaviour: Behaviour) {
   const socket = createSocket('udp4');
   const queries: Buffer[] = [];
@@ -59,7 +59,7 @@ async function scripted(behaviour: Behaviour) {
 
 const ANSWER = '127.0.0.7';
 
-/** The right response, before a spec spoils it. */
+/** The correct response, before a test corrupts it. */
 function response(query: Buffer, more: Partial<packet.Packet> = {}): Buffer {
   const { id, questions } = packet.decode(query);
   const name = questions?.[0]?.name ?? '';
@@ -85,7 +85,7 @@ const spoilt = (query: Buffer, at: number, value: number) => {
 };
 
 describe('without recursion', () => {
-  it('asks for none, and tells an authority from hearsay', async () => {
+  it('requests no recursion, and distinguishes authoritative responses', async () => {
     let flags = packet.AUTHORITATIVE_ANSWER;
     const { port, queries } = await scripted((query, reply) => reply(response(query, { flags })));
     const { lookUp } = client(port, { recursion: false });
@@ -97,8 +97,8 @@ describe('without recursion', () => {
   });
 });
 
-describe('what a look-up says', () => {
-  it('is the records, their names in normal form, and who said it', async () => {
+describe('the result of a look-up', () => {
+  it('has the records, their names in normal form, and the server', async () => {
     const port = await authority();
     expect(await client(port).lookUp('WWW.Example.com.', 'A')).toMatchObject({
       kind: 'records',
@@ -110,7 +110,7 @@ describe('what a look-up says', () => {
     });
   });
 
-  it('tells NXDOMAIN, NODATA, a referral and REFUSED apart', async () => {
+  it('distinguishes NXDOMAIN, NODATA, a referral and REFUSED', async () => {
     const { lookUp } = client(await authority());
     expect(await lookUp('no.example.com', 'A')).toMatchObject({ kind: 'nxdomain' });
     expect(await lookUp('www.example.com', 'TXT')).toMatchObject({ kind: 'nodata' });
@@ -122,7 +122,7 @@ describe('what a look-up says', () => {
     expect(await lookUp('example.org', 'A')).toEqual(failure('refused'));
   });
 
-  it('comes over TCP when the answer does not fit a datagram, within the limit of octets', async () => {
+  it('comes over TCP when the response does not fit a datagram, within the byte limit', async () => {
     const port = await authority();
     const answer = await client(port).lookUp('big.example.com', 'TXT');
     expect(answer.kind === 'records' && answer.answers).toHaveLength(20);
@@ -140,7 +140,7 @@ describe('what a look-up says', () => {
   );
 });
 
-it('keeps a dot inside a label apart from a dot between labels', async () => {
+it('distinguishes a dot inside a label from a dot between labels', async () => {
   const { port } = await scripted((query, reply) => {
     const message = response(query, { answers: [{ name: 'www.example.com', type: 'CNAME', data: 'a.b' }] });
     message[message.length - 5] = 3;
@@ -152,7 +152,7 @@ it('keeps a dot inside a label apart from a dot between labels', async () => {
   });
 });
 
-describe('only the answer to the very question is taken', () => {
+describe('accepts only the response to its own query', () => {
   it.each<[string, (query: Buffer) => Buffer]>([
     ['another id', (query) => spoilt(query, 0, query.readUInt8(0) ^ 1)],
     ['a query', (query) => spoilt(query, 2, 0x01)],
@@ -169,7 +169,7 @@ describe('only the answer to the very question is taken', () => {
     expect(await client(port).lookUp('www.example.com', 'A')).toEqual(found);
   });
 
-  it('not what another address sends', async () => {
+  it('not from another address', async () => {
     const stranger = createSocket('udp4');
     closers.push(() => stranger.close());
     const { port } = await scripted((query, reply, from) => {
@@ -179,7 +179,7 @@ describe('only the answer to the very question is taken', () => {
     expect(await client(port).lookUp('www.example.com', 'A')).toEqual(found);
   });
 
-  it('asks with random ids, in mixed case, from several ports that change', async () => {
+  it('uses random ids, in mixed case, from several ports that change', async () => {
     const ports = new Set<number>();
     const { port, queries } = await scripted((query, reply, from) => {
       ports.add(from.port);
@@ -232,7 +232,7 @@ describe('the second attempt, in lower case and without EDNS', () => {
   });
 });
 
-describe('what goes wrong is an answer too', () => {
+describe('failures are results', () => {
   it.each([
     ['servfail', 2],
     ['notimp', 4],
@@ -305,7 +305,7 @@ describe('what goes wrong is an answer too', () => {
   });
 });
 
-/** Answers by UDP that the answer is too long for it. @param behaviour by TCP; undefined: nobody listens there */
+/** A server whose UDP responses are truncated. @param behaviour over TCP; undefined: nothing listens there */
 async function truncating(behaviour: ((octets: Buffer) => Buffer | undefined) | undefined): Promise<number> {
   for (;;) {
     const { port } = await scripted((query, reply) =>

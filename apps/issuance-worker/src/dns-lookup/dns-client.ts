@@ -6,29 +6,29 @@ import { exchangeOverTcp } from './tcp-exchange';
 import { UdpSockets, type Exchanged, type Server } from './udp-sockets';
 
 export interface DnsClientOptions {
-  /** The one server that is asked. */
+  /** The only server that is queried. */
   readonly server: Server;
-  /** Milliseconds for one look-up in all. Default 3,000. */
+  /** Total time of one look-up, ms. Default 3,000. */
   readonly timeoutMs?: number;
-  /** Octets of a response over TCP; a longer one is the failure `too_large`. Default 16,384. */
+  /** Max bytes of a response over TCP; a longer one is the failure `too_large`. Default 16,384. */
   readonly responseOctets?: number;
-  /** False: the server is to answer from its own zones only. Default: true. */
+  /** False: the server responds from its own zones only. Default: true. */
   readonly recursion?: boolean;
 }
 
 const DEFAULT_TIMEOUT_MS = 3_000;
 const DEFAULT_RESPONSE_OCTETS = 16_384;
-/** Of the whole time, for the first attempt: a lost datagram must leave enough for the second and for TCP. */
+/** Share of the total time for the first attempt: after a lost datagram the second and TCP need the rest. */
 const FIRST_ATTEMPT_SHARE = 1 / 3;
 
 const WARY: QuestionStyle = { mixedCase: true, edns: true };
-/** For servers that answer in lower case, or to EDNS not at all. */
+/** For servers that respond in lower case, or do not support EDNS. */
 const PLAIN: QuestionStyle = { mixedCase: false, edns: false };
 
 /**
- * Asks one server, a resolver mostly. A look-up is at most two datagrams, the second without 0x20 and EDNS, and one TCP connection
- * when the answer was truncated. Sent from random ports with random ids; only an answer to the very question is
- * taken.
+ * Queries one server, usually a resolver. A look-up is at most two datagrams, the second without 0x20 and EDNS, and
+ * one TCP connection when the response was truncated. Sent from random ports with random ids; only a response to the
+ * exact query is accepted.
  */
 export class DnsClient {
   readonly #sockets: UdpSockets;
@@ -41,7 +41,7 @@ export class DnsClient {
     this.#sockets = new UdpSockets(options.server);
   }
 
-  /** An arrow function, so that it can be handed on as a `LookUp`. Never rejects. */
+  /** An arrow function, so that it can be passed as a `LookUp`. Never rejects. */
   readonly lookUp = async (name: string, type: LookUpType, options: LookUpOptions = {}): Promise<Answer> => {
     const asked = parseName(name);
     if (asked === undefined) return this.#failure('invalid_name');
@@ -59,7 +59,7 @@ export class DnsClient {
     return this.#overTcp(asked, type, remaining(), signal);
   };
 
-  /** Look-ups under way, and all later ones, end as the failure `aborted`. */
+  /** Look-ups in progress, and all later ones, end as the failure `aborted`. */
   close(): void {
     this.#closing.abort();
     this.#sockets.close();

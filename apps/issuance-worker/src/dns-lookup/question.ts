@@ -5,13 +5,13 @@ import { type LookUpType } from './answer';
 const HEADER_OCTETS = 12;
 /** Type and class, after the name. */
 const QUESTION_TAIL_OCTETS = 4;
-/** What fits an unfragmented datagram nearly everywhere (DNS Flag Day 2020). */
+/** Fits an unfragmented datagram on nearly all paths (DNS Flag Day 2020). */
 export const UDP_RESPONSE_OCTETS = 1232;
 
 export interface AskedQuestion {
   readonly message: Buffer;
   readonly id: number;
-  /** Question section as sent, in its letters' case. */
+  /** Question section as sent, in its letter case. */
   readonly question: Buffer;
 }
 
@@ -19,7 +19,7 @@ export interface QuestionStyle {
   /** Letters in random case (0x20): a forger must guess them too. */
   readonly mixedCase: boolean;
   readonly edns: boolean;
-  /** Left out of questions to authoritative servers: only what they know themselves counts. Default: true. */
+  /** False for queries to authoritative servers: only their own data counts. Default: true. */
   readonly recursionDesired?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function ask(name: string, type: LookUpType, style: QuestionStyle): Asked
     questions: [{ name: style.mixedCase ? mixCase(name) : name, type, class: 'IN' }],
     additionals: style.edns ? [optRecord] : [],
   });
-  // The name's text lacks its first length octet and the root.
+  // The name's text lacks its first length byte and the root.
   const end = HEADER_OCTETS + name.length + 2 + QUESTION_TAIL_OCTETS;
   return { message, id, question: message.subarray(HEADER_OCTETS, end) };
 }
@@ -60,8 +60,8 @@ function mixCase(name: string): string {
 }
 
 /**
- * Whether a message answers the question: `other_case` when it does but for the letters' case, `no` when it is
- * another's (a late answer, or a forged one). An error without any question cannot be told apart, and is taken.
+ * Whether a message answers the query: `other_case` when only the letter case differs, `no` when it belongs to
+ * another query (late or forged). An error without any question cannot be distinguished, and is accepted.
  */
 export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes' | 'other_case' | 'no' {
   if (response.length < HEADER_OCTETS || response.readUInt16BE(0) !== id) return 'no';
@@ -76,7 +76,7 @@ export function answers(response: Buffer, { id, question }: AskedQuestion): 'yes
   return lowerCase(echoed) === lowerCase(question) ? 'other_case' : 'no';
 }
 
-/** Length octets (at most 63) and the tail's numbers are below the letters or equal on both sides. */
+/** Length bytes (at most 63) and the tail's numbers are below the letters or equal on both sides. */
 function lowerCase(octets: Buffer): string {
   return octets.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

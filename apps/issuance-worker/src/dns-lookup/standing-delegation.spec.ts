@@ -23,7 +23,7 @@ const referral = (...records: ReceivedRecord[]): Said => ({
 const nodata: Said = { kind: 'nodata' };
 const nxdomain: Said = { kind: 'nxdomain' };
 
-/** Looks in a table of what DNS says; anything else is NXDOMAIN. */
+/** Looks up names in a table of DNS records; any other name is NXDOMAIN. */
 async function find(said: Readonly<Record<string, Said>>, wanted = { recordName: NAME, target: TARGET }) {
   const asked: string[] = [];
   const lookUp: LookUp = async (name, type) => {
@@ -63,12 +63,12 @@ describe('a CNAME', () => {
     expect(finding).toEqual({ found: true, by: 'cname' });
   });
 
-  it('to another name is not, and that name is told', async () => {
+  it('to another name is not, and that name is reported', async () => {
     const { finding } = await find({ [`${NAME} CNAME`]: answers(cname(NAME, 'other.example.org')) });
     expect(finding).toEqual(notFound(`${NAME} is a CNAME to other.example.org, not to ${TARGET}`));
   });
 
-  it('to another name that cannot be looked up tells both', async () => {
+  it('to another name that cannot be looked up reports both', async () => {
     const { finding } = await find({
       [`${NAME} CNAME`]: answers(cname(NAME, 'other.example.org')),
       'other.example.org CNAME': { kind: 'failure', reason: 'refused' },
@@ -93,7 +93,7 @@ describe('a CNAME', () => {
     expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
   });
 
-  it('is not believed when there are several', async () => {
+  it('is not accepted when there are several', async () => {
     const { finding } = await find({
       [`${NAME} CNAME`]: answers(cname(NAME, TARGET), cname(NAME, 'other.example.org')),
     });
@@ -104,7 +104,7 @@ describe('a CNAME', () => {
     );
   });
 
-  it('that leads in a circle ends', async () => {
+  it('that loops ends', async () => {
     const { finding, asked } = await find({
       [`${NAME} CNAME`]: answers(cname(NAME, 'a.example.org')),
       'a.example.org CNAME': answers(cname('a.example.org', NAME)),
@@ -128,7 +128,7 @@ describe('a CNAME', () => {
 });
 
 describe('no CNAME', () => {
-  it('and no such name is told with NXDOMAIN', async () => {
+  it('and no such name is reported as NXDOMAIN', async () => {
     const { finding, asked } = await find({});
     expect(finding).toEqual(
       notFound(`${NAME} has no CNAME record at ${AT} (NXDOMAIN); add one to ${TARGET}`),
@@ -152,7 +152,7 @@ describe('an NS', () => {
     expect(finding).toEqual({ found: true, by: 'ns' });
   });
 
-  it('of a name above the record name does not count', async () => {
+  it('of a parent of the record name does not count', async () => {
     const above = referral(ns('www.example.com', TARGET));
     const { finding } = await find({ [`${NAME} CNAME`]: above, [`${NAME} NS`]: above });
     expect(finding).toEqual(notFound(`${NAME} has no CNAME and no NS record at ${AT}; add one to ${TARGET}`));
@@ -190,12 +190,12 @@ describe('a look-up that fails', () => {
     ['servfail', 'SERVFAIL', true],
     ['refused', 'REFUSED', false],
     ['invalid_name', 'not a name that can be looked up', false],
-  ] as const)('%s is told, and whether to ask again soon', async (reason, words, retryable) => {
+  ] as const)('%s is reported, with whether to retry soon', async (reason, words, retryable) => {
     const { finding } = await find({ [`${NAME} CNAME`]: { kind: 'failure', reason } });
     expect(finding).toEqual(notFound(`${NAME} could not be looked up at ${AT} (${words})`, retryable));
   });
 
-  it('while asking for NS is told too', async () => {
+  it('while querying NS is reported too', async () => {
     const { finding } = await find({
       [`${NAME} CNAME`]: nodata,
       [`${NAME} NS`]: { kind: 'failure', reason: 'servfail' },

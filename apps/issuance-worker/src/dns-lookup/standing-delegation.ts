@@ -4,7 +4,7 @@ import { normalForm, type Answer, type LookUp, type LookUpOptions } from './answ
 export interface WantedDelegation {
   /** `_acme-challenge.www.example.com` */
   readonly recordName: string;
-  /** The name inside the approval zone that carries this tenant's and this name's secret. */
+  /** The name inside the approval zone that contains the secret of this tenant and name. */
   readonly target: string;
 }
 
@@ -14,16 +14,16 @@ export type DelegationFinding =
       readonly found: false;
       /** What was found, and where. */
       readonly problem: Outcome;
-      /** Whether nothing was learnt, so that asking again soon may help; otherwise only a change of the zone does. */
+      /** True: no result, so that a retry soon may help; false: only a change of the zone helps. */
       readonly retryable: boolean;
       /**
-       * The name is delegated by NS, and the answer names other servers: at a zone cut a recursive resolver answers with
-       * the child's own word, while the target stands in the parent's referral. Only the parent's servers can tell.
+       * The name is delegated by NS, and the response names other servers: at a zone cut a recursive resolver returns
+       * the child's NS records, while the target is in the parent's referral. Only the parent's servers can show it.
        */
       readonly delegatedElsewhere?: true;
     };
 
-/** One question of this search, and with its answer one step of it. */
+/** One query of this search; with its response, one step. */
 export interface Look {
   readonly name: string;
   readonly type: 'CNAME' | 'NS';
@@ -32,11 +32,11 @@ export interface LookedAt extends Look {
   readonly answer: Answer;
 }
 
-/** CAs follow about as many: a longer chain is a mistake or a trap. */
+/** CAs follow about as many: a longer chain is a mistake or an attack. */
 const CNAME_HOPS = 8;
 
 /**
- * Looks until it is decided whether the record name stands delegated to the target. Rejects only when `lookUp` does.
+ * Searches until it is decided whether the record name is delegated to the target. Rejects only when `lookUp` does.
  */
 export async function findStandingDelegation(
   lookUp: LookUp,
@@ -52,8 +52,8 @@ export async function findStandingDelegation(
 }
 
 /**
- * The next question, or the finding. A CNAME at the record name decides, directly or through a chain; without one,
- * the name servers that the record name itself is delegated to. Ends after at most nine questions.
+ * The next query, or the finding. A CNAME at the record name decides, directly or through a chain; without one,
+ * the name servers to which the record name itself is delegated. Ends after at most nine queries.
  */
 export function nextLook(wanted: WantedDelegation, looks: readonly LookedAt[]): Look | DelegationFinding {
   const recordName = normalForm(wanted.recordName);
@@ -90,7 +90,7 @@ function judgeChainEnd(name: string, expected: string, last: LookedAt, isRecordN
   return { name, type: 'NS' } as const;
 }
 
-/** Every name server must be ours: any other could answer for the name as well. */
+/** Every name server must be ours: any other could serve the name as well. */
 function judgeNameServers(name: string, expected: string, answer: Answer): DelegationFinding {
   const server = answer.from;
   const servers = targetsOf('NS', name, answer);

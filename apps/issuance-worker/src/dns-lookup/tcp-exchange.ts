@@ -7,7 +7,8 @@ export type TcpExchanged =
   | { readonly failed: 'timeout' | 'unreachable' | 'aborted' | 'malformed' | 'too_large' };
 
 /**
- * Asks on a connection of its own (RFC 7766); used only after a truncated answer, so it is not kept. Never rejects.
+ * Queries on a separate connection (RFC 7766); used only after a truncated response, so it is not kept. Never
+ * rejects.
  */
 export async function exchangeOverTcp(
   server: Server,

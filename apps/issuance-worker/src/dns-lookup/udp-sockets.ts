@@ -11,12 +11,12 @@ export interface Server {
 
 export type Exchanged =
   | { readonly response: Buffer }
-  /** `other_case`: answered, but not in the letters' case that was sent. */
+  /** `other_case`: answered, but not in the letter case of the query. */
   | { readonly failed: 'timeout' | 'unreachable' | 'aborted' | 'other_case' };
 
-/** Ports open at once: a question goes out from one of them at random. */
+/** Open ports; each query is sent from a random one. */
 const POOL_SIZE = 8;
-/** Questions sent from one port before it is given up for a new random one. */
+/** Queries sent from one port before it is replaced by a new random one. */
 const USES_PER_SOCKET = 128;
 
 interface Waiting {
@@ -25,15 +25,15 @@ interface Waiting {
 }
 
 /**
- * Sockets towards one server, kept open since opening one costs more than a look-up. Each is connected, so the kernel
- * drops what comes from elsewhere and tells when nothing listens. They do not keep the process alive.
+ * Sockets to one server, kept open since opening one costs more than a look-up. Each is connected, so the kernel
+ * drops packets from elsewhere and reports when nothing listens. They do not keep the process alive.
  */
 export class UdpSockets {
   readonly #open: PooledSocket[] = [];
 
   constructor(private readonly server: Server) {}
 
-  /** @returns the first message that answers the question, or why there is none; never rejects. */
+  /** @returns the first message that answers the query, or the reason why there is none; never rejects. */
   async exchange(asked: AskedQuestion, timeoutMs: number, signal?: AbortSignal): Promise<Exchanged> {
     if (signal?.aborted) return { failed: 'aborted' };
     const socket = this.#pick(asked.id);
@@ -51,12 +51,12 @@ export class UdpSockets {
     });
   }
 
-  /** Look-ups under way end as aborted. */
+  /** Look-ups in progress end as aborted. */
   close(): void {
     for (const socket of this.#open.splice(0)) socket.close('aborted');
   }
 
-  /** A socket on which the id is free: answers are told apart by it. */
+  /** A socket on which the id is free: the id identifies the response. */
   #pick(id: number): PooledSocket {
     const candidate = this.#open[randomInt(POOL_SIZE)];
     if (candidate !== undefined && !candidate.isWaitingFor(id) && candidate.uses < USES_PER_SOCKET) {
@@ -72,7 +72,7 @@ export class UdpSockets {
   }
 }
 
-/** One port. Once retired or failed it takes no more questions, and closes when none is waiting. */
+/** One port. Once retired or failed it takes no more queries, and closes when no query is waiting. */
 class PooledSocket {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, Waiting>();

@@ -2,10 +2,10 @@ import type { LookUp, LookUpOptions } from './answer';
 import { targetsOf } from './standing-delegation';
 
 /**
- * The zone that holds a name: the nearest name at or above it that has NS records of its own (RFC 1034, section 4.2).
+ * The zone that contains a name: the nearest name at or above it with NS records of its own (RFC 1034, section 4.2).
  *
  * @param name in normal form
- * @returns null when it cannot be told: no answer, or none up to the top level
+ * @returns null when unknown: no response, or none up to the top level
  */
 export async function zoneOf(lookUp: LookUp, name: string, options?: LookUpOptions): Promise<string | null> {
   for (let at = name; at.includes('.'); at = at.slice(at.indexOf('.') + 1)) {

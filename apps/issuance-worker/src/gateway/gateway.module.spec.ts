@@ -11,16 +11,16 @@ const table = settings.read({
   CA_PUBLICATION_URL: 'http://127.0.0.1/ca',
 });
 
-it('there is no gateway unless one is set up', () => {
+it('there is no gateway unless one is configured', () => {
   expect(gatewayOf(table)).toBeNull();
 });
 
-it('one that is set up by half is refused, and the message says the fix', () => {
+it('an incomplete configuration is rejected, and the message contains the fix', () => {
   const half = { ...table, GATEWAY_URL: 'https://gateway.test' };
   expect(() => gatewayOf(half)).toThrow(/GATEWAY_CA_FILE\) is missing, and GATEWAY_URL is set/);
 });
 
-it('one that is set up wholly is spoken to', () => {
+it('a configured gateway is called', () => {
   const pem = { reveal: () => 'pem' } as unknown as NonNullable<typeof table.GATEWAY_CA>;
   const whole = { ...table, GATEWAY_CA: pem, GATEWAY_CERTIFICATE: pem, GATEWAY_KEY: pem };
   expect(gatewayOf({ ...whole, GATEWAY_URL: 'https://gateway.test' })).toBeInstanceOf(GatewayClient);

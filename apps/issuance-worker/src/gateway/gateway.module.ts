@@ -4,8 +4,8 @@ import { Module } from '@nestjs/common';
 import { Config } from '../config';
 
 /**
- * @returns null when no gateway is set up
- * @throws SettingsError when it is set up by half
+ * @returns null when no gateway is configured
+ * @throws SettingsError when the configuration is incomplete
  */
 export function gatewayOf(
   config: Pick<Config, 'GATEWAY_URL' | 'GATEWAY_CA' | 'GATEWAY_CERTIFICATE' | 'GATEWAY_KEY'>,

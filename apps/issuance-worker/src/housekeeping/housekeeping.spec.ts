@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(async () => await issuing.close());
 
-it('gives back what an issuance cost that ended without a certificate', async () => {
+it('refunds an issuance that ended without a certificate', async () => {
   const { database, asWorker, repositories } = issuing;
   await database.query(`UPDATE product SET term_days = 90, price_cents = 1000 WHERE name = 'free_ca'`);
   const product = await database.getRepository(ProductEntity).findOneByOrFail({ name: 'free_ca' });

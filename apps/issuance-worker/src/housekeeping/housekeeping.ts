@@ -6,23 +6,26 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BuiltInCa } from '../certificate-authorities/built-in/built-in-ca';
 import { UnusedCharges } from '../purchases/unused-charges';
 
-/** How soon a revocation is on the published list. */
+/** Max delay until a revocation is on the published list. */
 const revocationListRestMs = 5_000;
 
 const expiredRestMs = 10_000;
 const expiredBatch = 100;
 
-/** Names that nothing needs any more: their targets respond with NXDOMAIN from then on. A whole round takes a while, and may. */
+/**
+ * Retires names that are no longer needed: their targets respond with NXDOMAIN from then on. A full round may take
+ * long.
+ */
 const delegationsRestMs = 60_000;
 const delegationsBatch = 500;
 
-/** How soon money comes back that led to no certificate. */
+/** Max delay of a refund for an unused charge. */
 const unusedChargesRestMs = 10_000;
 const unusedChargesBatch = 500;
 
 const idempotencyRestMs = 10 * 60 * 1_000;
 
-/** What only the passing of time makes due. */
+/** Jobs that are triggered by time alone. */
 @Injectable()
 export class Housekeeping {
   constructor(

@@ -33,7 +33,7 @@ beforeEach(async () => {
   await fixture.clear();
 });
 
-/** A plan with an open issuance that is being looked at. */
+/** A plan with an open, leased issuance. */
 async function opened(accountId: string, dnsNames: readonly string[] = [name]) {
   const { planId, termsId } = await core.plan(accountId, dnsNames);
   const opening = { planId, accountId, termsId, revision: 1, dnsNames, settlingMs: 0 };
@@ -53,7 +53,7 @@ const at = (integrationId: string, dnsName = name, zoneName = 'example.com'): Pl
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-/** What the worker does for an issuance that is due. */
+/** The worker's step for a due issuance. */
 async function want(subject: Opened, placements: readonly Placement[]): Promise<void> {
   await core.database.query(`UPDATE issuance SET due_at = now(), leased_until = NULL WHERE id = $1`, [
     subject.issuanceId,
@@ -73,7 +73,7 @@ async function dueAt(lease: IntegrationLease) {
   return await leased.due(lease, 100);
 }
 
-/** Makes the only record that is due stand, and has it due no more. */
+/** Marks the only due record as standing and no longer due. */
 async function stand(lease: IntegrationLease): Promise<void> {
   for (const { record } of await dueAt(lease)) {
     const change = {
@@ -93,7 +93,7 @@ async function rows(): Promise<readonly Record<string, unknown>[]> {
   );
 }
 
-/** The nudges since they were last asked for. */
+/** The wake-ups since the last call. */
 async function nudged(): Promise<readonly { readonly job_id: string }[]> {
   const [jobs] = await core.database.query<[{ job_id: string }[], number]>(
     `DELETE FROM outbox RETURNING job_id`,
@@ -102,13 +102,13 @@ async function nudged(): Promise<readonly { readonly job_id: string }[]> {
 }
 
 describe('an account', () => {
-  it('without integrations is told apart by the lease of its issuance', async () => {
+  it('without integrations is recognized when its issuance is leased', async () => {
     await fixture.create('2');
     expect((await leaseOf(await opened('1'))).hasIntegrations).toBe(false);
     expect((await leaseOf(await opened('2'))).hasIntegrations).toBe(true);
   });
 
-  it('is covered by its own integrations only, and by none that is deleted', async () => {
+  it('is covered by its own integrations only, and not by deleted ones', async () => {
     const integrationId = await fixture.create('1');
     await fixture.create('2', [{ id: 'z', name: 'www.example.com' }]);
     const deleted = await fixture.create('1', [{ id: 'z', name: 'com' }]);
@@ -118,8 +118,8 @@ describe('an account', () => {
   });
 });
 
-describe('a wanted record', () => {
-  it('is due, used by the plan, and nudged', async () => {
+describe('a required record', () => {
+  it('is due, used by the plan, and enqueued', async () => {
     const integration = await fixture.create('1');
     const plan = await opened('1');
     await nudged();
@@ -133,7 +133,7 @@ describe('a wanted record', () => {
     expect((await records.coverageOf('1', '0', [name])).records.get(name)).toMatchObject({ linked: false });
   });
 
-  it('is not stored by whoever lost the lease', async () => {
+  it('is not stored after the lease is lost', async () => {
     const integration = await fixture.create('1');
     const plan = await opened('1');
     const { lease } = await leaseOf(plan);
@@ -152,7 +152,7 @@ describe('a wanted record', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('is one for all plans of an account, however many want it at the same time, and one for each account', async () => {
+  it('is shared by all plans of an account, also with concurrent requests, and separate per account', async () => {
     const mine = await fixture.create('1');
     const theirs = await fixture.create('2');
     const plans = await Promise.all([opened('1'), opened('1'), opened('1')]);
@@ -168,7 +168,7 @@ describe('a wanted record', () => {
     expect(await rows()).toHaveLength(3);
   });
 
-  it('moves to another integration without its handle, and the old holder writes nothing more', async () => {
+  it('moves to another integration without its handle, and the old holder can no longer write', async () => {
     const old = await fixture.create('1');
     const young = await fixture.create('1');
     const plan = await opened('1');
@@ -211,7 +211,7 @@ describe('a record is needed', () => {
       return await needed(lease);
     };
     expect(await change(async (tx) => await core.plans.modify(tx, planId, flags))).toEqual([true]);
-    // The CSR is missing: whatever it names now, or all it named.
+    // Without a CSR, all names count that it uses now or used before.
     expect(await change(async (tx) => await core.plans.clearTerms(tx, planId))).toEqual([true]);
     const kept = [name, 'b.example.com'];
     expect(await change(async (tx) => await core.plans.clearTerms(tx, planId, kept))).toEqual([true]);
@@ -226,7 +226,7 @@ describe('a record is needed', () => {
     expect(await change(async (tx) => await core.plans.close(tx, planId))).toEqual([false]);
   });
 
-  it('no longer when a name leaves together with the CSR', async () => {
+  it('no longer when a name is removed together with the CSR', async () => {
     const integration = await fixture.create('1');
     const { planId, ...plan } = await opened('1', [name, 'b.example.com']);
     await want({ planId, ...plan }, [at(integration), at(integration, 'b.example.com')]);
@@ -250,7 +250,7 @@ describe('a record is needed', () => {
     }
   });
 
-  it('no longer when its integration is deleted, though that happens while it is being written', async () => {
+  it('no longer when its integration is deleted, even while it is being written', async () => {
     const integration = await fixture.create('1');
     await want(await opened('1'), [at(integration)]);
     const lease = await integrationLease(integration);
@@ -262,8 +262,8 @@ describe('a record is needed', () => {
   });
 });
 
-describe('a wish that comes while a record is decided about', () => {
-  it('is not overlooked', async () => {
+describe('a request during the decision about a record', () => {
+  it('is not lost', async () => {
     const integration = await fixture.create('1');
     const plan = await opened('1');
     await want(plan, [at(integration)]);
@@ -273,7 +273,7 @@ describe('a wish that comes while a record is decided about', () => {
     await want(plan, [at(integration)]);
     await leased.save(lease, due.record, { state: 'unwanted', dueAt: null });
     expect(await rows()).toMatchObject([{ state: 'unwanted', due: true }]);
-    // Gone at the provider; but somebody may need it by now.
+    // Gone at the provider, but a plan may need it by now.
     await leased.save(lease, due.record, { state: 'removed', recordHandle: null, dueAt: null });
     expect(await rows()).toMatchObject([{ state: 'unwanted', due: true }]);
     const [again] = await dueAt(lease);
@@ -283,8 +283,8 @@ describe('a wish that comes while a record is decided about', () => {
   });
 });
 
-describe('a record that begins to stand, or is gone', () => {
-  it.each(['standing', 'removed'] as const)('%s: its plans’ issuances are looked at', async (state) => {
+describe('a record that becomes standing or is removed', () => {
+  it.each(['standing', 'removed'] as const)('%s: wakes the issuances of its plans', async (state) => {
     const integration = await fixture.create('1');
     const plan = await opened('1');
     await want(plan, [at(integration)]);
@@ -304,7 +304,7 @@ describe('a record that begins to stand, or is gone', () => {
     expect(await nudged()).toEqual([]);
   });
 
-  it('is looked at once more while its issuance is being looked at', async () => {
+  it('wakes its issuance again while that issuance is being processed', async () => {
     const integration = await fixture.create('1');
     const plan = await opened('1');
     await want(plan, [at(integration)]);
@@ -316,7 +316,7 @@ describe('a record that begins to stand, or is gone', () => {
   });
 });
 
-it('posting an order unchanged has what fails tried again, and what stands left alone', async () => {
+it('posting an unchanged order retries failing records and leaves standing ones', async () => {
   const integration = await fixture.create('1');
   const plan = await opened('1');
   await want(plan, [at(integration)]);
@@ -342,7 +342,7 @@ it('posting an order unchanged has what fails tried again, and what stands left 
   expect(await dueInS()).toBeNull();
 });
 
-it('a doubt makes a record that stands due', async () => {
+it('a doubt makes a standing record due', async () => {
   const integration = await fixture.create('1');
   await want(await opened('1'), [at(integration)]);
   const lease = await integrationLease(integration);
@@ -352,7 +352,7 @@ it('a doubt makes a record that stands due', async () => {
   expect(await rows()).toMatchObject([{ state: 'standing', due: true }]);
 });
 
-it('zones are asked for when they were listed more than a minute ago', async () => {
+it('zones are listed again after more than a minute', async () => {
   const fresh = await fixture.create('1', []);
   const stale = await fixture.create('1', []);
   const foreign = await fixture.create('2', []);
@@ -367,7 +367,7 @@ it('zones are asked for when they were listed more than a minute ago', async () 
   expect(fresh).not.toBe(stale);
 });
 
-it('removed records are told for a month, then forgotten', async () => {
+it('removed records are reported for a month, then deleted', async () => {
   const integration = await fixture.create('1');
   for (const dnsName of ['old.example.com', 'new.example.com']) {
     await fixture.record(integration, { dnsName, state: 'removed', dueInS: null });
@@ -379,7 +379,7 @@ it('removed records are told for a month, then forgotten', async () => {
   expect(await rows()).toMatchObject([{ dns_name: 'new.example.com' }]);
 });
 
-it('the backlog tells how long the oldest record has been due, and which integrations fail', async () => {
+it('the backlog reports how long the oldest record has been due, and which integrations fail', async () => {
   expect(await records.backlog()).toEqual({ oldestDueS: 0, failingIntegrations: 0 });
   const integration = await fixture.create('1');
   await fixture.record(integration, { dnsName: name, dueInS: -100 });

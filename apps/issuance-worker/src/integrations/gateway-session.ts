@@ -7,10 +7,10 @@ import type {
   LeasedIntegrations,
 } from '@certwright/dns-integrations';
 
-/** Longer than the longest message takes (30 s), so that a lease is lost by accident only. */
+/** Longer than the slowest message (30 s), so that a lease is lost only by accident. */
 export const leaseMs = 60_000;
 
-/** Whatever else is asked now will be answered in the same way, or not at all. */
+/** Failures that further requests would meet as well. */
 const lastingCodes: readonly GatewayFaultCode[] = [
   'provider_auth_failed',
   'provider_rate_limited',
@@ -21,7 +21,7 @@ const lastingCodes: readonly GatewayFaultCode[] = [
   'unreachable',
 ];
 
-/** Nothing was asked, because what was asked just before failed in a way that lasts. */
+/** No request was made, because the previous one failed in a lasting way. */
 export class NotAsked extends GatewayFault {
   constructor({ code, message, retryAfterS }: GatewayFault) {
     super(code, message, { retryAfterS });
@@ -29,8 +29,8 @@ export class NotAsked extends GatewayFault {
 }
 
 /**
- * What is said to the gateway about one integration, under its lease. One message at a time: each answer, an error too,
- * may bring the only handle that is still good, and it is stored before anything else happens.
+ * Gateway messages about one integration, under its lease. One message at a time: each response, an error too, may
+ * carry the only valid handle, and it is stored before anything else happens.
  */
 export class GatewaySession {
   private turn: Promise<unknown> = Promise.resolve();
@@ -50,7 +50,7 @@ export class GatewaySession {
     return (await this.say(async (about) => await this.gateway.getZones(about))).zones;
   }
 
-  /** @returns what removes it @throws GatewayFault, LeaseLost */
+  /** @returns the handle that removes it @throws GatewayFault, LeaseLost */
   async add(record: WantedRecord): Promise<string> {
     const answer = await this.say(async (about) => await this.gateway.addRecord({ ...about, record }));
     return answer.record_handle;
@@ -97,7 +97,7 @@ export class GatewaySession {
   }
 }
 
-/** What an account reads of a call that failed. */
+/** The account's message for a failed call. */
 export function problemOf({ code: fault, message: saying }: GatewayFault): Outcome {
   return { code: 'dns_gateway_failed', fault, saying };
 }

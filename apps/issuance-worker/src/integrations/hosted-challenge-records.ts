@@ -3,25 +3,25 @@ import { DataSource } from 'typeorm';
 import { type IntegrationLease, underIntegrationLease } from '@certwright/dns-integrations';
 import type { ChallengeRecord } from '@certwright/approvals';
 
-/** A row names its record by these two. */
+/** These two identify the record of a row. */
 export type RecordKey = Pick<ChallengeRecord, 'label' | 'value'>;
 
 /** A TXT value at a target that is, or may be, in the zone of an integration. */
 export interface HostedRecord extends RecordKey {
-  /** Not null: it may be there. */
+  /** Not null: it may exist at the provider. */
   readonly attemptedAt: Date | null;
   readonly recordHandle: string | null;
 }
 
 /**
- * TXT values at targets in a zone that an integration reaches: intent first, then what became of it. The holder of the
- * integration's lease moves them, and what it writes counts under that lease only.
+ * TXT values at targets in a zone of an integration: intent first, then the result. The holder of the integration's
+ * lease changes them, and its writes count under that lease only.
  */
 @Injectable()
 export class HostedChallengeRecords {
   constructor(private readonly database: DataSource) {}
 
-  /** Whether anything can be added through it. */
+  /** Whether records can be added through it. */
   async mayAdd(integrationId: string): Promise<boolean> {
     const rows: unknown[] = await this.database.query(
       `SELECT FROM dns_integration WHERE id = $1 AND handle IS NOT NULL AND deleted_at IS NULL`,
@@ -30,7 +30,7 @@ export class HostedChallengeRecords {
     return rows.length > 0;
   }
 
-  /** How many of them are not in the zone of the integration, or not known to be there. */
+  /** How many of them are not, or not known to be, in the zone of the integration. */
   async countMissing(integrationId: string, keys: readonly RecordKey[]): Promise<number> {
     const [{ count }] = await this.database.query<[{ count: number }]>(
       `SELECT count(*)::int AS count FROM unnest($2::text[], $3::text[]) AS wanted (label, value)
@@ -42,7 +42,7 @@ export class HostedChallengeRecords {
     return count;
   }
 
-  /** Those to be added through the integration, of these alone. */
+  /** Those of the given records to be added through the integration. */
   async toAdd(integrationId: string, keys: readonly RecordKey[]): Promise<readonly HostedRecord[]> {
     return await this.database.query<HostedRecord[]>(
       `SELECT ${columns} FROM challenge_record JOIN unnest($2::text[], $3::text[]) AS wanted (label, value)
@@ -53,7 +53,7 @@ export class HostedChallengeRecords {
     );
   }
 
-  /** Integrations with something to remove. */
+  /** Integrations with records to remove. */
   async toBeCleared(): Promise<readonly string[]> {
     const rows = await this.database.query<{ id: string }[]>(
       `SELECT DISTINCT integration_id AS id FROM challenge_record
@@ -62,7 +62,7 @@ export class HostedChallengeRecords {
     return rows.map(({ id }) => id);
   }
 
-  /** What nobody looks for any more: withdrawn, or left behind by a crash. The one tried longest ago first. */
+  /** Records no longer needed: withdrawn, or left by a crash. The least recently tried one first. */
   async toRemove(integrationId: string, limit: number): Promise<readonly HostedRecord[]> {
     return await this.database.query<HostedRecord[]>(
       `SELECT ${columns} FROM challenge_record
@@ -73,9 +73,9 @@ export class HostedChallengeRecords {
   }
 
   /**
-   * That the provider is about to be asked for a change.
+   * Stores that the provider is about to be called for a change.
    *
-   * @returns false: it is not wanted in this way any more, or the lease is lost
+   * @returns false: it is no longer required in this way, or the lease is lost
    */
   async attempting(lease: IntegrationLease, key: RecordKey, wanted: 'added' | 'removed'): Promise<boolean> {
     const isWanted =
@@ -88,7 +88,10 @@ export class HostedChallengeRecords {
     return await this.change(lease, key, `attempted_at = NULL`, `record_handle IS NULL`);
   }
 
-  /** What removes it is known; of one to be removed, unless it is wanted again meanwhile: then it is added anew. */
+  /**
+   * Stores the handle that removes it; a record to be removed is skipped, unless required again: then it is added
+   * again.
+   */
   async handled(
     lease: IntegrationLease,
     key: RecordKey,
@@ -99,12 +102,12 @@ export class HostedChallengeRecords {
     return await this.change(lease, key, `record_handle = $5`, isWanted, [handle]);
   }
 
-  /** The handle is worth nothing: adding it once more brings another. */
+  /** The handle is invalid: adding the record again returns a new one. */
   async unhandled(lease: IntegrationLease, key: RecordKey): Promise<boolean> {
     return await this.change(lease, key, `record_handle = NULL`, `expires_at <= clock_timestamp()`);
   }
 
-  /** Unless it is wanted again meanwhile: then it stays, to be added. */
+  /** Unless it is required again meanwhile: then it is kept, to be added. */
   async removed({ integrationId, token }: IntegrationLease, { label, value }: RecordKey): Promise<void> {
     await this.database.query(
       `DELETE FROM challenge_record USING dns_integration
@@ -114,7 +117,7 @@ export class HostedChallengeRecords {
     );
   }
 
-  /** Of integrations that were deleted, and their handle dropped: nothing reaches them any more. @returns how many */
+  /** Drops records and handles of deleted integrations, which are unreachable. @returns how many */
   async forgetUnreachable(): Promise<number> {
     const [, forgotten] = await this.database.query<[unknown, number]>(
       `DELETE FROM challenge_record USING dns_integration

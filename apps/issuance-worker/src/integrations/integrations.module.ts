@@ -12,7 +12,7 @@ import { KeepIntegration } from './keep-integration';
 import { LeasedRecords } from './leased-records';
 import { observeIntegrations } from './observe-integrations';
 
-/** Aborts when the process stops: nothing new is begun at an integration. */
+/** Aborts when the process stops: no new work is started at an integration. */
 class Stopping extends AbortController implements OnModuleDestroy {
   onModuleDestroy(): void {
     this.abort();

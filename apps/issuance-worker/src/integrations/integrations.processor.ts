@@ -14,7 +14,7 @@ const forgetEveryMs = 10 * 60 * 1_000;
 /** Rows that one statement removes. */
 const forgetBatch = 1_000;
 
-/** Does what is due at integrations. */
+/** Processes due work at integrations. */
 @Processor('dns-integrations')
 export class IntegrationsProcessor {
   constructor(
@@ -29,7 +29,7 @@ export class IntegrationsProcessor {
     await this.keep.run(integrationId);
   }
 
-  /** Enqueues integrations where something is due and that are not leased. */
+  /** Enqueues integrations that have due work and are not leased. */
   @Round('integrations')
   async sweep(): Promise<number> {
     const due = await this.leased.due(sweepBatch);

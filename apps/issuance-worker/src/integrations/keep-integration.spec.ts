@@ -38,7 +38,7 @@ async function freshAccount(): Promise<void> {
 
 const open = async () => await openIssuance(keeping.issuing.repositories, [name], csr, accountId);
 
-/** An order whose record is wanted. */
+/** An order that requires a record. */
 async function wanted(): Promise<OpenedIssuance> {
   const opened = await open();
   await keeping.advance(opened.issuanceId);
@@ -67,8 +67,8 @@ const found = async () => ({
   atProvider: keeping.gateway.records.get(fqdn) ?? null,
 });
 
-describe('a wanted record', () => {
-  it('is added, and stands once every authoritative server answers with it', async () => {
+describe('a required record', () => {
+  it('is added, and counts as standing once every authoritative server returns it', async () => {
     await wanted();
     keeping.gateway.reaches = ['127.0.0.2'];
     await keep();
@@ -80,7 +80,7 @@ describe('a wanted record', () => {
     expect(keeping.gateway.asked).toEqual([`add ${fqdn}`]);
   });
 
-  it('that is there already stands without being added, and stays when it is not needed any more', async () => {
+  it('that already exists is not added, and is kept when it is no longer required', async () => {
     const opened = await wanted();
     const { target } = await record();
     keeping.gateway.set(fqdn, target);
@@ -92,14 +92,14 @@ describe('a wanted record', () => {
     expect(keeping.gateway.asked).toEqual([]);
   });
 
-  it('is given up without a word to the gateway when it was never attempted', async () => {
+  it('is dropped without a gateway request when it was never attempted', async () => {
     await closePlan(await wanted());
     await keep();
     expect((await record()).state).toBe('removed');
     expect(keeping.gateway.asked).toEqual([]);
   });
 
-  it('replaces what stood there before', async () => {
+  it('replaces an existing record', async () => {
     await wanted();
     keeping.gateway.set(fqdn, 'elsewhere.example.net');
     await keep();
@@ -107,7 +107,7 @@ describe('a wanted record', () => {
   });
 });
 
-describe('a record that stood', () => {
+describe('a published record', () => {
   const stood = async () => {
     const opened = await wanted();
     await keep();
@@ -123,7 +123,7 @@ describe('a record that stood', () => {
     expect(await found()).toEqual(await standsAs());
   });
 
-  it('is left alone when something else replaced it, until a new issuance wants it', async () => {
+  it('is not changed when something else replaced it, until a new issuance requires it', async () => {
     const { issuanceId } = await stood();
     keeping.gateway.set(fqdn, 'elsewhere.example.net');
     await keeping.advance(issuanceId);
@@ -138,7 +138,7 @@ describe('a record that stood', () => {
     expect(await found()).toEqual(await standsAs());
   });
 
-  it('is left alone when something else replaced it, until the order is posted once more', async () => {
+  it('is not changed when something else replaced it, until the order is posted again', async () => {
     const { issuanceId, planId } = await stood();
     keeping.gateway.set(fqdn, 'elsewhere.example.net');
     await keeping.advance(issuanceId);
@@ -151,7 +151,7 @@ describe('a record that stood', () => {
     expect(await found()).toEqual(await standsAs());
   });
 
-  it('is removed when its order is deleted, and somebody else’s in its place is not', async () => {
+  it('is removed when its order is deleted, but a foreign record at its name is not', async () => {
     const opened = await stood();
     await closePlan(opened);
     await keep();
@@ -171,7 +171,7 @@ describe('a record that stood', () => {
     expect(await found()).toEqual({ state: 'removed', atProvider: null });
   });
 
-  it('moves to another integration when its own is deleted, though its provider lets nobody in any more', async () => {
+  it('moves to another integration when its own is deleted, even if its provider refuses the credentials', async () => {
     const { issuanceId } = await stood();
     const old = integration;
     await keeping.deleteIntegration(accountId, old);
@@ -200,7 +200,7 @@ describe('an integration', () => {
     return row;
   };
 
-  it('that is refused is failing until it is let in again; the others of its records are not even tried', async () => {
+  it('is failing while its credentials are refused; its other records are not tried', async () => {
     const names = ['a.example.com', 'b.example.com', 'c.example.com'];
     const many = await openIssuance(keeping.issuing.repositories, names, opensslCsr(names), accountId);
     await keeping.advance(many.issuanceId);
@@ -217,7 +217,7 @@ describe('an integration', () => {
     for (const each of names) keeping.gateway.set(`_acme-challenge.${each}`, null);
   });
 
-  it('is asked later when it asks for patience', async () => {
+  it('is called later when it requests a delay', async () => {
     await wanted();
     const fault = new GatewayFault('provider_rate_limited', 'Too many.', { retryAfterS: 900 });
     keeping.gateway.strike = { endpoint: 'addRecord', when: 'before', fault };
@@ -225,7 +225,7 @@ describe('an integration', () => {
     expect((await record()).waits_s).toBeGreaterThan(890);
   });
 
-  it('whose handle changes with every answer goes on', async () => {
+  it('continues when its handle changes with every response', async () => {
     keeping.gateway.rotates = true;
     const opened = await wanted();
     await keep();
@@ -235,7 +235,7 @@ describe('an integration', () => {
     expect((await stateOf(integration))?.['handle']).toMatch(/^handle \d+ of/);
   });
 
-  it('keeps the handle that an error brings', async () => {
+  it('stores the handle of an error response', async () => {
     await wanted();
     const fault = new GatewayFault('provider_unavailable', 'Away.', { integration: 'brought by an error' });
     keeping.gateway.strike = { endpoint: 'addRecord', when: 'before', fault };
@@ -243,7 +243,7 @@ describe('an integration', () => {
     expect(await stateOf(integration)).toMatchObject({ handle: 'brought by an error', leased_until: null });
   });
 
-  it('has its zones listed anew when a name lies in none of them, and the name’s issuance looked at', async () => {
+  it('lists its zones again when no zone contains a name, and wakes the issuance of the name', async () => {
     keeping.zonesAre(integration, []);
     await keeping.database.query(`DELETE FROM dns_integration_zone WHERE integration_id = $1`, [integration]);
     await keeping.database.query(`UPDATE dns_integration SET checked_at = now() - interval '2 minutes'`);
@@ -257,7 +257,7 @@ describe('an integration', () => {
     expect(await found()).toEqual(await standsAs());
   });
 
-  it('whose zones cannot be listed says why, and is asked less and less often', async () => {
+  it('reports why its zones cannot be listed, and is retried with back-off', async () => {
     await keeping.database.query(`UPDATE dns_integration SET zones_due_at = now() WHERE id = $1`, [
       integration,
     ]);
@@ -272,7 +272,7 @@ describe('an integration', () => {
     expect(state?.['due_s']).toBeGreaterThan(50);
   });
 
-  it('is given back after an outage of the database that ended its turn', async () => {
+  it('is released after a database outage ended its turn', async () => {
     await wanted();
     const severable = await severableDatabase(keeping.issuing.databaseUrl);
     const { gateway } = keeping;
@@ -292,7 +292,7 @@ describe('an integration', () => {
     expect(await found()).toEqual(await standsAs());
   });
 
-  it('is kept by one worker at a time', async () => {
+  it('is processed by one worker at a time', async () => {
     await wanted();
     await keeping.timePasses();
     await Promise.all([keeping.keep(integration), keeping.keep(integration), keeping.keep(integration)]);
@@ -301,8 +301,8 @@ describe('an integration', () => {
   });
 });
 
-describe('two tenants that name the same host', () => {
-  it('get records of their own; the later one takes the place, and neither removes the other’s', async () => {
+describe('two tenants with the same host name', () => {
+  it('get separate records; the later one replaces the earlier, and neither removes the other’s', async () => {
     const first = await wanted();
     await keep();
     const theirs = { accountId, integration, opened: first };
@@ -322,7 +322,7 @@ describe('two tenants that name the same host', () => {
   });
 });
 
-/** However it went: one record that is known, and that can be removed. */
+/** The outcome in every case: one record, which is known and can be removed. */
 async function endsWell(opened: OpenedIssuance): Promise<void> {
   await keep();
   expect(await found()).toEqual(await standsAs());
@@ -332,7 +332,7 @@ async function endsWell(opened: OpenedIssuance): Promise<void> {
 }
 
 describe.each(['before', 'after'] as const)('the gateway fails %s it has changed something', (when) => {
-  it('while adding: one record stands, and can be removed', async () => {
+  it('while adding: one record exists, and can be removed', async () => {
     const opened = await wanted();
     keeping.gateway.strike = { endpoint: 'addRecord', when };
     await keep();
@@ -340,7 +340,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s it has changed
     await endsWell(opened);
   });
 
-  it('while adding, and the order is deleted before it is tried again: none is left', async () => {
+  it('while adding, and the order is deleted before the retry: no record is left', async () => {
     const opened = await wanted();
     keeping.gateway.strike = { endpoint: 'addRecord', when };
     await keep();
@@ -349,7 +349,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s it has changed
     expect(await found()).toEqual({ state: 'removed', atProvider: null });
   });
 
-  it('while removing: none is left', async () => {
+  it('while removing: no record is left', async () => {
     const opened = await wanted();
     await keep();
     await closePlan(opened);
@@ -362,7 +362,7 @@ describe.each(['before', 'after'] as const)('the gateway fails %s it has changed
 });
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
-  it('while a record is added: one stands, and can be removed, whichever statement it is', async () => {
+  it('while a record is added: one exists, and can be removed, for every statement', async () => {
     let struck = 0;
     for (let nth = 1; ; nth += 1) {
       await freshAccount();
@@ -376,7 +376,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     expect(struck).toBeGreaterThan(8);
   }, 60_000);
 
-  it('while it is removed: none is left, whichever statement it is', async () => {
+  it('while it is removed: no record is left, for every statement', async () => {
     let struck = 0;
     for (let nth = 1; ; nth += 1) {
       await freshAccount();
@@ -393,7 +393,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     expect(struck).toBeGreaterThan(6);
   }, 60_000);
 
-  it('while it is wanted: it is stored once or not at all, and the next look goes on', async () => {
+  it('while it is requested: it is stored at most once, and the next check continues', async () => {
     for (let nth = 1; ; nth += 1) {
       await freshAccount();
       const opened = await open();

@@ -19,20 +19,20 @@ export interface KeepPorts extends RecordPorts {
   readonly zones: Pick<DnsIntegrations, 'zonesOf'>;
   readonly records: Pick<LeasedRecords, 'due' | 'save'>;
   readonly wakeUps: Pick<IssuanceWakeUps, 'wakeUnapproved'>;
-  /** The process stops: nothing new is begun. */
+  /** The process stops: no new work is started. */
   readonly stopping: AbortSignal;
 }
 
-/** Records read at once, and those looked for side by side; the gateway is told one thing at a time. */
+/** Max records read at once, and max parallel look-ups; gateway messages are sent one at a time. */
 const batch = 32;
 const lookedAtOnce = 8;
 
-/** After that nothing new is begun: others have their turn, and the sweep brings back what is left, ms. */
+/** After this time no new work is started: others get their turn, and the sweep enqueues the rest, ms. */
 const runMs = 40_000;
 
 type Walk = LeasedIntegration & { readonly session: GatewaySession; readonly clock: () => Date };
 
-/** Does what is due at one integration, until nothing is or its time is over. */
+/** Processes due work of one integration until none is left or its time is over. */
 export class KeepIntegration {
   constructor(private readonly ports: KeepPorts) {}
 
@@ -50,7 +50,7 @@ export class KeepIntegration {
       await this.ports.integrations.release(held.lease);
     } catch (error) {
       if (error instanceof LeaseLost) return this.ports.events.leaseLost(held.integration, error);
-      // After anything else that was not foreseen the lease runs out by itself: until then nothing spins.
+      // After an unexpected error the lease expires by itself, which prevents a busy loop.
       const release = async () => await this.ports.integrations.release(held.lease);
       void releaseAfterOutage(error, release, { forMs: leaseMs, signal: this.ports.stopping });
       throw error;
@@ -70,7 +70,7 @@ export class KeepIntegration {
     }
   }
 
-  /** A fault is told where the integration is listed, and tried again. */
+  /** A failure is reported with the integration, and retried. */
   private async listZones({ lease, integration, session, clock }: Walk): Promise<void> {
     const { id, accountId } = integration;
     try {

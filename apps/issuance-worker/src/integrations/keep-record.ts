@@ -21,10 +21,10 @@ export interface RecordPorts {
   readonly events: IntegrationEvents;
 }
 
-/** How long resolvers may keep it, seconds: a new one is seen soon, and an old one forgotten. */
+/** TTL for resolvers, seconds: short, so that changes are seen soon. */
 const ttlS = 60;
 
-/** What the gateway refuses before the provider is asked for a change, or the provider itself: nothing was added. */
+/** Refusals by the gateway before a change at the provider, or by the provider itself: nothing was added. */
 const notAppliedCodes: readonly GatewayFaultCode[] = [
   'bad_handle',
   'invalid_value',
@@ -35,7 +35,7 @@ const notAppliedCodes: readonly GatewayFaultCode[] = [
   'zone_not_found',
 ];
 
-/** Takes a record as far as it goes: one step after the other until it waits, or somebody else has it. */
+/** Advances a record one step after the other until it waits, or its lease moves to another worker. */
 export class KeepRecord {
   constructor(
     private readonly ports: RecordPorts,
@@ -45,9 +45,9 @@ export class KeepRecord {
     private readonly goesOn: () => boolean,
   ) {}
 
-  /** Each step leaves a row that says how to go on. @throws LeaseLost */
+  /** Each step leaves a row that says how to continue. @throws LeaseLost */
   async run({ record: found, needed }: DueRecord): Promise<void> {
-    // Due by the clock of the database, whatever ours says.
+    // Due by the database's clock, not ours.
     let record: LeasedRecord | null = found;
     let finding: RecordFinding | null = null;
     do {
@@ -55,7 +55,7 @@ export class KeepRecord {
       if (step.kind === 'look') finding = await this.look(record);
       else {
         record = await this.take(step, record);
-        // What was found before a change at the provider says nothing any more.
+        // Results from before a change at the provider are outdated.
         if (step.kind !== 'save') finding = null;
       }
     } while (record !== null && this.goesOn() && isDue(record, this.clock()));
@@ -65,7 +65,7 @@ export class KeepRecord {
     return await this.ports.nameServers.find({ recordName: approvalLabelOf(dnsName), target, zoneName });
   }
 
-  /** @returns the record as it is now; null: it is not ours any more */
+  /** @returns the current record; null: it no longer belongs to us */
   private async take(
     step: Exclude<RecordStep, { kind: 'look' }>,
     record: LeasedRecord,
@@ -85,7 +85,7 @@ export class KeepRecord {
     }
   }
 
-  /** That it may be there is stored before it is; a crash in between leaves a record that is known. */
+  /** The possible existence is stored before the call; after a crash in between the record is still known. */
   private async add(before: LeasedRecord): Promise<LeasedRecord | null> {
     const record =
       before.attemptedAt === null ? await this.save(before, { attemptedAt: this.clock() }) : before;
@@ -114,7 +114,7 @@ export class KeepRecord {
       if (removed !== null) this.ports.events.removed(removed);
       return removed;
     } catch (error) {
-      // A handle that is worth nothing is replaced by adding the record once more.
+      // An invalid handle is replaced by adding the record again.
       return await this.failed(record, error, ({ code }) =>
         code === 'bad_handle' ? { recordHandle: null } : {},
       );

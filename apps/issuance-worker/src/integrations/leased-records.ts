@@ -6,12 +6,12 @@ import { type IntegrationLease, underIntegrationLease } from '@certwright/dns-in
 import { IssuanceWakeUps } from '@certwright/approvals';
 import { Transactions, type Tx } from '@certwright/core-schema';
 
-/** A record in the hands of whoever holds the lease of its integration. */
+/** A record whose integration is leased by this worker. */
 export interface LeasedRecord extends ApprovalRecord {
   readonly zoneName: string;
   /** `_acme-challenge.<dnsName>` → this, as a CNAME. */
   readonly target: string;
-  /** As they were read: a wish that came later is not overlooked. */
+  /** Values as they were read, so that a later request is not lost. */
   readonly asks: number;
 }
 
@@ -35,7 +35,7 @@ export class LeasedRecords {
     private readonly wakeUps: IssuanceWakeUps,
   ) {}
 
-  /** What is due at an integration, the longest due first. */
+  /** Due records of an integration, the longest due first. */
   async due({ integrationId }: IntegrationLease, limit: number): Promise<readonly DueRecord[]> {
     const rows: DueRow[] = await this.database.query(dueStatement, [integrationId, limit]);
     return rows.map(({ needed, problem, outcome, ...record }) => ({
@@ -45,10 +45,11 @@ export class LeasedRecords {
   }
 
   /**
-   * Writes what changed. When it stands, or is gone, the issuances of the plans that use it are looked at: in one
-   * transaction, so that none waits for what has happened.
+   * Writes the changes. When the record becomes standing or is removed, the issuances of the plans that use it become
+   * due in the same transaction, so that none keeps waiting.
    *
-   * @returns false when the record is no longer this holder's: it moved to another integration, or the lease is lost
+   * @returns false when the record no longer belongs to this holder: it moved to another integration, or the lease is
+   *   lost
    */
   async save(lease: IntegrationLease, record: LeasedRecord, change: RecordChange): Promise<boolean> {
     const isNews =
@@ -90,18 +91,18 @@ async function saveRecord(
   return changed > 0;
 }
 
-/** Whether the names, an array, have one that a record approves: one that is not to be approved in another way. */
+/** Whether the names, an array, include one that a record approves: one without another approval method. */
 const approvedByRecord = (names: string, ways: string) => `EXISTS (
   SELECT 1 FROM unnest(ARRAY[record.dns_name, '*.' || record.dns_name]) AS wanted (name)
   WHERE name = ANY (${names}) AND coalesce(${ways} -> name ->> 'method', 'dns') = 'dns')`;
 
-/** What is under way may count another way than the plan's newest terms. */
+/** An issuance in progress may use another approval method than the plan's newest terms. */
 const awaitedByIssuance = `EXISTS (
   SELECT 1 FROM issuance, jsonb_array_elements(issuance.approvals) AS approval
   WHERE issuance.plan_id = plan.id AND issuance.state = 'open' AND approval -> 'way' ->> 'method' = 'dns'
     AND approval ->> 'dnsName' IN (record.dns_name, '*.' || record.dns_name))`;
 
-/** $1 integration, $2 limit. A plan without terms waits for its CSR: until then it names whatever it uses. */
+/** $1 integration, $2 limit. A plan without terms waits for its CSR: until then all names that it uses count. */
 const dueStatement = `
   SELECT record.id, record.integration_id AS "integrationId", record.dns_name AS "dnsName",
     record.zone_name AS "zoneName", record.target, record.state, record.attempted_at AS "attemptedAt",
@@ -118,18 +119,18 @@ const dueStatement = `
   WHERE record.integration_id = $1 AND record.state <> 'removed' AND record.due_at <= clock_timestamp()
   ORDER BY record.due_at LIMIT $2`;
 
-/** $at whether it is given, and behind it the value. */
+/** $at: whether a value is set; the parameter after it: the value. */
 const givenOr = (column: string, at: number, type: 'timestamptz' | 'text') =>
   `${column} = CASE WHEN $${at}::boolean THEN $${at + 1}::${type} ELSE approval_record.${column} END`;
 
 /**
- * Whether somebody asked since the record was read. Then it is due, and it is not removed: a plan may need it by now.
+ * Whether a request came since the record was read. Then it is due and is not removed: a plan may need it by now.
  */
 const askedSince = `approval_record.asks <> $4::int`;
 
 /**
- * The integration's row is held, so that it cannot be deleted between reading and writing: what stands or is wanted at
- * a deleted one must be due.
+ * Locks the integration's row, so that it cannot be deleted between reading and writing: standing or required records
+ * of a deleted integration must be due.
  */
 const saveStatement = `
   WITH held AS (

@@ -32,7 +32,7 @@ beforeEach(async () => {
   await fixture.clear();
 });
 
-/** A plan that uses a standing record of the name, and whoever keeps it. */
+/** A plan that uses a standing record of the name, and its integration. */
 async function using(ways: Readonly<Record<string, ApprovalWay>>) {
   const integrationId = await fixture.create(accountId);
   const plan = await planWithWays(core, accountId, ways);
@@ -44,7 +44,7 @@ async function using(ways: Readonly<Record<string, ApprovalWay>>) {
   const held = await new LeasedIntegrations(database, transactions).lease(integrationId, 60_000);
   if (held === null) throw new Error('the integration is free');
   const leased = new LeasedRecords(database, transactions, wakeUps);
-  /** Undefined: nobody asked about it. */
+  /** Undefined: never requested. */
   const needed = async (): Promise<boolean | undefined> => {
     const [due] = await leased.due(held.lease, 10);
     return due?.needed;
@@ -75,7 +75,7 @@ describe('a record is needed', () => {
     expect(await needed()).toBe(isNeeded);
   });
 
-  it('by what is under way, though the newest terms count another way, until that gives way', async () => {
+  it('by the issuance in progress, even if the newest terms use another method, until it is replaced', async () => {
     const { plan, needed } = await using({ [name]: byDns });
     expect(await needed()).toBeUndefined();
     const ways = { [name]: mail };
@@ -90,7 +90,7 @@ describe('a record is needed', () => {
     expect(await needed()).toBe(false);
   });
 
-  it('no longer once the approval of what is under way is redone in another way', async () => {
+  it('no longer once the open issuance is approved by another method', async () => {
     const { plan, needed } = await using({ [name]: byDns });
     const ways = { [name]: mail };
     const termsId = await sayOtherwise(core, plan, ways, { dnsNames: [name] });

@@ -4,7 +4,7 @@ import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge } from 'prom-client';
 import type { IntegrationEvents } from './integration-events';
 
-/** Log lines and metrics of what happens to integrations and their records. */
+/** Log lines and metrics of integrations and their records. */
 export function observeIntegrations(
   { log, metrics: { registry } }: RunningProcess,
   records: ApprovalRecords,

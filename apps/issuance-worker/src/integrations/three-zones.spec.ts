@@ -31,7 +31,7 @@ const nudges = async () => {
   return jobs;
 };
 
-it('an order with three names in three zones at two integrations is approved by records nobody had to make', async () => {
+it('an order with three names in three zones at two integrations is approved by automatic records', async () => {
   const { gateway, issuing } = keeping;
   const one = await keeping.integration(accountId, ['example.com', 'example.org']);
   const other = await keeping.integration(accountId, ['example.net']);
@@ -43,7 +43,7 @@ it('an order with three names in three zones at two integrations is approved by 
   );
   await nudges();
 
-  // The issuance says what it wants, and what it waits for; nothing is looked up meanwhile.
+  // The issuance stores its requests and waits; nothing is looked up meanwhile.
   await keeping.advance(issuanceId);
   const nudged = (await nudges()).map(({ payload }) => payload.integrationId);
   expect(nudged.sort()).toEqual([one, other].sort());
@@ -53,7 +53,7 @@ it('an order with three names in three zones at two integrations is approved by 
     expect(problem).toMatch(/^By DNS record: the record is being added through the integration \d+\.$/);
   }
 
-  // Both integrations add; one server of every zone lags, and is named.
+  // Both integrations add; one server of every zone lags, and is reported.
   gateway.reaches = ['127.0.0.2'];
   await keeping.keep(one);
   await keeping.keep(other);
@@ -70,7 +70,7 @@ it('an order with three names in three zones at two integrations is approved by 
     );
   }
 
-  // They arrive: the records stand, and the issuance is looked at at once.
+  // After propagation the records stand, and the issuance is checked at once.
   await nudges();
   gateway.arrive();
   await keeping.database.query(`UPDATE approval_record SET due_at = now()`);
@@ -81,7 +81,7 @@ it('an order with three names in three zones at two integrations is approved by 
   await keeping.advance(issuanceId);
   expect((await issuanceOf(issuanceId)).state).toBe('issued');
 
-  // A name leaves, then the whole order: what was added for it goes.
+  // A name is removed, then the whole order: the added records are removed.
   const { transactions, plans } = issuing.repositories;
   const fewer = dnsNames.slice(1);
   await transactions.run(async (tx) => {

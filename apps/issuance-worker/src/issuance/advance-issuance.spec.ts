@@ -100,7 +100,7 @@ async function certificatesOf({ planId }: OpenedIssuance) {
   );
 }
 
-/** What a crash leaves behind runs out by itself; a spec does not wait for it. */
+/** Leases left by a crash expire; a test does not wait for it. */
 async function endLeasesAndWaits(): Promise<void> {
   await database.query(`UPDATE issuance SET leased_until = NULL, due_at = now() WHERE state = 'open'`);
 }
@@ -123,7 +123,7 @@ describe('an issuance whose names are approved', () => {
     expect(await certificatesOf(opened)).toHaveLength(1);
   });
 
-  it('is not touched again once it is issued', async () => {
+  it('is not changed once it is issued', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);
     await worker(asWorker).run(opened.issuanceId);
@@ -132,7 +132,7 @@ describe('an issuance whose names are approved', () => {
 });
 
 describe('an issuance whose names are not approved', () => {
-  it('waits, and tells what was found', async () => {
+  it('waits, and reports what was found', async () => {
     answer = { approved: false, problem: { code: 'text', text: 'nothing there' } };
     const opened = await openIssuance(repositories, dnsNames, csr);
     await worker(asWorker).run(opened.issuanceId);
@@ -163,8 +163,8 @@ describe('a plan that is paused before the certificate is attached', () => {
   });
 });
 
-describe('a key that was blocked since the order came', () => {
-  it('gets no certificate, and the order says why', async () => {
+describe('a key that was blocked after the order was created', () => {
+  it('gets no certificate, and the order reports why', async () => {
     const names = ['blocked.example.com'];
     const opened = await openIssuance(repositories, names, opensslCsr(names));
     await database.query(`INSERT INTO blocked_key SELECT spki_sha256, 'spec' FROM terms WHERE plan_id = $1`, [
@@ -179,8 +179,8 @@ describe('a key that was blocked since the order came', () => {
   });
 });
 
-describe('a key that a newer release knows to be published', () => {
-  it('gets no certificate, and the order says why', async () => {
+describe('a key that a newer release lists as published', () => {
+  it('gets no certificate, and the order reports why', async () => {
     const names = ['published.example.com'];
     const opened = await openIssuance(repositories, names, opensslCsr(names));
     const ofRfc6979 = '5a7a78cca4a0f420d9bc62bb669c3c2759e39f723d3ae10dcbe0f0815a07ecd4';
@@ -198,7 +198,7 @@ describe('a key that a newer release knows to be published', () => {
   });
 });
 
-describe('a CA that returns what nobody asked for', () => {
+describe('a CA that returns a wrong certificate', () => {
   it('leads to no certificate and a final failure', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const other = await openIssuance(repositories, ['c.example.com'], opensslCsr(['c.example.com']));
@@ -217,7 +217,7 @@ describe('a CA that returns what nobody asked for', () => {
     });
   });
 
-  it('backs off when the CA throws, and tells nothing of its innards', async () => {
+  it('backs off when the CA throws, and reveals no internal details', async () => {
     const opened = await openIssuance(repositories, dnsNames, csr);
     const broken: CertificateAuthority = {
       revoke: nobodyRevokes,
@@ -261,7 +261,7 @@ describe('a worker that is frozen past its lease', () => {
   });
 });
 
-it('is given back after an outage of the database that ended its walk', async () => {
+it('is released after a database outage ended its run', async () => {
   const severable = await severableDatabase(issuing.databaseUrl);
   try {
     const opened = await openIssuance(repositories, dnsNames, csr);
@@ -288,7 +288,7 @@ it('is given back after an outage of the database that ended its walk', async ()
 });
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
-  it('makes one certificate and one serial number, whichever statement it is', async () => {
+  it('creates one certificate and one serial number, for every statement', async () => {
     const signings = new Set<string>();
     for (let nth = 1; ; nth += 1) {
       const opened = await openIssuance(repositories, dnsNames, csr);

@@ -18,11 +18,11 @@ import { WalkEnds } from './walk-ends';
 export interface AdvancePorts {
   readonly leasedIssuances: LeasedIssuances;
   readonly attachments: Attachments;
-  /** In the order in which they are asked. */
+  /** In the order in which they are called. */
   readonly approvers: readonly Approver[];
-  /** Records that the account's integrations publish. */
+  /** Records published by the account's integrations. */
   readonly publishing: PublishApprovals;
-  /** How long an approval counts, ms. */
+  /** Validity of an approval, ms. */
   readonly approvalReuseMs: number;
   readonly issuers: Issuers;
   readonly events: IssuanceEvents;
@@ -30,19 +30,19 @@ export interface AdvancePorts {
   readonly certificateId: () => string;
 }
 
-/** An issuance on its way: what was read under the lease, and what the steps have added since. */
+/** An issuance in progress: as read under the lease, with the results of the steps since. */
 interface Walk extends RequestedWork, StoredWork {
   readonly coverage: Coverage;
-  /** Of this walk; what is still to be published after it waits for the next. */
+  /** Of this run; values still to be published after it wait for the next one. */
   readonly published: boolean;
   readonly issued: IssuedChain | null;
   readonly faults: readonly IssuedMismatch[] | null;
 }
 
-/** `null`: the walk has ended for now. */
+/** `null`: the run has ended for now. */
 type StepResult = Promise<Walk | null>;
 
-/** Takes an issuance as far as it goes: lease it, then one step after the other until it waits, ends, or is attached. */
+/** Advances an issuance: leases it, then runs one step after the other until it waits, ends, or is attached. */
 export class AdvanceIssuance {
   private readonly progress: ToldProgress;
   private readonly ends: WalkEnds;
@@ -52,7 +52,7 @@ export class AdvanceIssuance {
     this.ends = new WalkEnds(this.progress, ports.events);
   }
 
-  /** @param trial of a CA that is down and that the issuance waits for; null: none */
+  /** @param trial of an unavailable CA that the issuance waits for; null: none */
   async run(issuanceId: string, trial: Trial | null = null): Promise<void> {
     const askedMs = performance.now();
     const leased = await this.ports.leasedIssuances.lease(issuanceId, leaseMs);
@@ -132,7 +132,7 @@ export class AdvanceIssuance {
     const progress = await checkApprovals(subject, approvers, now);
     const { approvals, nextCheckAt } = progress;
     if (nextCheckAt !== null) return await this.ends.end(walk, { approvals, dueAt: nextCheckAt });
-    // Stored with the next write: until then nothing hangs on it, and looking again costs a look-up.
+    // Stored with the next write: until then nothing depends on it, and checking again costs a look-up.
     return { ...walk, issuance: { ...walk.issuance, approvals } };
   }
 
@@ -159,11 +159,11 @@ export class AdvanceIssuance {
     const reference = walk.issuance.caReference;
     if (reference === null) throw new Error('collect comes after submit');
     const collected = await this.ports.issuers.collect(reference, certificateRequest(walk));
-    // The CA's own attempt is over; a later one begins anew.
+    // The CA's own attempt is over; a later one starts from scratch.
     const over = { caReference: null };
     switch (collected.kind) {
       case 'pending':
-        // Nothing is wrong any more, whatever was before.
+        // Clears any earlier problem.
         return collected.error === null
           ? await this.ends.end(walk, { dueAt: collected.until, lastError: null })
           : await this.ends.rest(walk, collected.error, collected.until);
@@ -184,7 +184,7 @@ export class AdvanceIssuance {
         return { ...next, refusals: [...walk.refusals, collected.refusal] };
       }
       case 'issued': {
-        // The exchange took time, and the CA may have issued amid it.
+        // The exchange took time, and the CA may have issued during it.
         const faults = certificateFaults(collected.issued, walk.terms, walk.clock());
         return { ...walk, issued: collected.issued, faults };
       }
@@ -203,7 +203,7 @@ export class AdvanceIssuance {
     return await this.ends.end(walk, { state: 'canceled' });
   }
 
-  /** Stores what a step changed, and goes on under the same lease. */
+  /** Stores the changes of a step, and continues under the same lease. */
   private async keep(
     walk: Walk,
     progress: Partial<Pick<Issuance, 'approvals' | 'caReference' | 'lastError'>>,
@@ -216,7 +216,7 @@ export class AdvanceIssuance {
   }
 }
 
-/** An order may be older than the list that ships with this release. */
+/** An order may be older than the list of this release. */
 function isKnown(spkiSha256: Uint8Array): boolean {
   return knownKeySource(Buffer.from(spkiSha256).toString('hex')) !== undefined;
 }

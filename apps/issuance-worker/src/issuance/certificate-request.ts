@@ -3,11 +3,11 @@ import type { CertificateRequest, Refusal } from '../certificate-authorities/cer
 import type { Trial } from '../certificate-authorities/health/trial';
 import type { HeldLease } from './held-lease';
 
-/** An issuance whose names are approved, and who has refused it in this walk. */
+/** An issuance whose names are approved, and the CAs that refused it in this run. */
 export interface RequestedWork extends LeasedWork {
   readonly held: HeldLease;
   readonly clock: () => Date;
-  /** Attempts before this one were ended by passing faults of a CA, since then. */
+  /** Temporary CA failures have ended all attempts since this time. */
   readonly stalledSince: Date | null;
   readonly refusals: readonly Refusal[];
   readonly trial: Trial | null;

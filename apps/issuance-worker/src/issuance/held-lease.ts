@@ -1,14 +1,14 @@
 import type { Lease } from '@certwright/core-schema';
 import type { LeasedIssuances } from '@certwright/ordering';
 
-/** Longer than a round of DNS look-ups; a CA that takes longer holds the lease for as long, so that it is lost by accident only. */
+/** Longer than a round of DNS look-ups; a slower CA gets a longer lease, so that it is lost only by accident. */
 export const leaseMs = 15_000;
 
-/** The lease of a walk, and how long it lasts by our own monotonic clock: it stands still for nobody, a frozen process neither. */
+/** The lease of a run, and its end by our own monotonic clock, which also advances while the process is frozen. */
 export class HeldLease {
   private endsMs: number;
 
-  /** @param forMs for which it was given, just now */
+  /** @param forMs duration of the new lease */
   constructor(
     private readonly issuances: Pick<LeasedIssuances, 'save'>,
     readonly lease: Lease,
@@ -18,7 +18,7 @@ export class HeldLease {
     this.endsMs = nowMs() + forMs;
   }
 
-  /** Lengthens the lease when less than that is left of it, ms. @throws LeaseLost */
+  /** Extends the lease when less than this is left of it, ms. @throws LeaseLost */
   readonly hold = async (forMs: number): Promise<void> => {
     if (this.endsMs - this.nowMs() >= forMs) return;
     // Twice as long, so that the next exchanges need no further write.
@@ -28,7 +28,7 @@ export class HeldLease {
     this.endsMs = askedMs + keepForMs;
   };
 
-  /** It was lengthened by another write. @param askedMs by the same clock, when that write was begun */
+  /** It was extended by another write. @param askedMs start of that write by the same clock */
   lengthened(askedMs: number, forMs: number): void {
     this.endsMs = askedMs + forMs;
   }

@@ -8,7 +8,7 @@ type OpenPhase = Exclude<Phase, 'idle' | 'failed'>;
 export interface IssuanceStatistics {
   /** Open issuances by what they wait for. */
   readonly byPhase: Readonly<Record<OpenPhase, number>>;
-  /** Open, due, and in nobody's hands. */
+  /** Open, due, and not leased. */
   readonly due: number;
   /** How long the oldest of them has been due, seconds. */
   readonly oldestDueS: number;

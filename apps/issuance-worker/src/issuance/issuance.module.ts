@@ -27,7 +27,7 @@ const events = Symbol('IssuanceEvents');
 /** Certificate ids: positive, random, and exact as a JSON number. */
 const certificateId = (): string => String(randomInt(1, 2 ** 48 - 1));
 
-/** Finds out when CAs are up again, where any is asked by ACME. */
+/** Probes whether ACME CAs are up again; absent without ACME CAs. */
 @Injectable()
 class AuthorityWatch implements OnModuleInit {
   constructor(
@@ -40,7 +40,7 @@ class AuthorityWatch implements OnModuleInit {
   }
 }
 
-/** Takes issuances from their opening to an attached certificate. */
+/** Advances issuances from their opening to an attached certificate. */
 @Module({
   imports: [CertificateAuthoritiesModule, NameApprovalsModule, OrderingModule],
   providers: [

@@ -4,9 +4,9 @@ import { checkIssued, type IssuedMismatch, readCertificate } from '@certwright/p
 import type { IssuedChain } from '../certificate-authorities/certificate-authority';
 
 /**
- * What is wrong with a certificate that a CA delivered; nothing is attached that is not what was asked for.
- * How long it lasts is the CA's business: an ACME CA is not told when what was paid for ends (see newOrder), and a
- * certificate that outlives it is of use to whoever paid, while refusing it would cost another one of the CA's limits.
+ * Mismatches of a certificate that a CA delivered; only a certificate that matches the request is attached. Its
+ * lifetime is not checked: an ACME CA does not learn when the paid term ends (see newOrder), and a certificate that
+ * outlives it is useful to the buyer, while a refusal would use up more of the CA's limits.
  */
 export function certificateFaults(
   { leaf, chain, root }: IssuedChain,

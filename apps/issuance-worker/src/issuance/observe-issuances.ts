@@ -6,17 +6,17 @@ import type { RunningProcess } from '@certwright/service';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { IssuanceEvents } from './issuance-events';
 
-/** From an approval that stood already to one that a person gave a day later. */
+/** From an approval that existed already to one that a person gave a day later. */
 const issuanceBucketsS = [0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600, 86_400];
 
-/** Where it is read what waits. */
+/** Reads the backlog. */
 export interface Waiting {
   readonly statistics: IssuanceStatisticsReader;
   readonly outbox: Outbox;
   readonly jobs: JobQueues;
 }
 
-/** Log lines and metrics of what happens to issuances, and news of it for whoever waits. */
+/** Log lines and metrics of issuance events, and wake-ups for waiting callers. */
 export function observeIssuances(
   { log, metrics: { registry } }: RunningProcess,
   waiting: Waiting,
@@ -119,7 +119,7 @@ function gaugeWhatWaits(
     labelNames: ['queue'],
     registers,
     async collect() {
-      // Redis may be away: then there is nothing to tell, and the other metrics must still be.
+      // Redis may be unavailable: its metrics are then missing, but the others are still returned.
       const lengths = await jobs.lengths().catch(() => new Map<string, number>());
       for (const [queue, length] of lengths) this.set({ queue }, length);
     },

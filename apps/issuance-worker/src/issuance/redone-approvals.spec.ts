@@ -29,7 +29,7 @@ async function redo(
   });
 }
 
-it('a worker that looks for the old way at that moment issues nothing, and the next walk goes the new way', async () => {
+it('a worker that checks the old method at that moment issues nothing, and the next run uses the new one', async () => {
   const opened = await approving.order({ [name]: byDns() });
   await approving.publishRecord(name);
   const lost: LeaseLost[] = [];
@@ -48,14 +48,14 @@ it('a worker that looks for the old way at that moment issues nothing, and the n
   expect(found).toMatchObject({ state: 'open', methods: { [name]: null } });
   expect(found.approvals[0]?.way).toEqual(byEmail(address));
 
-  // The record stands, and does not count any more.
+  // The record exists, but no longer counts.
   expect(await approving.walk(opened)).toMatchObject({ state: 'open', methods: { [name]: null } });
   expect(await approving.askedByEmail(opened.planId)).toEqual([`${name} ${address}`]);
   await approving.approveByEmail(opened.planId, name);
   expect(await approving.walk(opened)).toMatchObject({ state: 'issued', methods: { [name]: 'email' } });
 });
 
-it('what was submitted to the CA already is not bought twice, and waits for the new approval', async () => {
+it('an issuance submitted to the CA is not bought twice, and waits for the new approval', async () => {
   const opened = await approving.order({ [name]: byDns() });
   await approving.publishRecord(name);
   const { ca } = approving.issuing;

@@ -50,7 +50,7 @@ describe('isSeen', () => {
     [false, 'the CA has it', { caReference: 'acme:1' }],
   ])('%s: %s', (seen, _, progress) => expect(isSeen(before, progress)).toBe(seen));
 
-  it('sees that it goes on after a failure, and that an approval is gone', () => {
+  it('detects progress after a failure, and a lost approval', () => {
     const failed: Issuance = {
       ...before,
       approvals: [{ ...pending, status: 'approved', method: 'dns' }],
@@ -62,14 +62,14 @@ describe('isSeen', () => {
   });
 });
 
-describe('what is told of an issuance', () => {
+describe('notifications about an issuance', () => {
   let approving: Approving;
   beforeAll(async () => {
     approving = await Approving.open('7000001', ['example.com']);
   }, 30_000);
   afterAll(async () => await approving.close());
 
-  /** What each message found in the database, from another connection. */
+  /** The database state at each message, read from another connection. */
   async function toldBy(
     opened: OpenedIssuance,
     walks: readonly ((worker: Walk) => Promise<unknown>)[],
@@ -96,7 +96,7 @@ describe('what is told of an issuance', () => {
   }
   type Walk = () => Promise<unknown>;
 
-  it('is said once it is committed: each approval, the certificate, and nothing of looks in vain', async () => {
+  it('are sent after the commit: for each approval and the certificate, but not for checks without a result', async () => {
     const opened = await approving.order({ 'a.example.com': byDns(), 'b.example.com': byDns() });
     const told = await toldBy(opened, [
       async (walk) => await walk(),
@@ -114,11 +114,11 @@ describe('what is told of an issuance', () => {
     ]);
     expect(told[0]).toBe('open approved pending fine');
     expect(told.at(-1)).toBe('issued approved approved fine');
-    // The last approval is stored with what is submitted, just before the certificate is there.
+    // The last approval is stored with the submission, just before the certificate exists.
     expect(told).toHaveLength(3);
   });
 
-  it('is said when it fails for now, and when it fails for good', async () => {
+  it('are sent for a temporary and for a final failure', async () => {
     const opened = await approving.order({ 'a.example.com': byDns() });
     await approving.publishRecord('a.example.com');
     const away = async () => await Promise.reject(new Error('away'));
@@ -139,7 +139,7 @@ describe('what is told of an issuance', () => {
     expect(told).toEqual(['open pending ca_unavailable', 'failed pending ca_rejected']);
   });
 
-  it('is said when it is canceled, since its plan is', async () => {
+  it('are sent when it is canceled with its plan', async () => {
     const opened = await approving.order({ 'a.example.com': byDns() });
     await approving.database.query(`UPDATE plan SET closed_at = now() WHERE id = $1`, [opened.planId]);
     expect(await toldBy(opened, [async (walk) => await walk()])).toEqual(['canceled pending fine']);

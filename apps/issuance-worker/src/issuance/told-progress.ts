@@ -3,12 +3,12 @@ import type { Issuance } from '@certwright/issuance';
 import type { IssuanceProgress, LeasedIssuances, LeasedWork } from '@certwright/ordering';
 import type { IssuanceEvents } from './issuance-events';
 
-/** An issuance on its way, beside how it stands in its row. */
+/** An issuance in progress, with the state of its row. */
 export interface StoredWork extends LeasedWork {
   readonly stored: Issuance;
 }
 
-/** Stores what a step changed, and once that is committed tells what callers can see of it. */
+/** Stores the changes of a step, and after the commit publishes what callers can see of them. */
 export class ToldProgress {
   constructor(
     private readonly issuances: Pick<LeasedIssuances, 'save'>,
@@ -26,7 +26,7 @@ export class ToldProgress {
   }
 }
 
-/** It was closed, has failed or goes on after a failure, or a name is approved or not any more. When it is due is no news. */
+/** It was closed, failed or continues after a failure, or an approval was added or lost. Due times do not count. */
 export function isSeen(
   before: Issuance,
   { state, failures, lastError, approvals }: IssuanceProgress,

@@ -33,7 +33,7 @@ beforeEach(async () => {
   for (const name of ['one', 'other']) await authorities.markUp(name);
 });
 
-/** Issuances that began to wait when their lease ended, each older than the next one. */
+/** Issuances that started to wait when their lease ended, each older than the next one. */
 async function waitFor(...waits: readonly (readonly string[])[]): Promise<readonly string[]> {
   return await waitAfter(bothDown, waits);
 }
@@ -76,12 +76,12 @@ async function stateOf(id: string) {
 const newTime = expect.not.stringContaining(probed) as unknown;
 
 describe('issuances that wait for a CA', () => {
-  it('have one claim its probe, and are due after it', async () => {
+  it('have one process claim the probe, and are due after it', async () => {
     const [id = ''] = await waitFor(['one']);
     await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
     await authorities.markDown('other', { scope: 'everything', problem }, { probeInMs: 0 });
     const claims = await Promise.all([1, 2, 3].map(async () => await waiting.claimProbes(60_000, 5_000)));
-    // For the other CA nobody waits.
+    // No issuance waits for the other CA.
     expect(claims.flat()).toEqual(['one']);
     const state = await stateOf(id);
     expect(state.due_s).toBeGreaterThan(60);
@@ -95,7 +95,7 @@ describe('issuances that wait for a CA', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('learn the time of the next probe where one CA alone refused', async () => {
+  it('get the time of the next probe when a single CA refused', async () => {
     const { outcome: down } = downOf('one');
     const [id = ''] = await waitAfter(down, [['one']]);
     await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 0 });
@@ -104,7 +104,7 @@ describe('issuances that wait for a CA', () => {
     expect(issuanceErrorOf(error).outcome).toEqual({ ...down, nextProbeAt: newTime });
   });
 
-  it('learn it as a text where a release stored them that knew no outcomes', async () => {
+  it('get it as a text when an older release without outcomes stored them', async () => {
     const [id = ''] = await waitFor(['one']);
     const message = `The next probe of one is at ${probed}; the next probe of other is at noon.`;
     await core.database.query(`UPDATE issuance SET last_error = $2 WHERE id = $1`, [
@@ -120,7 +120,7 @@ describe('issuances that wait for a CA', () => {
     );
   });
 
-  it('are released once it is up, oldest first, and those of another CA go on waiting', async () => {
+  it('are released once it is up, oldest first, and those of another CA keep waiting', async () => {
     const [old = '', mid = '', both = '', other = ''] = await waitFor(
       ['one'],
       ['one'],
@@ -140,7 +140,7 @@ describe('issuances that wait for a CA', () => {
     expect(await waiting.release()).toBe(0);
   });
 
-  it('are attempted again when an operator has changed what CAs there are, once every process knows', async () => {
+  it('are attempted again after an operator changed the CAs, once every process has the change', async () => {
     const [id = ''] = await waitFor(['one']);
     await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE id = $1`, [id]);
     await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 60_000 });
@@ -150,7 +150,7 @@ describe('issuances that wait for a CA', () => {
     expect(state.due_s).toBeLessThanOrEqual(6);
   });
 
-  it('have the oldest tried alone, and no other while it is under way', async () => {
+  it('have the oldest tried alone, and no other while it is in progress', async () => {
     const [old = '', next = ''] = await waitFor(['one'], ['one']);
     await core.database.query(`UPDATE issuance SET due_at = now() + interval '1 h' WHERE state = 'open'`);
     await authorities.markDown('one', { scope: 'everything', problem }, { probeInMs: 60_000 });

@@ -8,14 +8,14 @@ import { leaseMs } from './held-lease';
 import type { IssuanceEvents } from './issuance-events';
 import type { StoredWork, ToldProgress } from './told-progress';
 
-/** What was under way, and since when its attempts are ended by passing faults of a CA. */
+/** The issuance in progress, and since when temporary CA failures have ended its attempts. */
 interface StalledWork extends StoredWork {
   readonly stalledSince: Date | null;
-  /** The database's clock, as it goes on. */
+  /** The current time of the database. */
   readonly clock: () => Date;
 }
 
-/** How the walk of an issuance ends for now: stored, told, and the lease given back. */
+/** How a run of an issuance ends for now: stored, reported, and the lease released. */
 export class WalkEnds {
   constructor(
     private readonly progress: ToldProgress,
@@ -36,7 +36,7 @@ export class WalkEnds {
     return await this.end(walk, { ...also, failures, lastError: error, dueAt });
   }
 
-  /** Waits for something that is nobody's failure. */
+  /** Waits for something that is not a failure. */
   async rest(
     walk: StoredWork,
     error: IssuanceError,
@@ -48,10 +48,10 @@ export class WalkEnds {
   }
 
   /**
-   * Passing faults of a CA ended the attempt, and the CA serves others: it is tried again soon, and has not failed, unless it
-   * has been so for long.
+   * Temporary failures of a CA ended the attempt, and the CA serves others: it is retried soon, and has not failed
+   * unless this has lasted for long.
    *
-   * @param notBefore as the CA asks for; null: it does not
+   * @param notBefore as the CA requests; null: not requested
    */
   async stall(
     walk: StalledWork,
@@ -67,17 +67,17 @@ export class WalkEnds {
     return await this.rest(walk, { ...error, stalledSince: since.toISOString() }, until, also);
   }
 
-  /** Stores what a step changed and gives the lease back: somebody goes on when it is due. */
+  /** Stores the changes of a step and releases the lease: a worker continues when it is due. */
   async end(walk: StoredWork, progress: IssuanceProgress): Promise<null> {
     await this.progress.save(walk, progress, 'release');
     return null;
   }
 
-  /** Not known what happened: the row says where to go on; back off, so that a lasting fault does not spin. */
+  /** Outcome unknown: the row says where to continue; backs off, so that a lasting failure does not spin. */
   async stumbled(work: StoredWork, error: unknown, now: Date): Promise<void> {
     if (error instanceof LeaseLost) return this.events.leaseLost(work.issuance, error);
     this.events.stumbled(work.issuance, error);
-    // The database was away: no fault of the CA, and nothing could be stored. The sweep goes on.
+    // The database was unavailable: no failure of the CA, and nothing could be stored. The sweep continues.
     if (databaseOutage(error) !== undefined) {
       void releaseAfterOutage(error, async () => await this.end(work, {}), { forMs: leaseMs });
       return;

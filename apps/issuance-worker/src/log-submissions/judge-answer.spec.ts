@@ -19,7 +19,7 @@ const judged = (
 ) => judgeAnswer({ status, headers, body, truncated }, now);
 
 describe('an SCT', () => {
-  it('is kept in the form that stands in certificates', () => {
+  it('is stored in the form used in certificates', () => {
     const extensions = Buffer.from('0000050000000001', 'hex');
     expect(readSct(json({ ...sct, extensions: extensions.toString('base64') }))).toEqual({
       sct: Buffer.concat([
@@ -67,8 +67,8 @@ function uint64(value: number): Buffer {
   return bytes;
 }
 
-describe('what a log answers', () => {
-  it('is a promise only with 200 and in whole', () => {
+describe('a response of a log', () => {
+  it('is a promise only with 200 and when complete', () => {
     expect(judged(200, json(sct))).toMatchObject({
       kind: 'logged',
       promise: { loggedAt: new Date(sct.timestamp) },
@@ -94,14 +94,14 @@ describe('what a log answers', () => {
 
   const retryAfter = { 'retry-after': '7' };
 
-  it.each([429, 503])('speaks of the log with %i', (status) => {
+  it.each([429, 503])('concerns the log with %i', (status) => {
     const problem = `The log answered ${status}.`;
     expect(judged(status)).toEqual({ kind: 'unavailable', problem, retryAfterMs: null });
     expect(judged(status, undefined, retryAfter)).toMatchObject({ retryAfterMs: 7_000 });
   });
 
   it.each([301, 401, 404, 405, 408, 500, 502, 504])(
-    'does not tell with %i whom it speaks of, unless it says when to come again',
+    'is ambiguous with %i, unless it has Retry-After',
     (status) => {
       expect(judged(status)).toEqual({ kind: 'failed', problem: `The log answered ${status}.` });
       const told = { kind: 'unavailable', retryAfterMs: 7_000 };
@@ -111,14 +111,14 @@ describe('what a log answers', () => {
 });
 
 describe('the pauses', () => {
-  it('of a log grow to five minutes, or are as long as it says, a second at least and a day at most', () => {
+  it('of a log grow to five minutes, or follow Retry-After, min one second and max one day', () => {
     expect([1, 2, 3, 9, 10, 1_000].map((failures) => logRestMs(failures, null))).toEqual([
       1_000, 2_000, 4_000, 256_000, 300_000, 300_000,
     ]);
     expect([0, 7_000, 1e12].map((told) => logRestMs(50, told))).toEqual([1_000, 7_000, 86_400_000]);
   });
 
-  it('of a certificate that was refused grow to six hours', () => {
+  it('of a refused certificate grow to six hours', () => {
     expect([1, 2, 8, 9, 2_000].map(refusedDelayMs)).toEqual([
       5_000, 15_000, 10_935_000, 21_600_000, 21_600_000,
     ]);

@@ -4,23 +4,23 @@ import { printable } from '../acme/printable';
 import { readRetryAfter } from '../acme/retry-after';
 import { readSct } from './read-sct';
 
-/** What became of one submission. */
+/** Result of one submission. */
 export type Submitted =
   | { readonly kind: 'logged'; readonly promise: LogPromise }
-  /** The log does not take this certificate, at least not now. */
+  /** The log rejects this certificate, at least for now. */
   | { readonly kind: 'refused'; readonly problem: string }
-  /** Neither: of a log that serves others this certificate is to blame, of any other the log. */
+  /** Ambiguous: caused by the certificate when the log serves others, else by the log. */
   | { readonly kind: 'failed'; readonly problem: string }
-  /** The log is not there, or has enough for now: true of every certificate. */
+  /** The log is unavailable or limits requests: applies to every certificate. */
   | { readonly kind: 'unavailable'; readonly problem: string; readonly retryAfterMs: number | null };
 
-/** Statuses of requests that are wrong themselves (RFC 9110, section 15.5); the others speak of the place or the time. */
+/** Statuses of invalid requests (RFC 9110, section 15.5); the other 4xx concern the place or the time. */
 const refusals: ReadonlySet<number> = new Set([400, 403, 409, 413, 422]);
 
-/** Too many requests, and no service for now. */
+/** Too many requests, and service unavailable. */
 const pauses: ReadonlySet<number> = new Set([429, 503]);
 
-/** Characters of a log's own explanation that are kept. */
+/** Max characters of a log's own explanation that are kept. */
 const longestReason = 200;
 
 type Answer = Pick<GuardedAnswer, 'status' | 'headers' | 'body' | 'truncated'>;
@@ -39,7 +39,7 @@ export function judgeAnswer({ status, headers, body, truncated }: Answer, now: D
     : { kind: 'failed', problem };
 }
 
-/** `error_message`, as logs have it, or the text that others send. */
+/** `error_message`, as logs send it, or the plain text of other servers. */
 function reasonIn(body: Buffer): string {
   const text = body.toString('utf8');
   let reason = text;

@@ -6,7 +6,7 @@ import { Config } from '../config';
 import { LogSubmissions } from './log-submissions';
 import { submitToLogs } from './submit-to-logs';
 
-/** One round per log, where there is a built-in CA. */
+/** One round per log, if there is a built-in CA. */
 @Injectable()
 class LogRounds implements OnModuleInit {
   constructor(

@@ -20,7 +20,7 @@ beforeEach(
     await core.database.query(`DELETE FROM log_submission; UPDATE ca_signing SET logs_chosen = true`),
 );
 
-/** A certificate that the built-in CA has in its ledger; `ledgerSerial` is another one's after the issuance went elsewhere. */
+/** A certificate in the built-in CA's ledger; `ledgerSerial` differs after the issuance moved to another CA. */
 async function issued(toDays = 30, ledgerSerial?: Buffer): Promise<string> {
   const { certificateId, issuanceId } = await attachedCertificate(core, accountId, validity(-1, toDays));
   await core.database.query(
@@ -43,7 +43,7 @@ const row = async (certificateId: string) =>
   )[0];
 
 describe('a certificate of the built-in CA', () => {
-  it('is to be submitted to every log, once, however many processes choose', async () => {
+  it('is submitted to every log once, with any number of processes', async () => {
     const certificates = [await issued(), await issued(20)];
     const looked = await Promise.all([1, 2, 3].map(async () => await submissions.choose(urls, 100)));
     expect(looked.reduce((sum, each) => sum + each)).toBe(2);
@@ -51,7 +51,7 @@ describe('a certificate of the built-in CA', () => {
     for (const url of urls) expect(ids(await due(url)).sort()).toEqual(certificates.sort());
   });
 
-  it('comes with its chain, the root last', async () => {
+  it('includes its chain, the root last', async () => {
     const certificateId = await issued();
     await submissions.choose([log], 100);
     const [{ leaf }] = await core.database.query<[{ leaf: Buffer }]>(
@@ -63,7 +63,7 @@ describe('a certificate of the built-in CA', () => {
     ]);
   });
 
-  it('is chosen when a revocation of another one is under way, which is not waited for', async () => {
+  it('is chosen without waiting for a revocation of another one in progress', async () => {
     const [locked, free] = [await issued(), await issued()];
     await core.transactions.run(async (tx) => {
       await tx.query(
@@ -79,7 +79,7 @@ describe('a certificate of the built-in CA', () => {
 });
 
 describe('nothing is to be submitted', () => {
-  it('of what has expired, of another CA, or of what was brought along', async () => {
+  it('for expired, foreign and imported certificates', async () => {
     await issued(-0.5);
     await issued(30, randomBytes(16));
     await attachedCertificate(core, accountId, validity(-1, 30));
@@ -87,7 +87,7 @@ describe('nothing is to be submitted', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('that expired while it waited: it is forgotten', async () => {
+  it('for a certificate that expired while waiting: it is deleted', async () => {
     const certificateId = await issued();
     await submissions.choose([log], 100);
     await core.database.query(
@@ -99,8 +99,8 @@ describe('nothing is to be submitted', () => {
   });
 });
 
-describe('what is due at a log', () => {
-  it('is in the hands of one process until its lease ends', async () => {
+describe('a submission due at a log', () => {
+  it('belongs to one process until its lease ends', async () => {
     const certificates = [await issued(), await issued(), await issued()];
     await submissions.choose([log], 100);
     const hands = (await Promise.all([due(log, 1), due(log, 1), due(log, 1)])).flat();
@@ -110,7 +110,7 @@ describe('what is due at a log', () => {
     expect((await due()).map(({ attempts }) => attempts)).toEqual([2, 2, 2]);
   });
 
-  it('waits after a refusal, and not after it was given back, which is no attempt', async () => {
+  it('waits after a refusal, but not after a release, which is not an attempt', async () => {
     const [refused, returned] = [await issued(), await issued()];
     await submissions.choose([log], 100);
     const rows = await due();
@@ -124,7 +124,7 @@ describe('what is due at a log', () => {
     expect(await row(refused)).toMatchObject({ attempts: 1, last_error: 'The log answered 400.', sct: null });
   });
 
-  it('is due no more once the log has promised, and the first promise stands', async () => {
+  it('is no longer due once the log has promised, and the first promise is kept', async () => {
     const certificateId = await issued();
     await submissions.choose([log], 100);
     const [submission] = await due();

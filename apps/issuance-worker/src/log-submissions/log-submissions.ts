@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** A certificate that one log is to take in, in the hands of the process that submits it. */
+/** A certificate to submit to one log, leased by the submitting process. */
 export interface DueSubmission {
   readonly certificateId: string;
   readonly logUrl: string;
-  /** This one counted. */
+  /** Including this one. */
   readonly attempts: number;
   /** DER. */
   readonly leaf: Buffer;
@@ -13,7 +13,7 @@ export interface DueSubmission {
   readonly chain: readonly Buffer[];
 }
 
-/** What a log promised. */
+/** The promise of a log. */
 export interface LogPromise {
   /** SignedCertificateTimestamp (RFC 6962, section 3.2). */
   readonly sct: Uint8Array;
@@ -23,22 +23,22 @@ export interface LogPromise {
 type SubmissionKey = Pick<DueSubmission, 'certificateId' | 'logUrl'>;
 
 /**
- * Certificates of the built-in CA on their way to Certificate Transparency logs. Nothing here takes part in issuance: intents
- * are written after the certificate is, and no row of issuance is locked for them.
+ * Submissions of certificates of the built-in CA to Certificate Transparency logs. Independent of issuance: intents
+ * are written after the certificate, and no row of issuance is locked for them.
  */
 @Injectable()
 export class LogSubmissions {
   constructor(private readonly database: DataSource) {}
 
   /**
-   * Writes down which certificates are to be submitted where: each unexpired one once, to the logs that there are then. Those
-   * that come last to their end come first, which are the newest where all live equally long.
+   * Records which certificates are to be submitted to which logs: each unexpired one once, to the logs that exist
+   * then. The latest expiry comes first, which means the newest certificates when all have the same lifetime.
    *
-   * @returns how many were looked at
+   * @returns number of certificates checked
    */
   async choose(logUrls: readonly string[], limit: number): Promise<number> {
-    // By serial number, too: an issuance that went on to another CA keeps what the built-in one had recorded.
-    // LATERAL with its LIMIT: one look into the index for each signing, where a join might read every certificate there is.
+    // By serial number, too: an issuance that continued with another CA keeps the record of the built-in one.
+    // LATERAL with its LIMIT: one index look-up for each signing, where a join might read every certificate.
     const [, looked]: [unknown[], number] = await this.database.query(
       `WITH chosen AS (
          SELECT signing.issuance_id, certificate.id AS certificate_id
@@ -60,8 +60,8 @@ export class LogSubmissions {
   }
 
   /**
-   * Takes what is due at one log, what became due last first. Whoever takes it tells before the lease ends how it went;
-   * otherwise it is due again. What has expired is forgotten: no log needs it any more.
+   * Leases what is due at one log, latest due first. The holder reports the result before the lease ends; otherwise
+   * it is due again. Expired certificates are deleted: no log needs them any more.
    */
   async lease(logUrl: string, limit: number, leaseMs: number): Promise<readonly DueSubmission[]> {
     const [rows]: [(Omit<DueSubmission, 'logUrl'> & { readonly expired: boolean })[], number] =
@@ -88,7 +88,7 @@ export class LogSubmissions {
       .map(({ certificateId, attempts, leaf, chain }) => ({ certificateId, logUrl, attempts, leaf, chain }));
   }
 
-  /** The first promise stands: a log gives the same one again. */
+  /** The first promise is kept: a log returns the same one again. */
   async logged({ certificateId, logUrl }: SubmissionKey, { sct, loggedAt }: LogPromise): Promise<void> {
     await this.database.query(
       `UPDATE log_submission SET sct = $3, logged_at = $4, last_error = NULL
@@ -97,7 +97,7 @@ export class LogSubmissions {
     );
   }
 
-  /** The log did not take it. */
+  /** The log rejected it. */
   async postpone({ certificateId, logUrl }: SubmissionKey, delayMs: number, problem: string): Promise<void> {
     await this.database.query(
       `UPDATE log_submission SET due_at = clock_timestamp() + $3::float8 * interval '1 millisecond', last_error = $4
@@ -106,7 +106,7 @@ export class LogSubmissions {
     );
   }
 
-  /** Gives back what the log was not there for; the attempt does not count. */
+  /** Releases submissions when the log was unavailable; the attempt does not count. */
   async release(logUrl: string, certificateIds: readonly string[]): Promise<void> {
     await this.database.query(
       `UPDATE log_submission SET due_at = clock_timestamp(), attempts = attempts - 1
@@ -124,8 +124,8 @@ export class LogSubmissions {
 }
 
 /**
- * In the text, since statements are prepared: for a limit that is a parameter PostgreSQL plans a tenth of the table, and then
- * reads every certificate.
+ * Inlined in the text, since statements are prepared: with a limit as a parameter PostgreSQL plans for a tenth of the
+ * table, and then reads every certificate.
  */
 function atMost(limit: number): string {
   return `LIMIT ${Math.trunc(limit)}`;

@@ -6,15 +6,15 @@ const version = 0;
 
 const logIdOctets = 32;
 const longestExtensions = 0xffff;
-/** Two octets of algorithms, two of length, and RSA of 16,384 bits. */
+/** Two bytes of algorithms, two of length, and RSA of 16,384 bits. */
 const longestSignature = 4 + 2_048;
 const algorithmOctets = 2;
 
 /**
- * The answer to `add-chain` (section 4.1) as an SCT. Its signature is not verified: a log is known here by its URL alone,
- * and nothing is built on the promise but that it need not be asked for again.
+ * The response to `add-chain` (section 4.1) as an SCT. Its signature is not verified: a log is identified here by its
+ * URL alone, and the promise is only used to stop submitting.
  *
- * @returns null when it is no such answer
+ * @returns null when it is not such a response
  */
 export function readSct(body: Buffer): LogPromise | null {
   const { sct_version, id, timestamp, extensions, signature } = membersOf(body);
@@ -48,12 +48,12 @@ function octets(value: unknown, most: number): Buffer | null {
   return decoded?.ok === true ? Buffer.from(decoded.bytes) : null;
 }
 
-/** What JavaScript and PostgreSQL both take for a time: until the year 9999. */
+/** Times that both JavaScript and PostgreSQL accept: until the year 9999. */
 function isTime(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < Date.UTC(10_000, 0);
 }
 
-/** Algorithms and a vector that is as long as it says (RFC 5246, section 4.7). */
+/** Algorithms and a vector with a correct length (RFC 5246, section 4.7). */
 function isDigitallySigned(bytes: Buffer): boolean {
   const head = algorithmOctets + 2;
   return bytes.length > head && bytes.readUInt16BE(algorithmOctets) === bytes.length - head;

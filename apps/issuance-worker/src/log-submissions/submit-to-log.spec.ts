@@ -27,10 +27,10 @@ afterAll(async () => await issuing.close());
 
 const issue = async () => (await issuing.issued(names, csr)).certificateId;
 
-/** A log that answers as it is told to. */
+/** A log with scripted responses. */
 class ToldLog {
   readonly chains: string[][] = [];
-  /** Certificates, in base64, at which it fails whatever it does with others. */
+  /** Certificates, in base64, for which it always fails. */
   readonly failsAt = new Set<string>();
   answer: { status: number; headers?: Record<string, string>; body?: unknown; silent?: boolean } = {
     status: 200,
@@ -112,7 +112,7 @@ const rows = async () =>
 const endLeases = async () => await issuing.database.query(`UPDATE log_submission SET due_at = now()`);
 
 describe('a round of submissions', () => {
-  it('gives back what it took when the database went away under it', async () => {
+  it('releases its submissions after the database became unavailable', async () => {
     await issue();
     const severable = await severableDatabase(issuing.databaseUrl);
     try {
@@ -135,7 +135,7 @@ describe('a round of submissions', () => {
     expect(await rows()).toMatchObject([{ logged: true }]);
   });
 
-  it('shows a new certificate with its chain to the log, and never again', async () => {
+  it('submits a new certificate with its chain to the log once', async () => {
     const certificateId = await issue();
     const next = round();
     expect(await next()).toBe(1_000);
@@ -157,7 +157,7 @@ describe('a round of submissions', () => {
     expect(events).toEqual(['logged']);
   });
 
-  it('comes again at once while there is more', async () => {
+  it('runs again at once while there is more', async () => {
     for (let nth = 0; nth < 9; nth++) await issue();
     const next = round();
     expect([await next(), await next()]).toEqual([0, 1_000]);
@@ -165,7 +165,7 @@ describe('a round of submissions', () => {
     expect(log.chains).toHaveLength(9);
   });
 
-  it('leaves a log alone that has enough, for as long as it says, and gives back what it held', async () => {
+  it('pauses a rate-limiting log for the requested time, and releases its submissions', async () => {
     for (let nth = 0; nth < 6; nth++) await issue();
     log.answer = { status: 429, headers: { 'retry-after': '30' }, body: '' };
     const next = round();
@@ -200,7 +200,7 @@ describe('a round of submissions', () => {
       'The log answered with something that is no SCT.',
     ],
     ['that says nothing', { status: 200, silent: true }, 'timed out'],
-  ])('waits longer and longer for a log %s', async (_, answer, problem) => {
+  ])('backs off for a log %s', async (_, answer, problem) => {
     await issue();
     log.answer = answer;
     const next = round(problem === 'timed out' ? { timeoutMs: 300 } : {});
@@ -212,7 +212,7 @@ describe('a round of submissions', () => {
     expect(await rows()).toMatchObject([{ logged: true }]);
   });
 
-  it('goes on with the others when one is refused, which waits by itself', async () => {
+  it('continues with the others when one is refused, which waits separately', async () => {
     const refused = await issue();
     log.answer = { status: 400, body: { error_message: 'The chain leads to none of the accepted roots.' } };
     const next = round();
@@ -230,7 +230,7 @@ describe('a round of submissions', () => {
     expect((await rows()).every(({ logged }) => logged)).toBe(true);
   });
 
-  it('goes on with the others where the log fails at one each time, which waits by itself', async () => {
+  it('continues with the others when the log always fails at one, which waits separately', async () => {
     for (let nth = 0; nth < 12; nth++) {
       const certificateId = await issue();
       if (nth % 3 > 0) continue;
@@ -248,7 +248,7 @@ describe('a round of submissions', () => {
     const waiting = { due: false, attempts: 1, last_error: problem };
     expect(found.filter(({ logged }) => !logged)).toMatchObject(Array(4).fill(waiting));
     expect(events.filter((event) => event !== 'logged')).toEqual(Array(4).fill(problem));
-    // Where it fails at all that is left, the log is left alone, and no certificate waits longer for that.
+    // When it fails at all remaining ones, the log is paused, and no certificate waits longer for that.
     await endLeases();
     expect([await next(), await next()]).toEqual([1_000, 2_000]);
     expect(events.slice(-2)).toEqual([`${problem} 1000`, `${problem} 2000`]);
@@ -257,7 +257,7 @@ describe('a round of submissions', () => {
     );
   });
 
-  it('asks again when it was killed between the answer and the row, and nothing is submitted while the lease holds', async () => {
+  it('submits again after a kill between response and row, but not while the lease is valid', async () => {
     await issue();
     const killed = Object.assign(new LogSubmissions(issuing.asWorker), {
       logged: async () => await Promise.reject(new Error('killed')),
@@ -299,13 +299,13 @@ describe('the demo log', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'worker-demo-log-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('takes certificates of the built-in CA by its published root, and shows them', async () => {
+  it('accepts certificates of the built-in CA by its published root, and lists them', async () => {
     const bundling = `import('./tools/build/bundle.mjs').then(({ bundle }) => bundle({ main: 'tools/demo-log/main.ts' }, '${folder}/dist'))`;
     execFileSync(process.execPath, ['-e', bundling], { cwd: workspaceRoot });
     const port = String(await freePort());
     const url = `http://127.0.0.1:${port}/rfc6962/`;
     const certificateId = await issue();
-    // The log is away, then there.
+    // The log is down, then up.
     expect(await round({}, url)()).toBe(1_000);
     const env = {
       PORT: port,

@@ -10,26 +10,26 @@ import { logRestMs, refusedDelayMs } from './back-off';
 import { judgeAnswer, type Submitted } from './judge-answer';
 import type { SubmissionEvents } from './submission-events';
 
-/** How soon a certificate that was just issued is submitted, ms. */
+/** Delay between issuance and submission, ms. */
 const restMs = 1_000;
 
-/** Certificates that one round writes intents for: held for the time of one statement. */
+/** Certificates that one round writes intents for: locked for the time of one statement. */
 const mostChosen = 500;
 
-/** Submissions of one round, and how many are under way at the same time. */
+/** Submissions of one round, and how many run in parallel. */
 const mostSubmitted = 8;
 const sideBySide = 4;
 
-/** For one answer; logs that wait until an entry is in the tree take a second or two. */
+/** For one response; logs that wait until an entry is in the tree take a second or two. */
 const timeoutMs = 5_000;
 
 /** Longer than a round takes: mostSubmitted / sideBySide times timeoutMs. */
 const leaseMs = 30_000;
 
-/** Octets; an SCT in JSON has 300, with an RSA signature 500. */
+/** Bytes; an SCT in JSON has 300, with an RSA signature 500. */
 const longestAnswer = 16_384;
 
-/** There was nobody to ask about any certificate. */
+/** The log could not be reached for any certificate. */
 const noConnection: ReadonlySet<OutboundFaultKind> = new Set([
   'refused_address',
   'bad_url',
@@ -41,7 +41,7 @@ const noConnection: ReadonlySet<OutboundFaultKind> = new Set([
 export interface SubmittingPorts {
   readonly submissions: LogSubmissions;
   readonly guard: AddressGuard;
-  /** Every log that certificates are submitted to. URLs end in a slash. */
+  /** Every log that certificates are submitted to. URLs end with a slash. */
   readonly logUrls: readonly string[];
   readonly userAgent: string;
   readonly events: SubmissionEvents;
@@ -49,11 +49,11 @@ export interface SubmittingPorts {
 }
 
 /**
- * Submits what is due at one log. A log takes the same certificate again and answers with the same promise, so every step may
- * run twice. While the log is away it is left alone as a whole; what it refuses, or
- * fails at while it takes others, waits by itself.
+ * Submits what is due at one log. A log accepts the same certificate again and returns the same promise, so every
+ * step may run twice. While the log is unavailable, all its submissions pause; a certificate that it refuses, or that
+ * fails while others succeed, waits separately.
  *
- * @returns a round; it returns how long to rest, ms
+ * @returns a function that runs one round and returns the pause after it, ms
  */
 export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promise<number> {
   const { submissions, logUrls, events } = ports;
@@ -82,9 +82,9 @@ export function submitToLog(ports: SubmittingPorts, logUrl: string): () => Promi
 type Unavailable = Extract<Submitted, { readonly kind: 'unavailable' }>;
 
 interface Round {
-  /** Why the log is to be left alone; null: it is there. */
+  /** Reason to pause the log; null: it is available. */
   readonly unavailable: Unavailable | null;
-  /** Certificates that it gave no answer about, while it did about others. */
+  /** Certificates without a response, while others got one. */
   readonly failed: number;
 }
 

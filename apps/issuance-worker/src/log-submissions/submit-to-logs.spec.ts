@@ -14,7 +14,7 @@ const rounds = (...urls: string[]) =>
   );
 
 describe('the logs that certificates are submitted to', () => {
-  it('have a round each, and each log has one name however its URL is written', () => {
+  it('have a round each, and each log has one name for all spellings of its URL', () => {
     expect(rounds()).toEqual([]);
     expect(
       rounds('http://127.0.0.1:4380/rfc6962/', 'https://LOG.example/2027h1', 'https://log.example/2027h1/'),
@@ -29,11 +29,11 @@ describe('the logs that certificates are submitted to', () => {
     ['http://user:password@log.example/'],
     ['https://log.example/?a'],
     ['log.example'],
-  ])('are refused by their setting: %s', (url) =>
+  ])('are rejected by their setting: %s', (url) =>
     expect(settings.table.SUBMIT_TO_LOGS.read(url)).toHaveProperty('fault'),
   );
 
-  it('are refused at the start where the setting cannot tell', () => {
+  it('are rejected at the start when the setting is ambiguous', () => {
     expect(settings.table.SUBMIT_TO_LOGS.read('http://log.example:99999/')).toHaveProperty('value');
     expect(() => rounds('http://log.example:99999/')).toThrow('SUBMIT_TO_LOGS has an entry that is no URL');
   });

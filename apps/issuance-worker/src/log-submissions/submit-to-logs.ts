@@ -5,13 +5,13 @@ import type { Config } from '../config';
 import { observeSubmissions } from './submission-events';
 import { submitToLog } from './submit-to-log';
 
-/** A round for each log, so that one that is slow holds up no other; none without any log. */
+/** A round for each log, so that a slow one does not delay others; none without logs. */
 export function submitToLogs(
   { SUBMIT_TO_LOGS, ALLOWED_NETWORKS, ACME_USER_AGENT: userAgent }: Config,
   running: RunningProcess,
   submissions: LogSubmissions,
 ): Readonly<Record<string, RoundOfWork>> {
-  // What is no URL after all is told before the worker counts as started.
+  // An invalid URL is reported before the worker counts as started.
   const logUrls = [...new Set(SUBMIT_TO_LOGS.map((url) => logUrl(url)))];
   if (logUrls.length === 0) return {};
   const ports = {
@@ -24,7 +24,7 @@ export function submitToLogs(
   return Object.fromEntries(logUrls.map((url) => [`submissions to ${url}`, submitToLog(ports, url)]));
 }
 
-/** @throws SettingsError for a port or a host that no URL has */
+/** @throws SettingsError for an invalid port or host */
 function logUrl(text: string): string {
   const url = URL.parse(text.replace(/\/*$/, '/'));
   if (url === null)

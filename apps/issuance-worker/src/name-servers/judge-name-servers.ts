@@ -2,13 +2,13 @@ import { listed, type NameServerAnswer, type Outcome, type RecordFinding } from 
 import type { Answer } from '../dns-lookup/answer';
 import { targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
 
-/** What one name server of a zone answered, asked for the CNAME record at the record name. */
+/** Responses of one name server of a zone to a query for the CNAME record at the record name. */
 export interface ServerAnswers {
   /** `ns1.example.net` */
   readonly server: string;
-  /** Why it could not be asked, without a full stop; null: it was. */
+  /** Why it could not be queried, without a full stop; null: it was queried. */
   readonly problem: string | null;
-  /** One for each of its addresses that were asked. */
+  /** One for each of its queried addresses. */
   readonly answers: readonly Answer[];
 }
 
@@ -18,10 +18,10 @@ type Verdict =
   | { readonly kind: 'other'; readonly says: NameServerAnswer; readonly aliases: readonly string[] };
 
 /**
- * What the servers of a zone say, taken together. Of a server every address that answers must answer with the record,
- * and one must answer: an address that is silent counts for nothing beside one that is not, since a whole address
- * family may be out of this machine's reach, and resolvers go on to the next address as well. A server none of whose
- * addresses answers is waited for, and named.
+ * The combined result of the servers of a zone. Every responding address of a server must return the record, and at
+ * least one must respond: a silent address is ignored beside a responding one, since a whole address family may be
+ * unreachable from this machine, and resolvers try the next address as well. A server without any responding address
+ * is waited for, and named.
  */
 export function judgeNameServers(wanted: WantedDelegation, servers: readonly ServerAnswers[]): RecordFinding {
   const verdicts = servers.flatMap((server) => verdictsOf(wanted, server));
@@ -35,7 +35,7 @@ export function judgeNameServers(wanted: WantedDelegation, servers: readonly Ser
   };
 }
 
-/** The one name that every server has an alias to in the record's place; null: they differ, or it is none. */
+/** The one alias target that every server returns at the record name; null: they differ, or there is none. */
 export function commonAlias(wanted: WantedDelegation, servers: readonly ServerAnswers[]): string | null {
   const verdicts = servers.flatMap((server) => verdictsOf(wanted, server));
   const aliases = new Set(verdicts.flatMap((verdict) => (verdict.kind === 'other' ? verdict.aliases : [''])));
@@ -58,7 +58,7 @@ function verdictOf({ recordName, target }: WantedDelegation, server: string, ans
   }
   const aliases = targetsOf('CNAME', recordName, answer);
   const delegated = targetsOf('NS', recordName, answer);
-  // A referral at the very name is what a server of its zone says of it, without authority; anything else is hearsay.
+  // A referral at the exact name is a server's own statement, without authority; anything else does not count.
   if (answer.notAuthoritative === true && delegated.length === 0) {
     return { kind: 'silent', says: { kind: 'lame', server } };
   }

@@ -6,7 +6,7 @@ import { Config } from '../config';
 import { DnsClient } from '../dns-lookup/dns-client';
 import { NameServers } from './name-servers';
 
-/** Where DNS is asked: at the resolver, and at the servers of a zone themselves. */
+/** DNS clients: the resolver, and the servers of a zone themselves. */
 @Module({
   providers: [
     {
@@ -36,7 +36,7 @@ import { NameServers } from './name-servers';
 })
 export class NameServersModule {}
 
-/** A server that is given by name (a service of the cluster) is looked up once, by the system's own means. */
+/** A server that is set by name (a service of the cluster) is looked up once, by the system resolver. */
 export async function addressOf({ host, port }: Config['DNS_RESOLVER']): Promise<Config['DNS_RESOLVER']> {
   const { address } = await lookup(host);
   return { host: address, port };

@@ -23,12 +23,12 @@ const messageOf = ({ problem }: RecordFinding) => (problem === null ? '' : neutr
 const find = async () => await network.nameServers.find(wanted);
 
 describe('a record', () => {
-  it('is everywhere when every authoritative server answers with it', async () => {
+  it('is everywhere when every authoritative server returns it', async () => {
     network.publish(recordName, target);
     expect(await find()).toEqual({ seen: 'everywhere', absent: false, other: false, problem: null });
   });
 
-  it('is somewhere while one server lags, and that one is named', async () => {
+  it('is somewhere while one server lags, and that server is named', async () => {
     network.publish(recordName, target, ['127.0.0.2']);
     const finding = await find();
     expect(finding).toMatchObject({ seen: 'somewhere', absent: true, other: false });
@@ -41,7 +41,7 @@ describe('a record', () => {
     expect(await find()).toMatchObject({ seen: 'nowhere', absent: true, other: false });
   });
 
-  it('is not taken for another’s', async () => {
+  it('is not confused with another’s', async () => {
     network.publish(recordName, 'elsewhere.test');
     const finding = await find();
     expect(finding).toMatchObject({ seen: 'nowhere', absent: false });
@@ -51,14 +51,14 @@ describe('a record', () => {
     );
   });
 
-  it('is there when the name is delegated to the target, too', async () => {
+  it('also exists when the name is delegated to the target', async () => {
     network.publish(recordName, target, undefined, 'NS');
     expect(await find()).toMatchObject({ seen: 'everywhere' });
     network.publish(recordName, 'elsewhere.test', undefined, 'NS');
     expect(messageOf(await find())).toContain('a delegation (NS) to elsewhere.test');
   });
 
-  it('is there when the customer’s own alias leads to the target, at every server', async () => {
+  it('exists when the customer’s own alias leads to the target, at every server', async () => {
     network.publish(recordName, '_acme-challenge.example.net');
     expect(await find()).toMatchObject({ seen: 'nowhere' });
     network.publish('_acme-challenge.example.net', target);
@@ -77,7 +77,7 @@ describe('a server', () => {
     );
   });
 
-  it('is not known for a zone that has none', async () => {
+  it('is unknown for a zone without servers', async () => {
     const finding = await network.nameServers.find({ ...wanted, zoneName: 'dns.test' });
     expect(finding).toMatchObject({ seen: 'nowhere', absent: false });
     expect(messageOf(finding)).toMatch(
@@ -85,7 +85,7 @@ describe('a server', () => {
     );
   });
 
-  it('at an address that is not public is not asked, unless the operator allows its network', async () => {
+  it('at an address that is not public is not queried, unless the operator allows its network', async () => {
     network.publish(recordName, target);
     const guard = new AddressGuard({ allowedNetworks: [] });
     const resolving = {
@@ -98,7 +98,7 @@ describe('a server', () => {
   });
 });
 
-describe('an address that does not answer', () => {
+describe('an address that does not respond', () => {
   let silent: Socket;
   let port: number;
   beforeAll(async () => {
@@ -117,9 +117,9 @@ describe('an address that does not answer', () => {
     return await nameServers.find(wanted);
   };
 
-  it('counts for nothing beside one of the same server that does', async () => {
+  it('is ignored beside a responding address of the same server', async () => {
     network.publish(recordName, target);
-    // Nobody listens at that address.
+    // Nothing listens at that address.
     const finding = await at((server) => ['127.0.0.9', `127.0.0.${server.slice(2, 3)}`], {
       onPort: network.port,
       answerMs: 20_000,

@@ -5,35 +5,35 @@ import { DnsClient } from '../dns-lookup/dns-client';
 import { findStandingDelegation, targetsOf, type WantedDelegation } from '../dns-lookup/standing-delegation';
 import { commonAlias, judgeNameServers, type ServerAnswers } from './judge-name-servers';
 
-/** A record, and the zone that holds it. */
+/** A record and its zone. */
 export interface WantedRecord extends WantedDelegation {
   readonly zoneName: string;
 }
 
 export interface NameServersOptions {
-  /** The resolver: for the names of the servers, and for what lies outside the zone. */
+  /** The resolver, for the names of the servers and for names outside the zone. */
   readonly lookUp: LookUp;
-  /** Decides about the servers' addresses: others choose them. */
+  /** Checks the servers' addresses, which others choose. */
   readonly guard: Pick<AddressGuard, 'addressesOf'>;
-  /** Where authoritative servers listen; another port than 53 for a test network only. */
+  /** Port of authoritative servers; other than 53 only in a test network. */
   readonly port: number;
-  /** For one server's answer, repetition and TCP included, ms. Default: 2,000. */
+  /** Timeout of one server's response, retries and TCP included, ms. Default: 2,000. */
   readonly answerMs?: number;
 }
 
-/** As many as the root has, which is what fits a datagram. */
+/** The number of root servers, which fits a datagram. */
 const mostServers = 13;
 /** One of each family. */
 const mostAddresses = 2;
 const defaultAnswerMs = 2_000;
-/** For the whole look: the servers' names, their addresses, their answers, ms. */
+/** Timeout of the whole check: the servers' names, their addresses, their responses, ms. */
 const lookMs = 10_000;
 
-/** Asks the authoritative servers of a zone themselves: no cache in between, and no negative answer left in one. */
+/** Queries the authoritative servers of a zone directly: no cache in between, and no negative response cached. */
 export class NameServers {
   constructor(private readonly options: NameServersOptions) {}
 
-  /** Bounded in time; never rejects for what the outside world does. */
+  /** Bounded in time; never rejects for external failures. */
   async find({ zoneName, recordName, target }: WantedRecord): Promise<RecordFinding> {
     const wanted = { recordName, target };
     const signal = AbortSignal.timeout(lookMs);
@@ -53,12 +53,12 @@ export class NameServers {
       : finding;
   }
 
-  /** @returns their names; none: they are not known */
+  /** @returns their names; empty: unknown */
   async serversOf(zoneName: string, signal: AbortSignal): Promise<readonly string[]> {
     return namesIn(zoneName, await this.options.lookUp(zoneName, 'NS', { signal }));
   }
 
-  /** Asks a server at its addresses. Never rejects for what the outside world does. */
+  /** Queries a server at its addresses. Never rejects for external failures. */
   async ask(
     server: string,
     recordName: string,
@@ -89,7 +89,7 @@ export class NameServers {
     }
   }
 
-  /** A customer's own alias that ends at the target, over another zone, approves as well, and must not be replaced. */
+  /** A customer's own alias that reaches the target over another zone approves as well, and must not be replaced. */
   private async leadsThere(
     wanted: WantedDelegation,
     servers: readonly ServerAnswers[],

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(async () => await core.close());
 afterEach(async () => await core.database.query(`UPDATE plan SET closed_at = now() WHERE closed_at IS NULL`));
 
-/** An account of its own with one certificate that ends in so many days. */
+/** A separate account with one certificate that expires in the given number of days. */
 async function certificate(leftDays: number, lifetimeDays = 90, email: string | null = 'ops@example.com') {
   const accountId = await core.account(String((nextAccount += 1)));
   await core.database.query(`UPDATE account SET contact_email = $2 WHERE id = $1`, [accountId, email]);
@@ -61,7 +61,7 @@ describe('expiration notices', () => {
     });
   });
 
-  it('come with the nudge that sends them, in one transaction', async () => {
+  it('are written with the wake-up that sends them, in one transaction', async () => {
     const { accountId } = await certificate(20);
     await notices.writeDue(10);
     const nudges: { count: number }[] = await core.database.query(
@@ -72,7 +72,7 @@ describe('expiration notices', () => {
     expect(nudges).toEqual([{ count: 1 }]);
   });
 
-  it('are one mail for the nearest threshold when several were passed while nobody looked', async () => {
+  it('are one mail for the nearest threshold when several passed between two rounds', async () => {
     const { accountId, certificateId } = await certificate(5);
     expect(await notices.writeDue(10)).toEqual({ found: 1, mailed: 1 });
     expect(await notices.writeDue(10)).toEqual({ found: 0, mailed: 0 });
@@ -99,7 +99,7 @@ describe('expiration notices', () => {
     expect(await mailsTo(accountId)).toEqual([]);
   });
 
-  it('are not mailed of a replaced certificate, and later of the one that replaced it', async () => {
+  it('are not mailed for a replaced certificate, but later for its replacement', async () => {
     const { planId, accountId } = await certificate(32);
     const [{ terms_id: termsId }] = await core.database.query<[{ terms_id: string }]>(
       `SELECT terms_id FROM plan WHERE id = $1`,
@@ -116,7 +116,7 @@ describe('expiration notices', () => {
     ]);
   });
 
-  it('begin with the next threshold when a plan is unmuted', async () => {
+  it('start with the next threshold when a plan is unmuted', async () => {
     const { planId, accountId } = await certificate(20);
     await core.database.query(`UPDATE plan SET muted = true WHERE id = $1`, [planId]);
     await notices.writeDue(10);
@@ -127,14 +127,14 @@ describe('expiration notices', () => {
     expect(await toldDays(accountId)).toEqual([14]);
   });
 
-  it('skip thresholds longer than the lifetime, and do not come back to them', async () => {
+  it('skip thresholds longer than the lifetime, and do not return to them', async () => {
     const { accountId } = await certificate(6, 7);
     expect((await notices.writeDue(10)).found).toBe(0);
     await notices.writeDue(10, daysOn(3.5));
     expect(await toldDays(accountId)).toEqual([3]);
   });
 
-  it('are dealt with without a mail while the account has no address', async () => {
+  it('are marked as handled without a mail while the account has no address', async () => {
     const { accountId, certificateId } = await certificate(10, 90, null);
     expect(await notices.writeDue(10)).toEqual({ found: 1, mailed: 0 });
     expect(await noticedDays(certificateId)).toEqual([30, 14]);

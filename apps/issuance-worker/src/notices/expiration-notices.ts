@@ -15,13 +15,13 @@ interface DueRow {
 }
 
 export interface NoticeRound {
-  /** Certificates that were looked at; as many as asked for: there may be more. */
+  /** Certificates that were checked; when this equals the limit, there may be more. */
   readonly found: number;
-  /** Mails put on their way. */
+  /** Mails enqueued. */
   readonly mailed: number;
 }
 
-/** Certificates of one round: held for a few statements each. */
+/** Certificates of one round: locked for a few statements each. */
 const batch = 100;
 
 /** Between two rounds, ms: thresholds are days apart. */
@@ -41,10 +41,10 @@ export class ExpirationNotices {
   }
 
   /**
-   * Writes the notices that are due, each with its mail and the mail's nudge: one transaction, and the primary key of
-   * expiration_notice holds "once per certificate and threshold". Plans and certificates are held, so none is replaced or
-   * revoked meanwhile. A threshold of an account without an address is dealt with too: an address that is added later
-   * gets the next one.
+   * Writes the notices that are due, each with its mail and the mail's wake-up: one transaction, and the primary key
+   * of expiration_notice ensures "once per certificate and threshold". Plans and certificates are locked, so none is
+   * replaced or revoked meanwhile. A threshold of an account without an address counts as handled too: an address
+   * that is added later gets the next one.
    *
    * @param limit certificates of one round
    * @param now default: the database's clock
@@ -57,7 +57,7 @@ export class ExpirationNotices {
       for (const row of due) {
         const { tell, mark } = decide(row);
         const marked = await this.mark(tx, row.id, mark);
-        // Another worker may have been here between our reading and our holding the rows.
+        // Another worker may have handled them between our reading and our locking of the rows.
         if (tell === null || !marked.includes(tell)) continue;
         const accountId = row.account_id;
         if (!addresses.has(accountId)) addresses.set(accountId, await this.mails.addressOf(accountId, tx));
@@ -71,7 +71,7 @@ export class ExpirationNotices {
     });
   }
 
-  /** @returns the thresholds that nobody else had dealt with */
+  /** @returns the thresholds that were not handled yet */
   private async mark(
     tx: Tx,
     certificateId: string,
@@ -91,8 +91,8 @@ function decide({ not_before: notBefore, not_after: notAfter, muted, noticed, no
 }
 
 /**
- * Current certificates whose nearest passed threshold is not dealt with. With the nearest one all larger ones are, so
- * one look-up per certificate tells.
+ * Current certificates whose nearest passed threshold is not handled. With the nearest one all larger ones are
+ * handled, so one look-up per certificate suffices.
  */
 const dueStatement = `
   SELECT certificate.id, certificate.account_id, not_before, not_after, plan.muted, clock.now,

@@ -1,5 +1,5 @@
 /**
- * Issuances that wait on Redis, about two seconds of one worker's work; whatever else is due waits in PostgreSQL, where
- * the sweep chooses fairly. A queue of all that is due would be served in the order in which it was filled.
+ * Max issuances waiting on Redis, about two seconds of one worker's work; all other due work waits in PostgreSQL,
+ * where the sweep chooses fairly. A queue of all due work would be served in insertion order.
  */
 export const mostWaitingIssuances = 256;

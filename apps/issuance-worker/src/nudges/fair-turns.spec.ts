@@ -52,7 +52,7 @@ afterAll(async () => {
   await issuing.close();
 });
 
-/** Ten thousand due issuances of one account, each with its nudge, as after a bulk of orders. */
+/** Ten thousand due issuances of one account, each with its wake-up, as after bulk orders. */
 async function openBacklog(): Promise<void> {
   const { planId } = await openIssuance(issuing.repositories, dnsNames, csr, busyAccount);
   await issuing.database.query(
@@ -79,7 +79,7 @@ const certificatesOf = async (accountId: string): Promise<number> => {
 };
 
 describe(`${backlog} due issuances of one account`, () => {
-  it('do not keep another account’s order from being issued within a few seconds', async () => {
+  it('do not delay another account’s order by more than a few seconds', async () => {
     await eventually(async () => expect(await certificatesOf(busyAccount)).toBeGreaterThan(50), {
       withinMs: 20_000,
     });
@@ -88,15 +88,15 @@ describe(`${backlog} due issuances of one account`, () => {
       await eventually(async () => expect(await certificatesOf(otherAccount)).toBe(order));
     }
     expect(await certificatesOf(busyAccount)).toBeLessThan(backlog / 2);
-    // And the busy one is not stopped by it.
+    // And the busy account continues, too.
     const before = await certificatesOf(busyAccount);
     await eventually(async () => expect(await certificatesOf(busyAccount)).toBeGreaterThan(before + 50), {
       withinMs: 20_000,
     });
   }, 60_000);
 
-  it('are not all put on Redis: those that wait there are bounded', async () => {
-    // One batch of the relay and one of the sweep, and on a slow machine jobs whose issuances have ended since.
+  it('are not all put on Redis: its queue is bounded', async () => {
+    // One batch of the relay, one of the sweep, and on a slow machine jobs of issuances that have ended since.
     expect(await jobs.waiting('issuance')).toBeLessThanOrEqual(4 * mostWaitingIssuances);
   });
 });

@@ -6,23 +6,23 @@ import { mostWaitingIssuances } from './backlog';
 /** Rows that one transaction of the relay takes. */
 const batch = 500;
 
-/** How long the relay rests when there was nothing to do: the greatest delay that it adds to a nudge, ms. */
+/** Pause of the relay when there was nothing to do: the max delay that it adds to a wake-up, ms. */
 const restMs = 50;
 
-/** Runs beside the first of every account that the sweep nudges, and before all others. */
+/** Same priority as the first issuance of every account in the sweep, and before all others. */
 const firstPriority = 1;
 
 type NudgeQueues = Pick<JobQueues, 'addAll' | 'waiting'>;
 
-/** Moves nudges from the outbox to Redis. @returns how long to wait before the next round, ms */
+/** Moves wake-ups from the outbox to Redis. @returns how long to wait before the next round, ms */
 export async function relayOnce(outbox: Outbox, jobs: NudgeQueues): Promise<number> {
   const sent = await outbox.relay(batch, async (nudges) => await jobs.addAll(await admitted(nudges, jobs)));
   return sent < batch ? restMs : 0;
 }
 
 /**
- * A nudge of an issuance only makes its first look come sooner. Behind a backlog it would not, so it is dropped: the
- * row is due, and the sweep gives every account its turn.
+ * A wake-up of an issuance only speeds up its first run. Behind a backlog it would not, so it is dropped: the row is
+ * due, and the sweep gives every account its turn.
  */
 async function admitted(nudges: readonly Job[], jobs: NudgeQueues): Promise<readonly Job[]> {
   const issuances = nudges.filter(({ name }) => name === 'advance-issuance');

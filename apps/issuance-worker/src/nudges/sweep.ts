@@ -4,15 +4,19 @@ import { advanceIssuance, wakeUpRevision } from '@certwright/jobs';
 import type { LeasedIssuances } from '@certwright/ordering';
 import { mostWaitingIssuances } from './backlog';
 
-/** The clock of everything that waits, and the net under every nudge that was lost: a second, where 15 are promised. */
+/** Interval of everything that waits, and the recovery of lost wake-ups: a second, where 15 are promised. */
 const restMs = 1_000;
 
-/** While there is more than Redis is given at once: soon enough that workers never run dry (512 a second, each process). */
+/**
+ * Interval while more is due than one batch for Redis: short enough that workers never idle (512 a second per
+ * process).
+ */
 const backlogRestMs = 500;
 
 /**
- * Nudges what is due and in nobody's hands; an id that is still queued is dropped by Redis. The first of every account
- * runs before the second of any: however long one's backlog is, another's order waits for the jobs that run already.
+ * Enqueues what is due and not leased; an id that is still queued is dropped by Redis. The first of every account
+ * runs before the second of any: with a backlog of any length, another account's order waits only for jobs in
+ * progress.
  *
  * @returns ms to the next round
  */

@@ -31,7 +31,7 @@ async function stateOf(planId: string): Promise<object> {
 }
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
-  /** The plan holds a charge that is to be given back, so that every statement is needed. */
+  /** The plan has a charge to be refunded, so that every statement is needed. */
   const superseding = async () => {
     const accountId = await fixture.account(prices.name * 10);
     const planId = await fixture.plan(accountId, two);
@@ -44,7 +44,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     emailInvoiceTo: 'books@example.com',
   } as const;
 
-  it('of a purchase: all of it is there or nothing, and the next one pays once', async () => {
+  it('of a purchase: it is stored completely or not at all, and the next one pays once', async () => {
     let nth = 1;
     for (; ; nth += 1) {
       const { accountId, planId } = await superseding();
@@ -58,7 +58,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
       const after = await stateOf(planId);
       expect(await brokenRules(fixture.core.database)).toEqual([]);
       const isCommitted = JSON.stringify(after) !== JSON.stringify(before);
-      // Only the answer to COMMIT may be lost with the purchase carried out.
+      // Only a lost response to COMMIT leaves the purchase done.
       if (isCommitted && !done) expect(when).toBe('after');
       if (done) expect(isCommitted).toBe(true);
       if (isCommitted) expect(await fixture.balanceOf(accountId)).toBe(prices.name * 7);
@@ -70,7 +70,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     expect(nth).toBeGreaterThan(12);
   }, 120_000);
 
-  it('of the sweep: what led to nothing is given back once', async () => {
+  it('of the sweep: an unused charge is refunded once', async () => {
     let nth = 1;
     for (; ; nth += 1) {
       const { accountId, planId } = await superseding();

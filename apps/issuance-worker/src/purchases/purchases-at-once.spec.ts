@@ -18,7 +18,7 @@ const outcomes = async (work: readonly Promise<unknown>[]) => {
 
 describe('purchases of one account at the same time', () => {
   it.each([1, 3, 7])(
-    'are carried out as long as there is money for them: %i of 24',
+    'are carried out while the balance suffices: %i of 24',
     async (affordable) => {
       const accountId = await fixture.account(prices.name * affordable + 999);
       const plans: string[] = [];
@@ -37,7 +37,7 @@ describe('purchases of one account at the same time', () => {
     60_000,
   );
 
-  it('of the same plan take the place of one another, and one is paid in the end', async () => {
+  it('of the same plan replace each other, and one is paid in the end', async () => {
     const accountId = await fixture.account(prices.name);
     const plan = await fixture.plan(accountId, one);
     const { done } = await outcomes(
@@ -49,7 +49,7 @@ describe('purchases of one account at the same time', () => {
     expect(await brokenRules(fixture.core.database)).toEqual([]);
   }, 60_000);
 
-  it('never wait for one another in a circle: purchases, changes, ends and refunds of many plans, mixed', async () => {
+  it('never deadlock: purchases, changes, ends and refunds of many plans, mixed', async () => {
     const accountId = await fixture.account(prices.name * 12);
     const plans: string[] = [];
     for (let count = 0; count < 6; count += 1) plans.push(await fixture.plan(accountId, one));

@@ -8,12 +8,12 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(async () => await fixture.core.close());
 
-/** With whatever came after it. */
+/** Includes all later migrations. */
 const isThere = async (): Promise<boolean> =>
   (await fixture.count(`FROM core_migration WHERE name = 'Purchases1795478400000'`)) > 0;
 
-describe('the migration that brought purchases', () => {
-  it('is undone and done again over what was bought and imported; nobody renews what is left without an owner', async () => {
+describe('the migration that adds purchases', () => {
+  it('is reverted and run again with purchases and imports; plans left without an owner are not renewed', async () => {
     const { database } = fixture.core;
     const accountId = await fixture.account(10_000);
     const ordered = await fixture.plan(accountId, ['b.example.com']);
@@ -21,7 +21,7 @@ describe('the migration that brought purchases', () => {
     await fixture.buy(planId, { kind: 'term' });
     const { certificateId } = await attachOpen(fixture.core, planId, validity(0, 90));
     await database.query(`UPDATE plan SET owner = 'certs-v2' WHERE id = $1`, [planId]);
-    // The very certificate that was issued for one is imported to another; and its owner was told of its end.
+    // A certificate issued for one plan is imported to another, and its owner was notified of its end.
     await database.query(
       `WITH imported AS (
          INSERT INTO certificate (id, account_id, plan_id, imported, is_current, dns_names, key_type, serial_number,

@@ -28,7 +28,7 @@ async function pending(): Promise<{ readonly accountId: string; readonly planId:
   return { accountId, planId };
 }
 
-it.each(['failed', 'canceled'] as const)('gives back what an issuance cost that %s', async (state) => {
+it.each(['failed', 'canceled'] as const)('refunds an issuance that %s', async (state) => {
   const { accountId, planId } = await pending();
   await fixture.end(planId, state);
   await unused.settle(100);
@@ -40,14 +40,14 @@ it.each(['failed', 'canceled'] as const)('gives back what an issuance cost that 
   );
 });
 
-it('gives back what another product’s issuance took the place of', async () => {
+it('refunds an issuance that one of another product replaced', async () => {
   const { accountId, planId } = await pending();
   await fixture.buy(planId, { kind: 'as_paid', product: 'free_ca' });
   await unused.settle(100);
   expect(await fixture.balanceOf(accountId)).toBe(prices.name * 5);
 });
 
-it('leaves what is under way, and what led to a certificate', async () => {
+it('keeps charges of open issuances, and of issued certificates', async () => {
   const { accountId, planId } = await pending();
   await unused.settle(100);
   expect(await refunded(planId)).toBe(0);
@@ -56,7 +56,7 @@ it('leaves what is under way, and what led to a certificate', async () => {
   expect(await fixture.balanceOf(accountId)).toBe(prices.name * 4);
 });
 
-it('restores the running term that a failed purchase prolonged', async () => {
+it('restores the running term that a failed purchase extended', async () => {
   const { planId } = await pending();
   await attachOpen(fixture.core, planId, validity(0, 365));
   const before = await fixture.paidOf(planId);
@@ -68,7 +68,7 @@ it('restores the running term that a failed purchase prolonged', async () => {
   expect(await refunded(planId)).toBe(2);
 });
 
-it('does not bring back a term that was ended meanwhile', async () => {
+it('does not restore a term that was ended meanwhile', async () => {
   const { accountId, planId } = await pending();
   await attachOpen(fixture.core, planId, validity(0, 365));
   await fixture.buy(planId, { kind: 'term' });
@@ -79,7 +79,7 @@ it('does not bring back a term that was ended meanwhile', async () => {
   expect(await fixture.balanceOf(accountId)).toBe(prices.name * 4);
 });
 
-it('gives back once, however many look at the same time', async () => {
+it('refunds once with concurrent workers', async () => {
   const { accountId, planId } = await pending();
   await fixture.end(planId);
   const { database, transactions } = fixture.core;
@@ -89,7 +89,7 @@ it('gives back once, however many look at the same time', async () => {
   expect(await fixture.balanceOf(accountId)).toBe(prices.name * 5);
 });
 
-it('gives back what was given back no second time', async () => {
+it('does not refund a second time', async () => {
   const { accountId, planId } = await pending();
   await fixture.end(planId);
   await unused.settle(1_000);
@@ -107,7 +107,7 @@ it('gives back what was given back no second time', async () => {
   expect(await fixture.balanceOf(accountId)).toBe(prices.name * 5);
 });
 
-it('leaves a charge that a purchase takes over in the same moment', async () => {
+it('keeps a charge that a concurrent purchase takes over', async () => {
   const { accountId, planId } = await pending();
   await fixture.end(planId);
   const { database, transactions } = fixture.core;
@@ -137,11 +137,11 @@ it('leaves a charge that a purchase takes over in the same moment', async () => 
   await fixture.end(planId);
 });
 
-describe('the walk', () => {
-  /** As if all of it had been an hour ago. */
+describe('the scan', () => {
+  /** Moves all times back by an hour. */
   const age = async () =>
     await fixture.core.database.query(`UPDATE charge SET created_at = created_at - interval '2 hours'`);
-  // What the specs before left open is none of theirs.
+  // Ignores rows that earlier tests left open.
   beforeEach(async () => {
     await fixture.core.database.query(
       `UPDATE issuance SET state = 'failed', closed_at = now() WHERE state = 'open'`,
@@ -154,7 +154,7 @@ describe('the walk', () => {
     return steps;
   };
 
-  it('finds whatever ends later, in small steps too', async () => {
+  it('finds issuances that end later, in small steps too', async () => {
     const plans: string[] = [];
     for (let count = 0; count < 7; count += 1) plans.push((await pending()).planId);
     await age();
@@ -166,7 +166,7 @@ describe('the walk', () => {
     }
   });
 
-  it('does not come back to what is decided', async () => {
+  it('does not return to decided charges', async () => {
     for (let count = 0; count < 5; count += 1) {
       await attachOpen(fixture.core, (await pending()).planId, validity(0, 365));
     }

@@ -9,29 +9,29 @@ import { unusedCharge, unusedChargesOf, type UnusedRow } from '@certwright/billi
 /** Issuances that ended without a certificate. */
 const ended = `issuance.state IN ('canceled', 'failed', 'superseded')`;
 
-/** Transactions that write charges take moments: what is older than this, seconds, is seen by everybody. */
+/** Transactions that write charges are short: rows older than this, seconds, are visible to every process. */
 const settledAfterS = 3_600;
 
 interface LookedAt {
   readonly plan_id: string;
   readonly issuance_id: string;
   readonly ended: boolean;
-  /** Its fate may still change; also of one that ended: a purchase may be carrying it over. */
+  /** Not decided yet; this includes ended issuances, whose charge a purchase may be carrying over. */
   readonly undecided: boolean;
 }
 
 /**
- * Gives back charges whose issuances ended without a certificate. It walks over the charges by the issuances that they
- * serve, a step at a time, and begins again where the oldest stands that may still change: so a round costs the same
- * however many purchases there ever were. May run in any number of processes.
+ * Refunds charges whose issuances ended without a certificate. Scans the charges by the issuances that they pay for,
+ * in batches, and restarts at the oldest undecided one: so the cost of a round does not depend on the number of
+ * purchases. May run in any number of processes.
  */
 @Injectable()
 export class UnusedCharges {
-  /** Id of the issuance that was looked at last. */
+  /** Id of the last checked issuance. */
   private after = '0';
-  /** Nothing up to this one can change any more. */
+  /** Every charge up to this one is decided. */
   private decided = '0';
-  /** The same, as this walk finds it; null: nothing undecided was met yet. */
+  /** The same, as found by this scan; null: no undecided charge so far. */
   private firstUndecided: string | null = null;
 
   constructor(
@@ -42,8 +42,8 @@ export class UnusedCharges {
   /**
    * One step.
    *
-   * @param limit charges to look at
-   * @returns how many were; fewer than `limit`: the walk is over, and the next step begins a new one
+   * @param limit max charges to check
+   * @returns number checked; fewer than `limit`: the scan is over, and the next step starts a new one
    */
   async settle(limit: number): Promise<number> {
     const charges: LookedAt[] = await this.database.query(
@@ -73,10 +73,10 @@ interface PlanRow extends PaidColumns {
   readonly unused: readonly UnusedRow[];
 }
 
-/** All of one plan, newest first, so that each restores what stood before it. */
+/** All charges of one plan, newest first, so that each restores the state before it. */
 async function giveBackOf(tx: Tx, planId: string): Promise<void> {
   await tx.query(`SELECT 1 FROM plan WHERE id = $1 FOR UPDATE`, [planId]);
-  // Read after the row is held: a purchase may have carried them over until then.
+  // Read after the row is locked: a purchase may have carried them over until then.
   const [row] = await tx.query<PlanRow[]>(
     `SELECT ${paidColumns}, (${unusedChargesOf('plan.id', ended)}) AS unused FROM plan WHERE id = $1`,
     [planId],

@@ -54,7 +54,7 @@ interface DueRow extends PaidColumns {
   readonly now: Date;
 }
 
-/** What deciding takes; the caller holds the plans. */
+/** Inputs of the decision; the caller locks the plans. */
 export async function dueRenewals(
   tx: Tx,
   planIds: readonly string[],
@@ -65,10 +65,10 @@ export async function dueRenewals(
 }
 
 /**
- * An attempt that was ended by a pause or by newer terms is no failure. All issuances of a plan are read, by its index:
- * asked for the open ones alone, PostgreSQL may go through those of all plans instead. The certificate's own terms count
- * only where something is paid, and are not looked for elsewhere. What was charged for an issuance that led to nothing, and
- * was not given back yet, pays for nothing.
+ * An attempt that was ended by a pause or by newer terms is not a failure. All issuances of a plan are read, by its
+ * index: when queried for the open ones alone, PostgreSQL may read those of all plans instead. The certificate's own
+ * terms count only for paid plans, and are not read otherwise. Charges of issuances without a certificate that were
+ * not refunded yet do not count as payment.
  */
 const factsStatement = `
   SELECT plan.id, plan.account_id, plan.revision, plan.auto_renew, ${paidColumns}, clock.now,

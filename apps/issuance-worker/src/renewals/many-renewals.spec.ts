@@ -27,7 +27,7 @@ const count = async (select: string, parameters: unknown[] = []) => {
   return row.count;
 };
 
-/** Rounds until none is full, as a worker does. */
+/** Runs rounds until one is not full, like a worker. */
 async function openDue(now: Date): Promise<number> {
   let opened = 0;
   for (let more = true; more;) {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => await fixture.core.close());
 afterEach(async () => {
   expect(await brokenRules(fixture.core.database)).toEqual([]);
-  // What one spec leaves open is none of the next one's business.
+  // Work left open by one test must not affect the next one.
   await query(`UPDATE plan SET closed_at = now() WHERE closed_at IS NULL`);
 });
 
@@ -61,7 +61,7 @@ interface Paid {
   readonly planId: string;
 }
 
-/** A plan with a bought term whose certificate lasts so many days. */
+/** A plan with a bought term and a certificate valid for the given number of days. */
 async function paidFor(lasts: number, cents = prices.name, dnsNames = one): Promise<Paid> {
   const accountId = await fixture.account(cents);
   await query(`UPDATE account SET contact_email = id || '@example.com' WHERE id = $1`, accountId);
@@ -86,7 +86,7 @@ describe('a certificate that ends before its term', () => {
     expect(await chargesOf(planId)).toBe(1);
   });
 
-  it('is replaced from its own terms, in their ways of approval, where the present ones are not paid', async () => {
+  it('is replaced from its own terms and approval methods when the present ones are not paid', async () => {
     const { planId } = await paidFor(90);
     const [own] = await query<{ terms_id: string }>(`SELECT terms_id FROM plan WHERE id = $1`, planId);
     await fixture.core.transactions.run(
@@ -110,7 +110,7 @@ describe('a certificate that ends before its term', () => {
     );
   });
 
-  it('is replaced from the present terms where they are paid, in their ways of approval', async () => {
+  it('is replaced from the present terms and approval methods when they are paid', async () => {
     const { planId } = await paidFor(90);
     const way = { method: 'http', approverEmail: null, recordAt: null } as const;
     const termsId = await fixture.core.transactions.run(
@@ -130,7 +130,7 @@ describe('a certificate that ends before its term', () => {
     expect(replacement).toMatchObject({ terms_id: termsId, approvals: [{ dnsName: 'b.example.com', way }] });
   });
 
-  it('is opened in one transaction, however many there are', async () => {
+  it('is replaced in one transaction for any number of plans', async () => {
     const transactions = async (plans: number) => {
       for (let count = 0; count < plans; count += 1) await paidFor(90);
       const spy = jest.spyOn(fixture.core.database, 'transaction');
@@ -163,7 +163,7 @@ describe('the last certificate of a term', () => {
     expect(await planOf(planId)).toMatchObject({ replacement_paid: true });
   });
 
-  it('is bought once, by how many workers, whatever is repeated', async () => {
+  it('is bought once, with any number of workers and repetitions', async () => {
     const plans: string[] = [];
     const accountId = await fixture.account(100 * prices.name);
     for (let count = 0; count < 8; count += 1) {
@@ -200,7 +200,7 @@ describe('the last certificate of a term', () => {
     ['paused', 'paused = true'],
     ['closed', 'closed_at = now()'],
     ['not to be renewed', 'auto_renew = false'],
-  ])('is not bought when the plan is %s in the moment between looking and buying', async (_, assignments) => {
+  ])('is not bought when the plan is %s between check and purchase', async (_, assignments) => {
     const { planId } = await paidFor(365, 2 * prices.name);
     const run = Transactions.prototype.run;
     let runs = 0;
@@ -226,7 +226,7 @@ describe('the last certificate of a term', () => {
     expect((await renewals.openDue(10, daysOn(350))).opened).toBe(1);
   });
 
-  it('is no matter of a round once nothing is paid for it and nobody wants it renewed', async () => {
+  it('is not due once nothing is paid for it and auto_renew is off', async () => {
     const { planId } = await paidFor(90);
     await change(planId, `auto_renew = false`);
     await fixture.core.transactions.run(async (tx) => await fixture.purchases.endPaidTerm(tx, planId));
@@ -246,7 +246,7 @@ describe('the last certificate of a term', () => {
     expect((await renewals.openDue(10, daysOn(337))).opened).toBe(1);
   });
 
-  it('whose purchase led to nothing is given back, and bought again', async () => {
+  it('is refunded when its purchase was unused, and bought again', async () => {
     const { accountId, planId } = await paidFor(365, 2 * prices.name);
     const before = await planOf(planId);
     await renewals.openDue(10, daysOn(336));
@@ -264,7 +264,7 @@ describe('the last certificate of a term', () => {
     expect(await chargesOf(planId)).toBe(2);
   });
 
-  it('whose purchase led to nothing is bought again also before that was given back: nothing is had for it', async () => {
+  it('is bought again before the refund of an unused purchase', async () => {
     const { accountId, planId } = await paidFor(365, 2 * prices.name);
     await renewals.openDue(10, daysOn(336));
     await query(
@@ -279,7 +279,7 @@ describe('the last certificate of a term', () => {
     expect(await fixture.balanceOf(accountId)).toBe(0);
   });
 
-  it('is replaced without charge where its CA would have it replaced long before', async () => {
+  it('is replaced without charge when its CA suggests a much earlier renewal', async () => {
     const { planId } = await paidFor(365);
     await query(
       `INSERT INTO certificate_authority (name, directory_url) VALUES ('ca', 'https://ca.example/') ON CONFLICT DO NOTHING`,
@@ -300,7 +300,7 @@ describe('the last certificate of a term', () => {
 });
 
 describe('a renewal that cannot be paid', () => {
-  it('opens nothing, is looked at again in an hour, and is told once for each term', async () => {
+  it('opens nothing, is checked again in an hour, and is reported once for each term', async () => {
     const { accountId, planId } = await paidFor(365);
     const before = await planOf(planId);
     for (let hours = 0; hours < 3; hours += 1) {
@@ -326,7 +326,7 @@ describe('a renewal that cannot be paid', () => {
     expect(mail).toEqual({ recipient: `${accountId}@example.com`, facts: { planId } });
   });
 
-  it('is bought as soon as there is money, and the next term is told of again', async () => {
+  it('is bought as soon as the balance suffices, and the next term is reported again', async () => {
     const { accountId, planId } = await paidFor(365);
     await renewals.openDue(10, daysOn(336));
     await fixture.credit(accountId, prices.name);
@@ -336,7 +336,7 @@ describe('a renewal that cannot be paid', () => {
     expect(await mailsOf(accountId)).toBe(2);
   });
 
-  it('is tried every hour also after the certificate was issued anew meanwhile', async () => {
+  it('is retried every hour even after the certificate was reissued', async () => {
     const { planId, accountId } = await paidFor(365);
     expect((await renewals.openDue(10, daysOn(340))).unpaid).toHaveLength(1);
     await fixture.buy(planId, { kind: 'as_paid' });
@@ -349,7 +349,7 @@ describe('a renewal that cannot be paid', () => {
     expect(await renewals.openDue(10, new Date(daysOn(341).getTime() + hourMs))).toMatchObject({ opened: 1 });
   });
 
-  it('stops no other', async () => {
+  it('does not stop other renewals', async () => {
     const poor = await paidFor(365);
     const rich = await paidFor(365, 2 * prices.name);
     const covered = await paidFor(340);
@@ -360,7 +360,7 @@ describe('a renewal that cannot be paid', () => {
     for (const { planId } of [rich, covered]) expect(await replacementsOf(planId)).toHaveLength(1);
   });
 
-  it('is told to nobody where there is no address', async () => {
+  it('is not reported when there is no address', async () => {
     const { accountId } = await paidFor(365);
     await query(`UPDATE account SET contact_email = NULL WHERE id = $1`, accountId);
     expect((await renewals.openDue(10, daysOn(336))).unpaid).toHaveLength(1);
@@ -369,7 +369,7 @@ describe('a renewal that cannot be paid', () => {
 });
 
 describe('a certificate that was issued elsewhere', () => {
-  /** The plan's only certificate; its product is sold by time, and nothing is paid. */
+  /** The plan's only certificate; its product has paid terms, and nothing is paid. */
   async function imported(cents: number, lasts: number): Promise<Paid> {
     const paid = await paidFor(lasts, prices.name + cents);
     await fixture.core.transactions.run(async (tx) => await fixture.purchases.endPaidTerm(tx, paid.planId));
@@ -402,7 +402,7 @@ describe('a certificate that was issued elsewhere', () => {
     expect((await renewals.openDue(10, daysOn(61))).opened).toBe(0);
   });
 
-  it('is replaced within the term, where one was bought meanwhile', async () => {
+  it('is replaced within the term when one was bought meanwhile', async () => {
     const { planId } = await imported(prices.name, 90);
     await fixture.buy(planId, { kind: 'term' });
     await query(

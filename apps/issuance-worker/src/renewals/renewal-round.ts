@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { Renewals } from './renewals.repository';
 
-/** Plans of one round: held for the time of a few statements. */
+/** Plans of one round: locked for the time of a few statements. */
 const batch = 500;
 
 /** A renewal is due weeks before it is needed. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
   renewals = renewalsOver(core.database);
 });
 afterAll(async () => await core.close());
-// What one spec leaves open is none of the next one's business.
+// Work left open by one test must not affect the next one.
 afterEach(async () => await core.database.query(`UPDATE plan SET closed_at = now() WHERE closed_at IS NULL`));
 
 const daysOn = (days: number) => new Date(now.getTime() + days * dayMs);
@@ -59,7 +59,7 @@ describe('the time of the renewal', () => {
     expect(renewAt?.getTime()).toBeGreaterThan(daysOn(59 - 2.7).getTime());
   });
 
-  it('follows the current certificate, and is gone with the last one', async () => {
+  it('follows the current certificate, and is removed with the last one', async () => {
     const { planId } = await dueSoon();
     const before = await renewAtOf(planId);
     await renewals.openDue(10, daysOn(60));
@@ -84,13 +84,13 @@ describe('a renewal', () => {
     ['the plan is paused', 'paused = true'],
     ['the plan is closed', 'closed_at = now()'],
     ['the CSR is missing', 'terms_id = NULL'],
-  ])('does not begin while %s', async (_, assignments) => {
+  ])('does not start while %s', async (_, assignments) => {
     const { planId } = await dueSoon();
     await change(planId, assignments);
     expect((await renewals.openDue(10, daysOn(60))).opened).toBe(0);
   });
 
-  it('does not begin beside an open issuance, and begins when that has failed', async () => {
+  it('does not start beside an open issuance, and starts when that has failed', async () => {
     const { planId } = await dueSoon();
     const [{ terms_id: termsId }] = (await issuancesOf(planId)) as [Replacement];
     const opening = {
@@ -107,14 +107,14 @@ describe('a renewal', () => {
     expect((await renewals.openDue(10, daysOn(60.05))).opened).toBe(1);
   });
 
-  it('replaces each certificate once, whatever is repeated, by how many workers', async () => {
+  it('replaces each certificate once, with any number of repetitions and workers', async () => {
     const plans = await Promise.all(Array.from({ length: 20 }, dueSoon));
     await Promise.all(Array.from({ length: 6 }, async () => await renewals.openDue(7, daysOn(60))));
     await Promise.all(Array.from({ length: 6 }, async () => await renewals.openDue(7, daysOn(60))));
     for (const { planId } of plans) expect(await replacementsOf(planId)).toHaveLength(1);
   });
 
-  it('does not replace a certificate again whose replacement was issued and is not the current one any more', async () => {
+  it('does not replace a certificate again whose replacement was issued and is no longer the current one', async () => {
     const { planId } = await dueSoon();
     await renewals.openDue(10, daysOn(60));
     const next = await attachOpen(core, planId, validity(59, 149, now));
@@ -131,8 +131,8 @@ describe('a renewal', () => {
   });
 });
 
-describe('a replacement that failed for good', () => {
-  it('is tried again with back-off, which stands on the plan, while the certificate is valid', async () => {
+describe('a replacement that failed permanently', () => {
+  it('is tried again with back-off, which is stored on the plan, while the certificate is valid', async () => {
     const { planId, certificateId } = await dueSoon();
     const minute = 60_000;
     let time = daysOn(60);
@@ -152,7 +152,7 @@ describe('a replacement that failed for good', () => {
     expect(await renewAtOf(planId)).toBeNull();
   });
 
-  it('delays nobody else', async () => {
+  it('does not delay other plans', async () => {
     const failing = await dueSoon();
     await renewals.openDue(10, daysOn(60));
     await endReplacement(failing.planId, 'failed', daysOn(60), '{}');
@@ -171,7 +171,7 @@ describe('a replacement that failed for good', () => {
 });
 
 describe('auto_renew set to true and at once back to false', () => {
-  it('makes exactly one certificate, even with the renewal due and rounds in between', async () => {
+  it('issues exactly one certificate, even with the renewal due and rounds in between', async () => {
     const { planId } = await dueSoon();
     const [{ terms_id: termsId }] = (await issuancesOf(planId)) as [Replacement];
     await change(planId, `auto_renew = false`);

@@ -13,7 +13,7 @@ const isDue = `
 const oldest = `
   SELECT id FROM plan WHERE ${isDue} ORDER BY renew_at LIMIT $1 FOR UPDATE SKIP LOCKED`;
 
-/** From account to account in the index, an equal share of each but at least 8: see `LeasedIssuances.due`. */
+/** Index scan by account, with an equal share for each account but at least 8: see `LeasedIssuances.due`. */
 const shared = `
   WITH RECURSIVE waiting (account_id) AS (
     (SELECT account_id FROM plan WHERE ${isDue} ORDER BY account_id LIMIT 1)
@@ -31,29 +31,29 @@ const shared = `
   SELECT id FROM plan WHERE id IN (SELECT id FROM turns) AND ${isDue} FOR UPDATE SKIP LOCKED`;
 
 /**
- * Holds plans whose renewal time has come: the oldest; when there are more than `limit`, every account gets its share.
- * Rows that others hold are left to the next round.
+ * Locks plans whose renewal time has come, oldest first; with more than `limit`, every account gets its share.
+ * Rows that are locked by others are left to the next round.
  */
 async function lockDuePlans(tx: Tx, limit: number, now: Date | null): Promise<string[]> {
   const first = await tx.query<{ id: string }[]>(oldest, [limit, now]);
   const shares = first.length < limit ? [] : await tx.query<{ id: string }[]>(shared, [limit, now]);
-  // What others leave of their shares goes to whoever is due longest.
+  // Unused shares go to the plans that have been due for longest.
   return [...new Set([...shares, ...first].map(({ id }) => id))].slice(0, limit);
 }
 
 export interface RenewalRound {
-  /** Plans that were looked at; as many as asked for: there may be more. */
+  /** Plans that were checked; when this equals the limit, there may be more. */
   readonly found: number;
   /** Issuances opened. */
   readonly opened: number;
-  /** Renewals that the account could not pay: nothing was opened, and they are looked at again. */
+  /** Renewals that the account could not pay: nothing was opened, and they are checked again. */
   readonly unpaid: readonly UnpaidRenewal[];
 }
 
 export interface UnpaidRenewal {
   readonly planId: string;
   readonly accountId: string;
-  /** What is due, and what there is. */
+  /** Contains the amount due and the balance. */
   readonly problem: string;
 }
 
@@ -73,10 +73,11 @@ export class Renewals {
   ) {}
 
   /**
-   * Opens a replacement for every current certificate whose time has come. What costs nothing is opened in one
-   * transaction, so a crash undoes it; the plans are held, so no other worker looks at the same ones, and no API changes
-   * them meanwhile. What is bought follows plan by plan: one that cannot be paid stops no other, and accounts' balances are
-   * never held together. The issuances are due at once and nudged by the sweep, which is fair over accounts.
+   * Opens a replacement for every current certificate whose renewal time has come. Free replacements are opened in
+   * one transaction, so a crash undoes them; the plans are locked, so no other worker checks the same ones, and no
+   * API changes them meanwhile. Purchases follow plan by plan: an unpaid one does not stop the others, and balances
+   * of accounts are never locked together. The issuances are due at once; the sweep, which is fair across accounts,
+   * enqueues them.
    *
    * @param limit plans of one round
    * @param now default: the database's clock
@@ -100,7 +101,7 @@ export class Renewals {
     return await this.transactions.run(async (tx) => {
       const planIds = await lockDuePlans(tx, limit, now);
       if (planIds.length === 0) return { found: 0, opened: 0, purchases: [] };
-      // Read after the rows are held: what others wrote until then is seen.
+      // Read after the rows are locked: includes concurrent writes up to then.
       const decided = (await dueRenewals(tx, planIds, now)).map(decide);
       const replacements = decided.map(replacementOf).filter((replacement) => replacement !== null);
       await openReplacements(tx, replacements);
@@ -114,7 +115,7 @@ export class Renewals {
     });
   }
 
-  /** The next look at the plan is set already: a crash costs an hour of the weeks that are left. */
+  /** The next check of the plan is set already: a crash costs one hour of the remaining weeks. */
   private async buy(planId: string, now: Date | null): Promise<'bought' | 'needless' | Problem> {
     try {
       return await this.transactions.run(async (tx) => {
@@ -138,14 +139,14 @@ function decide(renewal: DueRenewal): Decided {
   return { renewal, decision: renewalDecision(renewal.facts, renewal.now) };
 }
 
-/** Of a decision to replace without charge. */
+/** The result of a decision to replace without charge. */
 function replacementOf({ renewal, decision }: Decided): Replacement | null {
   if (decision.kind !== 'replace') return null;
   const replacement = ofTerms(renewal, decision.termsId);
   return replacement === null ? null : { ...replacement, expiresBy: decision.expiresBy };
 }
 
-/** What is bought is always what is wanted at present. */
+/** A purchase always uses the present terms. */
 function boughtReplacement(renewal: DueRenewal): Omit<Replacement, 'expiresBy'> | null {
   const { present } = renewal.facts;
   return present === null ? null : ofTerms(renewal, present.id);
@@ -159,7 +160,7 @@ function ofTerms(renewal: DueRenewal, termsId: string): Omit<Replacement, 'expir
   return { planId, accountId, revision, termsId, dnsNames, approvalWays, certificateId };
 }
 
-/** When to look again stands on the plan, a back-off too, where the caller sees it. */
+/** The time of the next check, back-off included, is stored on the plan, where the caller sees it. */
 async function lookAgain(tx: Tx, decided: readonly Decided[]): Promise<void> {
   const looked = decided.filter(({ decision }) => decision.kind !== 'unwanted');
   await tx.query(
@@ -171,14 +172,14 @@ async function lookAgain(tx: Tx, decided: readonly Decided[]): Promise<void> {
     ],
   );
   if (looked.length === decided.length) return;
-  // The time stays: whoever turns `auto_renew` on again has it renewed.
+  // Keeps the time: when `auto_renew` is turned on again, the certificate is renewed.
   const unwanted = decided.filter(({ decision }) => decision.kind === 'unwanted');
   await tx.query(`UPDATE plan SET replacement_paid = false WHERE id = ANY($1::bigint[])`, [
     unwanted.map(({ renewal }) => renewal.planId),
   ]);
 }
 
-/** @returns false when nobody wants it renewed any more */
+/** @returns false when renewal is no longer requested */
 async function holdWanted(tx: Tx, planId: string): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM plan WHERE id = $1 AND auto_renew AND NOT paused AND closed_at IS NULL FOR UPDATE`,

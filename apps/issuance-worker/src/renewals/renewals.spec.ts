@@ -17,7 +17,7 @@ afterAll(async () => await issuing.close());
 
 type Issued = Awaited<ReturnType<Issuing['issued']>>;
 
-/** A certificate that is nearly two thirds through its life, with its renewal due. */
+/** A certificate nearly two thirds through its lifetime, with its renewal due. */
 async function nearingItsEnd(): Promise<Issued> {
   const issued = await issuing.issued(dnsNames, csr);
   await issuing.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [issued.planId]);
@@ -52,7 +52,7 @@ describe('a renewal', () => {
     expect(current?.due).toBe(false);
   });
 
-  it('with a blocked key fails for good, is tried again later, and leaves the certificate in use', async () => {
+  it('with a blocked key fails permanently, is tried again later, and leaves the certificate in use', async () => {
     const names = ['blocked.example.com'];
     const issued = await issuing.issued(names, opensslCsr(names));
     await issuing.database.query(
@@ -131,7 +131,7 @@ describe('a renewal that the account cannot pay', () => {
 });
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
-  it('of a round: each certificate is replaced once all the same', async () => {
+  it('of a round: each certificate is still replaced once', async () => {
     for (let nth = 1; ; nth += 1) {
       const issued = await nearingItsEnd();
       const faulty = new FaultyDatabase(issuing.asWorker, nth, when);

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Mails } from '@certwright/delivery';
 import type { Tx } from '@certwright/core-schema';
 
-/** Tells accounts that a renewal could not be paid. */
+/** Notifies accounts that a renewal could not be paid. */
 @Injectable()
 export class UnpaidRenewals {
   constructor(private readonly mails: Mails) {}
 
   /**
-   * Once for each term: a mail since the last term was bought is enough. Where nobody can be told, nobody is.
+   * Once for each term: a mail since the last purchase of a term is enough. Accounts without an address get none.
    *
-   * @returns whether somebody is told now
+   * @returns whether a mail is sent now
    */
   async tell(tx: Tx, planId: string): Promise<boolean> {
     const [plan] = await tx.query<{ account_id: string }[]>(
@@ -26,7 +26,7 @@ export class UnpaidRenewals {
   }
 }
 
-/** Mails are kept for 30 days after they went out, which is as long as a renewal is tried. */
+/** Mails are kept for 30 days after sending, which is as long as a renewal is tried. */
 async function isTold(tx: Tx, planId: string, recipient: string): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM mail

@@ -40,7 +40,7 @@ const mails = async () =>
     accountId,
   );
 
-/** In one statement, as an API does it. */
+/** In one statement, like an API. */
 const revoke = async (...ids: readonly string[]) =>
   await query(
     `UPDATE certificate SET revoked_at = statement_timestamp(), revocation_reason = $2 WHERE id = ANY ($1::bigint[])`,
@@ -50,7 +50,7 @@ const revoke = async (...ids: readonly string[]) =>
 const confirm = async (id: string) => await pending.confirm(id, revocationReasons.superseded);
 
 describe('the mail that a certificate is ready', () => {
-  it('is ordered with each instance of a certificate object, and nudged', async () => {
+  it('is enqueued for each instance of a certificate object', async () => {
     const planId = await plan();
     const ids = [await issued(planId), await issued(planId)];
     expect(await mails()).toEqual(
@@ -80,7 +80,7 @@ describe('the mail that a certificate is ready', () => {
         await issued(await plan());
       },
     ],
-  ])('is not ordered %s', async (_what, issue) => {
+  ])('is not enqueued %s', async (_what, issue) => {
     await issue();
     expect(await mails()).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('the mail that a certificate is ready', () => {
 describe('the mail that a revocation is complete', () => {
   const revocations = async () => (await mails()).filter(({ kind }) => kind === 'revocation-complete');
 
-  it('is one for all that were revoked together, once the last of them is confirmed', async () => {
+  it('is sent once for all that were revoked together, after the last confirmation', async () => {
     const planId = await plan();
     const [first = '', second = '', third = ''] = [
       await issued(planId),
@@ -108,7 +108,7 @@ describe('the mail that a revocation is complete', () => {
     expect((await revocations()).map(({ id }) => id)).toEqual([second, third]);
   });
 
-  it('is one also when all are confirmed at the same time', async () => {
+  it('is sent once even when all are confirmed concurrently', async () => {
     const planId = await plan();
     const ids: string[] = [];
     for (let made = 0; made < 4; made += 1) ids.push(await issued(planId));
@@ -129,7 +129,7 @@ describe('the mail that a revocation is complete', () => {
     expect(await revocations()).toHaveLength(1);
   });
 
-  it('is not ordered for an order, nor when the account does not want it', async () => {
+  it('is not enqueued for an order, nor when the account turned it off', async () => {
     const ofOrder = await issued(await plan('orders-v3'));
     await revoke(ofOrder);
     await confirm(ofOrder);
@@ -141,7 +141,7 @@ describe('the mail that a revocation is complete', () => {
   });
 });
 
-it('both are on before the settings are there: the release runs without its migration', async () => {
+it('both are on before the settings exist: the release runs without its migration', async () => {
   const runner = fixture.core.database.createQueryRunner();
   const migration = new CertificateMails1796169600000();
   await migration.down(runner);

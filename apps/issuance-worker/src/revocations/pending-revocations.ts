@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { mailRevoked } from '@certwright/delivery';
 
-/** A certificate that is revoked here, and that the CA has not been told of yet. */
+/** A certificate that is revoked here, but not yet at the CA. */
 export interface PendingRevocation {
   readonly certificateId: string;
   readonly accountId: string;
@@ -10,11 +10,11 @@ export interface PendingRevocation {
   readonly serialNumber: string;
   /** DER. */
   readonly leaf: Buffer;
-  /** The CA's own handle of it. */
+  /** The CA's own handle for it. */
   readonly caReference: string;
   /** CRLReason, RFC 5280, 5.3.1. */
   readonly reason: number;
-  /** Who issued it, by the product of its terms. */
+  /** The issuing CA, by the product of its terms. */
   readonly certificateAuthority: string;
 }
 
@@ -25,7 +25,7 @@ const isPending = `certificate.revoked_at IS NOT NULL AND certificate.ca_revoked
 export class PendingRevocations {
   constructor(private readonly database: DataSource) {}
 
-  /** @returns null when there is nothing to tell the CA, or no longer */
+  /** @returns null when there is nothing to report to the CA, or no longer */
   async find(certificateId: string): Promise<PendingRevocation | null> {
     const rows: PendingRevocation[] = await this.database.query(
       `SELECT certificate.id AS "certificateId", certificate.account_id AS "accountId",
@@ -42,10 +42,10 @@ export class PendingRevocations {
   }
 
   /**
-   * The CA has revoked it for this reason. When another reason was given meanwhile, it stays pending. Its owner gets a mail
-   * when nothing of what was revoked with it is pending any more.
+   * The CA has revoked it for this reason. When the reason was changed meanwhile, it stays pending. Its owner gets a
+   * mail when every certificate that was revoked together with it is confirmed.
    *
-   * @param reason as it was told to the CA
+   * @param reason as reported to the CA
    */
   async confirm(certificateId: string, reason: number): Promise<void> {
     await this.database.transaction(async (tx) => {
@@ -63,9 +63,9 @@ export class PendingRevocations {
   }
 
   /**
-   * What a lost nudge left behind, in the order of ids.
+   * Revocations with a lost wake-up, in the order of ids.
    *
-   * @param after id of the last one of the page before: one that the CA refuses again and again hides no other
+   * @param after last id of the previous page: an id that the CA refuses repeatedly does not hide others
    */
   async page(
     after: string,

@@ -35,7 +35,7 @@ async function replacementOf({ planId, certificateId }: Awaited<ReturnType<typeo
 
 describe('the replacement of a revoked certificate', () => {
   it.each(['failed', 'canceled'] as const)(
-    'lasts no longer than is paid without a purchase that has %s and is about to be given back',
+    'does not count a purchase that has %s and is about to be refunded',
     async (state) => {
       const plan = await renewing();
       await fixture.end(plan.planId, state);
@@ -46,7 +46,7 @@ describe('the replacement of a revoked certificate', () => {
     },
   );
 
-  it('lasts as long as was paid with a purchase that has led to a certificate', async () => {
+  it('lasts for the term of a purchase that led to a certificate', async () => {
     const plan = await renewing();
     const { certificateId } = await attachOpen(fixture.core, plan.planId, validity(0.01, 366));
     const { paid_through: paidThrough } = await fixture.paidOf(plan.planId);

@@ -10,17 +10,20 @@ import { revokeCertificate } from './revoke-certificate';
 /** Certificates of one sweep. */
 const batch = 500;
 
-/** How soon a lost job, or a CA that was unavailable, is tried again. A CA has 24 h for the most urgent (Baseline Requirements 4.9.1.1). */
+/**
+ * Retry interval after a lost job, or when a CA was unavailable. A CA has 24 h for the most urgent (Baseline
+ * Requirements 4.9.1.1).
+ */
 const restMs = 10_000;
 
 const first = '0';
 
-/** Has CAs revoke what is revoked here. */
+/** Reports local revocations to the CAs. */
 @Injectable()
 @Processor('revocations')
 export class RevocationsProcessor {
   private readonly revoked: Counter;
-  /** Where the next sweep begins. */
+  /** Start of the next sweep. */
   private after = first;
 
   constructor(
@@ -41,7 +44,7 @@ export class RevocationsProcessor {
     await revokeCertificate({ pending, issuers, revoked: (each) => this.report(each) }, certificateId);
   }
 
-  /** Enqueues what the CA was not told of, page by page and then from the start: what it refuses again and again hides nothing. */
+  /** Enqueues unreported revocations, page by page and then from the start: repeated refusals do not hide others. */
   @Round('revocations')
   async sweep(): Promise<number> {
     const page = await this.pending.page(this.after, batch);

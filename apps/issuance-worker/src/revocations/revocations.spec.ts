@@ -68,7 +68,7 @@ async function renewed(): Promise<{
 }
 
 describe('a revocation', () => {
-  it('revokes here at once, takes the flag of the current one, and orders the rest', async () => {
+  it('takes effect locally at once, clears the current flag, and schedules the rest', async () => {
     const certificate = await valid();
     expect(await revoke(certificate, 4)).toBe('revoked');
     const row = await certificateRow(certificate.certificateId);
@@ -77,7 +77,7 @@ describe('a revocation', () => {
     expect(await nudges('revoke-certificate')).toEqual([`revoke-certificate-${certificate.certificateId}-4`]);
   });
 
-  it('is announced where a webhook wants to know, and counts as told where none does', async () => {
+  it('is published when a webhook subscribes to it, and counts as reported otherwise', async () => {
     const unheard = await valid();
     await revoke(unheard, 4);
     expect(await nudges('current-certificate-changed')).toEqual([]);
@@ -105,7 +105,7 @@ describe('a revocation', () => {
     expect((await certificateRow(first.certificateId)).is_current).toBe(true);
   });
 
-  it('said again changes nothing: the first reason stays', async () => {
+  it('that is repeated changes nothing: the first reason is kept', async () => {
     const certificate = await valid();
     await revoke(certificate, 4);
     const before = await certificateRow(certificate.certificateId);
@@ -116,14 +116,14 @@ describe('a revocation', () => {
     expect(await nudges('revoke-certificate')).toEqual([]);
   });
 
-  it('of many at the same time is one', async () => {
+  it('is done once for concurrent requests', async () => {
     const certificate = await valid();
     await Promise.all(Array.from({ length: 8 }, async () => await revoke(certificate, 4)));
     expect(await nudges('revoke-certificate')).toHaveLength(1);
     expect(await openOf(certificate.planId)).toHaveLength(1);
   });
 
-  it('does not find a certificate of another plan, and leaves an expired one alone', async () => {
+  it('does not find a certificate of another plan, and does not change an expired one', async () => {
     const [one, other] = [await valid(), await valid()];
     expect(await revoke({ planId: one.planId, certificateId: other.certificateId }, 0)).toBe('missing');
     const expired = await attachedCertificate(core, accountId, validity(-90, 1));
@@ -166,7 +166,7 @@ describe('the replacement of a revoked certificate', () => {
     expect(await openOf(first.planId)).toEqual([]);
   });
 
-  it('is the issuance that is under way, where there is one', async () => {
+  it('is the issuance in progress, if there is one', async () => {
     const certificate = await valid();
     await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [certificate.planId]);
     await renewalsOver(core.database).openDue(1_000);
@@ -175,7 +175,7 @@ describe('the replacement of a revoked certificate', () => {
   });
 });
 
-describe('the replacement of a revoked certificate of a product that is sold by time', () => {
+describe('the replacement of a revoked certificate of a product with paid terms', () => {
   const dnsNames = ['a.example.com'];
   const issued = async (paidThrough: Date | null) => {
     const certificate = await attachedCertificate(core, accountId, validity(-1, 50));
@@ -219,7 +219,7 @@ describe('the replacement of a revoked certificate of a product that is sold by 
   };
   const inAYear = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 365 * 86_400_000);
 
-  it('lasts as long as is paid, and is not charged', async () => {
+  it('lasts for the paid term, and is not charged', async () => {
     const certificate = await issued(inAYear);
     const present = await setTerms(certificate.planId, 'paid_ca', ['b.example.com']);
     await revoke(certificate, 4);
@@ -231,7 +231,7 @@ describe('the replacement of a revoked certificate of a product that is sold by 
     });
   });
 
-  it('has the names that are paid, not those that were added since', async () => {
+  it('has the paid names, not those added since', async () => {
     const certificate = await issued(inAYear);
     await setTerms(certificate.planId, 'paid_ca', [...dnsNames, 'b.example.com', 'c.example.com']);
     await revoke(certificate, 4);
@@ -241,7 +241,7 @@ describe('the replacement of a revoked certificate of a product that is sold by 
   it.each([
     ['nothing is paid', null],
     ['the term is over', new Date('2026-01-01')],
-  ])('lasts no longer than the revoked one where %s', async (_, paidThrough) => {
+  ])('lasts no longer than the revoked one when %s', async (_, paidThrough) => {
     const certificate = await issued(paidThrough);
     await revoke(certificate, 4);
     const [{ not_after }] = await core.database.query<[{ not_after: Date }]>(
@@ -251,7 +251,7 @@ describe('the replacement of a revoked certificate of a product that is sold by 
     expect(await replacementOf(certificate)).toMatchObject({ expires_by: not_after });
   });
 
-  it('has no end where the product is another one by now that is not', async () => {
+  it('has no paid end after a change to a product without paid terms', async () => {
     const certificate = await issued(new Date('2026-01-01'));
     const present = await setTerms(certificate.planId, 'free_ca', dnsNames);
     await revoke(certificate, 4);
@@ -271,7 +271,7 @@ describe('keyCompromise', () => {
     );
   });
 
-  it('leaves imported ones with this key: only who issued them can revoke them', async () => {
+  it('does not revoke imported ones with this key: only their CA can', async () => {
     const certificate = await valid();
     const imported = { planId: certificate.planId, certificateId: String(randomInt(1, 2 ** 47)) };
     await core.database.query(
@@ -296,7 +296,7 @@ describe('keyCompromise', () => {
     expect(await blockedKeys.has(key, otherAccount)).toBe(false);
   });
 
-  it('said by an operator blocks the key for every account', async () => {
+  it('reported by an operator blocks the key for every account', async () => {
     const certificate = await valid();
     const { spki_sha256: key } = await certificateRow(certificate.certificateId);
     await revoke(certificate, 1);
@@ -313,7 +313,7 @@ describe('keyCompromise', () => {
     expect(await blockedKeys.isListLoaded()).toBe(true);
   });
 
-  it('can be said later of a certificate that was revoked for another reason; the date stays', async () => {
+  it('can be set later for a certificate revoked for another reason; the date is kept', async () => {
     const certificate = await valid();
     await revoke(certificate, 4);
     const before = await certificateRow(certificate.certificateId);
@@ -326,7 +326,7 @@ describe('keyCompromise', () => {
     expect(await pending.find(certificate.certificateId)).toMatchObject({ reason: 1 });
   });
 
-  it('takes the lease from whoever is issuing for this key, and the next look finds it blocked', async () => {
+  it('ends the lease of an issuance with this key, and the next check finds the key blocked', async () => {
     const certificate = await valid();
     await core.database.query(`UPDATE plan SET renew_at = now() WHERE id = $1`, [certificate.planId]);
     await renewalsOver(core.database).openDue(1_000);
@@ -343,8 +343,8 @@ describe('keyCompromise', () => {
   });
 });
 
-describe('what the CA has not been told', () => {
-  it('is found until the CA confirmed this very reason', async () => {
+describe('a revocation that the CA has not confirmed', () => {
+  it('is found until the CA has confirmed the same reason', async () => {
     const certificate = await valid();
     const { certificateId: id } = certificate;
     expect(await pending.find(id)).toBeNull();
@@ -362,7 +362,7 @@ describe('what the CA has not been told', () => {
     expect(await pending.find(id)).toBeNull();
   });
 
-  it('comes page by page, and ends with the certificate’s life', async () => {
+  it('is listed page by page, and not after the certificate has expired', async () => {
     const all: string[] = [];
     for (let count = 0; count < 3; count += 1) {
       const certificate = await valid();

@@ -24,14 +24,14 @@ afterAll(async () => await issuing.close());
 
 type Issued = Awaited<ReturnType<Issuing['issued']>>;
 
-/** What the API does, over this connection. */
+/** The API's part, over this connection. */
 const request = async (source: DataSource, { planId, certificateId }: Issued) =>
   await new Transactions(source).run(
     async (tx) =>
       await new Revocations().request(tx, { planId, certificateId, reason, requestedBy: 'subscriber' }),
   );
 
-/** What the worker does, over this connection. */
+/** The worker's part, over this connection. */
 async function work(source: DataSource, { certificateId }: Issued, authority?: CertificateAuthority) {
   const ca = authority ?? (await issuing.caOver(source));
   const ports = { pending: new PendingRevocations(source), issuers: ca, revoked: () => undefined };
@@ -39,9 +39,9 @@ async function work(source: DataSource, { certificateId }: Issued, authority?: C
 }
 
 interface Truths {
-  /** Here. */
+  /** In our row. */
   readonly revoked: boolean;
-  /** As the CA confirmed it. */
+  /** As confirmed by the CA. */
   readonly confirmed: boolean;
   /** In the CA's ledger. */
   readonly atCa: boolean;
@@ -87,7 +87,7 @@ describe('a revocation', () => {
     expect(await publishedSerials()).toContain(await serialOf(issued));
   });
 
-  it('asks the CA for nothing that is not revoked, or that it confirmed', async () => {
+  it('sends nothing to the CA for a certificate that is not revoked, or already confirmed', async () => {
     const issued = await issuing.issued(dnsNames, csr);
     const asked: string[] = [];
     const counting = {
@@ -100,7 +100,7 @@ describe('a revocation', () => {
     expect(asked).toEqual([issued.issuanceId]);
   });
 
-  it('stays pending while the CA is away', async () => {
+  it('stays pending while the CA is unavailable', async () => {
     const issued = await issuing.issued(dnsNames, csr);
     await request(issuing.database, issued);
     const away = {
@@ -114,7 +114,7 @@ describe('a revocation', () => {
 });
 
 describe.each(['before', 'after'] as const)('the database connection fails %s a statement', (when) => {
-  it('of the request: all of it stands or none, and the repetition revokes and replaces once', async () => {
+  it('of the request: it is stored completely or not at all, and the retry revokes and replaces once', async () => {
     for (let nth = 1; ; nth += 1) {
       const issued = await issuing.issued(dnsNames, csr);
       // An API's transaction, not the worker's.
@@ -141,7 +141,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
     }
   }, 60_000);
 
-  it('of the worker: the repetition brings row, CA and list together', async () => {
+  it('of the worker: the retry makes row, CA and list consistent', async () => {
     const serials: string[] = [];
     for (let nth = 1; ; nth += 1) {
       const issued = await issuing.issued(dnsNames, csr);
@@ -149,7 +149,7 @@ describe.each(['before', 'after'] as const)('the database connection fails %s a 
       const faulty = new FaultyDatabase(issuing.asWorker, nth, when);
       await work(faulty.source, issued).catch(() => undefined);
       const { confirmed, atCa } = await truthsOf(issued);
-      // Never confirmed here before the CA has it.
+      // Never confirmed in the row before the CA has revoked it.
       expect(atCa || !confirmed).toBe(true);
       await work(issuing.asWorker, issued);
       expect(await truthsOf(issued)).toEqual({ revoked: true, confirmed: true, atCa: true });

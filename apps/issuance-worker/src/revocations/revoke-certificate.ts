@@ -4,19 +4,19 @@ import { AuthorityDown } from '../certificate-authorities/health/authority-healt
 
 export interface RevocationPorts {
   readonly pending: PendingRevocations;
-  /** Whoever issued it. */
+  /** The issuing CA. */
   readonly issuers: Pick<CertificateAuthority, 'revoke'>;
-  /** Told after the CA confirmed it. */
+  /** Called after the CA confirmed it. */
   readonly revoked: (revocation: PendingRevocation) => void;
 }
 
 /**
- * Has the CA revoke what is revoked here. The row says whether there is anything to do, and the CA may be asked twice:
- * a crash between its answer and our note of it only asks once more.
+ * Revokes at the CA what is revoked here. The row shows whether there is anything to do, and the CA may be called
+ * twice: after a crash between its response and our write.
  *
- * While the CA is down it stays pending, and is no failure.
+ * While the CA is down the revocation stays pending, which is not a failure.
  *
- * @throws whatever the CA throws: the sweep brings it back
+ * @throws any error of the CA: the sweep retries it
  */
 export async function revokeCertificate(
   { pending, issuers, revoked }: RevocationPorts,

@@ -39,7 +39,7 @@ import { openIssuance, type OpenedIssuance } from './opened-issuance';
 
 export const approvalZone = 'approval.test';
 
-/** What a spec's CA differs in. */
+/** Options of a test's CA. */
 export interface StoredAuthority {
   readonly name: string;
   readonly directoryUrl: string;
@@ -58,21 +58,21 @@ export interface IssuedState {
   readonly waits_s: number;
 }
 
-/** Real PostgreSQL, real DNS for what the worker publishes, and the worker's walk over CAs that speak ACME. */
+/** Real PostgreSQL, real DNS for the worker's records, and the worker's flow over ACME CAs. */
 export class AcmeIssuing {
   readonly sealing = new SealingKeys([Buffer.alloc(32, 7)]);
   readonly servers: AcmeServers;
-  /** Of the worker that was made last, told of every exchange. */
+  /** Exchanges of the worker that was made last. */
   private health: AuthorityHealth | null = null;
-  /** What a worker noticed of CAs, in its order. */
+  /** CA events of a worker, in order. */
   readonly noticed: string[] = [];
-  /** By which way every name is approved. */
+  /** The method by which every name is approved. */
   methods: (dnsName: string) => NonNullable<NameApproval['method']> = () => 'dns';
-  /** Whether an approval stands. */
+  /** Whether names are approved. */
   approves: (dnsName: string) => boolean = () => true;
-  /** Names whose values only our own look finds. */
+  /** Names whose values only our own check finds. */
   readonly hidden = new Set<string>();
-  /** Our name servers do not answer with values at all. */
+  /** Our name servers return no values. */
   silent = false;
   readonly stumbles: unknown[] = [];
   readonly alarms: string[] = [];
@@ -94,14 +94,14 @@ export class AcmeIssuing {
     looks.isThere = (place, dnsName) => !this.silent && (place === 'target' || !this.hidden.has(dnsName));
   }
 
-  /** @param answerMs how long a CA may be silent in one answer */
+  /** @param answerMs response timeout of a CA */
   static async open({
     pace = healthPace,
     answerMs = 10_000,
     repeats = briefRepeats,
   } = {}): Promise<AcmeIssuing> {
     const issuing = await Issuing.open();
-    // Every way may have approved a name before a CA is asked.
+    // Any approval method may be used before a CA is contacted.
     await issuing.database.query(`UPDATE product SET email_approval = true WHERE name = 'free_ca'`);
     const looks: Looks = { isThere: () => true, standing: new Map() };
     const server = new DnsServer({ host: '127.0.0.1', port: 0, source: published(issuing.database, looks) });
@@ -125,7 +125,7 @@ export class AcmeIssuing {
     await this.issuing.close();
   }
 
-  /** Text that stands at a name, whoever put it there. */
+  /** TXT values at a name, from any source. */
   stands(name: string, text: string): void {
     this.looks.standing.set(name, text);
   }
@@ -142,7 +142,7 @@ export class AcmeIssuing {
     return this.issuing.databaseUrl;
   }
 
-  /** A pebble that looks where the worker publishes, and its row. */
+  /** A pebble that validates against the worker's records, and its row. */
   async pebble(
     name: string,
     options: PebbleOptions = {},
@@ -161,7 +161,7 @@ export class AcmeIssuing {
     return await rootOf(pebble, index);
   }
 
-  /** CRLReason for which pebble lists the certificate as revoked; null: it is not revoked. */
+  /** CRLReason that pebble lists for the certificate; null: it is not revoked. */
   async revocationReason(pebble: RunningPebble, serialNumber: string): Promise<number | null> {
     const status = JSON.parse(await managed(pebble, `cert-status-by-serial/${serialNumber}`)) as {
       readonly Status: string;
@@ -193,7 +193,7 @@ export class AcmeIssuing {
     );
   }
 
-  /** The CAs of the product that every order of a spec is for, in their order. */
+  /** The CAs of the product that every order of a test uses, in order. */
   async authoritiesAre(
     ...authorities: readonly (string | { name: string; profile: string })[]
   ): Promise<void> {
@@ -284,7 +284,7 @@ export class AcmeIssuing {
     });
   }
 
-  /** What finds out when CAs are up again, by attempts of the worker that was made last. */
+  /** Detects when CAs are up again, by attempts of the worker that was made last. */
   watch(worker: AdvanceIssuance): WatchAuthorities {
     if (this.health === null) throw new Error('a worker is made first');
     return new WatchAuthorities({
@@ -301,7 +301,7 @@ export class AcmeIssuing {
     return await openIssuance(this.issuing.repositories, dnsNames, csr, accountId);
   }
 
-  /** Time passes and the worker is run, until the issuance is not open any more or waits for longer than a minute. */
+  /** Advances time and runs the worker until the issuance is no longer open or waits for longer than a minute. */
   async advance({ issuanceId }: OpenedIssuance, worker = this.worker()): Promise<IssuedState> {
     for (let turn = 0; turn < 400; turn += 1) {
       await worker.run(issuanceId);
@@ -313,7 +313,7 @@ export class AcmeIssuing {
     throw new Error('the issuance came to no end');
   }
 
-  /** In one order, since specs let time pass for many issuances side by side. */
+  /** In one order, since tests advance time for many issuances in parallel. */
   async timePasses(): Promise<void> {
     await this.database.query(
       `UPDATE issuance SET leased_until = NULL, due_at = now()
@@ -357,7 +357,7 @@ export class AcmeIssuing {
     );
   }
 
-  /** Answers http-01 at every name, as web servers with the rule of an account would. */
+  /** Answers http-01 at every name, like web servers with the rule of an account. */
   async serveFiles(port: number): Promise<void> {
     const server = createServer((asked, response) => {
       const token = asked.url?.split('/').at(-1) ?? '';
@@ -372,7 +372,7 @@ export class AcmeIssuing {
     this.closing.push(() => void server.close());
   }
 
-  /** What is published for CAs at present about these names. */
+  /** Challenge values published at present for these names. */
   async published(...dnsNames: readonly string[]): Promise<number> {
     const [row] = await this.database.query<[{ count: number }]>(
       `SELECT ((SELECT count(*) FROM challenge_record WHERE dns_name = ANY ($1))
@@ -398,7 +398,7 @@ export class AcmeIssuing {
 
 const ttl = 0;
 
-/** As often as in production, after pauses that nobody has to wait for. */
+/** As many retries as in production, without their pauses. */
 const briefRepeats = { ...defaultRepeats, firstPauseMs: 10 };
 
 interface Looks {
@@ -406,7 +406,7 @@ interface Looks {
   readonly standing: Map<string, string>;
 }
 
-/** Values at targets and at names, as approval-responder has them; every other name is this machine. */
+/** Values at targets and at names, as in approval-responder; every other name is this machine. */
 function published(database: DataSource, looks: Looks): RecordSource {
   const valuesAt = async (name: string): Promise<readonly string[]> => {
     const text = looks.standing.get(name);
@@ -443,7 +443,7 @@ function published(database: DataSource, looks: Looks): RecordSource {
   };
 }
 
-/** What pebble's management interface responds with. */
+/** Response of pebble's management interface. */
 async function managed({ managementUrl, tlsRoot }: RunningPebble, path: string): Promise<string> {
   return await new Promise<string>((resolve, reject) => {
     const asked = request(`${managementUrl}/${path}`, { ca: tlsRoot }, (response) => {

@@ -36,9 +36,9 @@ export const byEmail = (approverEmail: string): ApprovalWay => ({
   recordAt: null,
 });
 
-/** A real database and DNS, the three ways of approval, and what customers do for each of them. */
+/** A real database and DNS, the three approval methods, and the customer's actions for each of them. */
 export class Approving {
-  /** Names whose web servers lead to the account's own place, as its rule says. */
+  /** Names whose web servers forward to the account's own path, by its rule. */
   readonly ruled = new Set<string>();
   readonly stumbles: unknown[] = [];
   private readonly emails: EmailApprovals;
@@ -71,7 +71,7 @@ export class Approving {
     return this.issuing.database;
   }
 
-  /** An issuance of a product that knows every way. */
+  /** An issuance of a product that supports every method. */
   async order(
     ways: Readonly<Record<string, ApprovalWay>>,
     also: Ordered & { readonly csr?: Buffer } = {},
@@ -82,7 +82,7 @@ export class Approving {
     return await openIssuance(this.issuing.repositories, dnsNames, csr, this.accountId, said);
   }
 
-  /** The customer publishes the standing record of a name, or takes it away. */
+  /** The customer publishes the standing record of a name, or removes it. */
   async publishRecord(dnsName: string, stands = true): Promise<void> {
     const name = baseName(dnsName);
     const [row] = await this.database.query<[{ label: string }]>(
@@ -92,7 +92,7 @@ export class Approving {
     this.network.publish(`_acme-challenge.${name}`, stands ? `${row.label}.${approvalZone}` : null);
   }
 
-  /** Whoever reads the mailbox follows the link and presses the button. */
+  /** The mailbox owner follows the link and presses the button. */
   async approveByEmail(planId: string, dnsName: string): Promise<void> {
     const asked = (await this.emails.ofPlan(planId)).find((mailbox) => mailbox.dnsName === dnsName);
     const sha256 = createHash('sha256').update(randomBytes(32)).digest();
@@ -100,7 +100,7 @@ export class Approving {
     expect(await this.emails.approve(sha256)).toMatchObject({ state: 'approved' });
   }
 
-  /** Who has been sent a mail about a plan. */
+  /** Recipients of mails about a plan. */
   async askedByEmail(planId: string): Promise<readonly string[]> {
     return (await this.emails.ofPlan(planId)).map(({ dnsName, address }) => `${dnsName} ${address}`).sort();
   }
@@ -151,7 +151,7 @@ export class Approving {
     ];
   }
 
-  /** Answers as approval-responder would through the rule of the account. */
+  /** Answers like approval-responder through the rule of the account. */
   private readonly probe: Probe = async ({ dnsName, path }) => {
     const token = path.split('/').at(-1) ?? '';
     const rule = this.ruled.has(dnsName) ? this.ruleSecret : 'nobody';

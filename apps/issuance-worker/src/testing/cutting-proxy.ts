@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeLocalCertificate } from '../acme/testing/certificates';
 
-/** `before`: the CA never hears of it; `after`: it does, and its answer is lost. */
+/** `before`: the CA does not receive the request; `after`: it does, and its response is lost. */
 export type Cut = 'before' | 'after';
 
 /**
- * What becomes of one exchange. `refused`: the proxy answers with that status and the CA never hears of it. `cut`: the
- * CA never hears of it either. `late`: the answer arrives after that time. `dropped`, `hanging`: the CA does what it is
- * told, and the connection is cut or falls silent.
+ * The fate of one exchange. `refused`: the proxy responds with that status and the CA does not receive the request.
+ * `cut`: the CA does not receive it either. `late`: the response arrives after that time. `dropped`, `hanging`: the
+ * CA processes the request, and the connection is cut or falls silent.
  */
 export type Fate =
   | { readonly kind: 'passed' | 'cut' | 'dropped' | 'hanging' }
@@ -19,22 +19,22 @@ export type Fate =
 export interface PassedExchange {
   readonly method: string;
   readonly path: string;
-  /** As the CA answered, whether or not that arrived. */
+  /** The CA's response, delivered or not. */
   readonly status: number;
 }
 
 let certificate: ReturnType<typeof makeLocalCertificate> | undefined;
 
-/** Stands between us and a CA on loopback, and cuts the exchange that a spec says. URLs are those of the proxy throughout. */
+/** A proxy to a CA on loopback that cuts the exchange a test chooses. All URLs are those of the proxy. */
 export class CuttingProxy {
   readonly exchanges: PassedExchange[] = [];
   private count = 0;
   private at = Infinity;
   private when: Cut = 'before';
   struck = false;
-  /** Decides about every exchange that `cut` does not strike. */
+  /** Decides about every exchange that `cut` does not affect. */
   fate: (asked: Pick<PassedExchange, 'method' | 'path'>) => Fate = () => ({ kind: 'passed' });
-  /** Every request that arrived, whatever became of it. */
+  /** Every request that arrived, with any fate. */
   readonly arrived: Pick<PassedExchange, 'method' | 'path'>[] = [];
 
   private constructor(

@@ -4,7 +4,7 @@ import type { ServerAddress, ZoneNetwork } from './zone-network';
 type Endpoint = 'getZones' | 'addRecord' | 'removeRecord';
 type Asked<E extends Endpoint> = Parameters<Gateway[E]>[0];
 
-/** Strikes the next message to an endpoint: `before` nothing is applied, `after` it is, and reported as failed. */
+/** Makes the next message to an endpoint fail: `before` or `after` the change is applied. */
 export interface Strike {
   readonly endpoint: Endpoint;
   readonly when: 'before' | 'after';
@@ -12,17 +12,17 @@ export interface Strike {
 }
 
 /**
- * A gateway that changes the zones of a network at once, on the servers that a spec says. An integration handle is good
- * until an answer brings another one, if `rotates`; then the old one is worth nothing.
+ * A gateway that changes the zones of a network at once, on the servers that a test chooses. With `rotates`, an
+ * integration handle is valid until a response carries a new one.
  */
 export class FakeGateway implements Pick<Gateway, Endpoint> {
-  /** What it was asked, in order: `add _acme-challenge.www.example.com`. */
+  /** Requests in order: `add _acme-challenge.www.example.com`. */
   readonly asked: string[] = [];
-  /** Where changes arrive. */
+  /** Servers that receive changes. */
   reaches: readonly ServerAddress[] = ['127.0.0.2', '127.0.0.3'];
   rotates = false;
   strike: Strike | null = null;
-  /** What stands at the provider. */
+  /** Records at the provider. */
   readonly records = new Map<string, string>();
   private readonly handles = new Map<string, string>();
   private count = 0;
@@ -59,12 +59,12 @@ export class FakeGateway implements Pick<Gateway, Endpoint> {
     });
   }
 
-  /** What changed so far reaches every server. */
+  /** Applies all changes so far to every server. */
   arrive(): void {
     for (const [fqdn, value] of this.records) this.network.publish(fqdn, value);
   }
 
-  /** As somebody else at the provider. */
+  /** A change by another client at the provider. */
   set(fqdn: string, value: string | null): void {
     if (value === null) this.records.delete(fqdn);
     else this.records.set(fqdn, value);

@@ -19,22 +19,22 @@ import { soleIssuer } from './sole-issuer';
 
 const approvalReuseMs = 86_400_000;
 
-/** Everybody who asks is approved. */
+/** Approves every name. */
 const approver: Approver = {
   method: 'dns',
   placeOf: ({ dnsName }) => dnsName,
   check: async () => await Promise.resolve({ approved: true }),
 };
 
-/** A real database, the built-in CA with keys of its own, and what makes certificates of issuances. */
+/** A real database, the built-in CA with its own keys, and the functions that issue certificates. */
 export class Issuing {
   readonly repositories: Repositories;
   private nextCertificateId = 1;
 
   private constructor(
-    /** Of the spec, which may do everything. */
+    /** Connection of the test, with all rights. */
     readonly database: DataSource,
-    /** Of the worker, with the grants of its role. */
+    /** Connection of the worker, with the grants of its role. */
     readonly asWorker: DataSource,
     readonly keyFolder: string,
     readonly ca: BuiltInCa,
@@ -84,7 +84,7 @@ export class Issuing {
     return new AdvanceIssuance(this.ports());
   }
 
-  /** What the worker needs, for a spec that puts something else in a place. */
+  /** The worker's dependencies, for tests that replace some of them. */
   ports(): AdvancePorts {
     const transactions = new Transactions(this.asWorker);
     return {

@@ -92,7 +92,7 @@ export class Keeping {
     await transactions.run(async (tx) => await integrations.markDeleted(tx, accountId, id));
   }
 
-  /** The zones that the provider lists from now on. */
+  /** Sets the zones that the provider lists from now on. */
   zonesAre(id: string, zoneNames: readonly string[]): void {
     this.zones.set(id, zoneNames);
   }
@@ -134,7 +134,7 @@ export class Keeping {
     await new AdvanceIssuance(ports).run(issuanceId);
   }
 
-  /** Everything that waits is due, and what dead workers held is free. */
+  /** Makes everything that waits due, and releases leases of dead workers. */
   async timePasses(): Promise<void> {
     await this.database.query(`UPDATE issuance SET leased_until = NULL, due_at = now() WHERE state = 'open'`);
     await this.database.query(`UPDATE dns_integration SET leased_until = NULL`);
@@ -143,7 +143,7 @@ export class Keeping {
     );
   }
 
-  /** By name; those that were removed too. */
+  /** By name; includes removed ones. */
   async records(accountId: string): Promise<readonly StoredRecord[]> {
     return await this.database.query(
       `SELECT integration_id, dns_name, target, state, record_handle, problem, failures,

@@ -6,7 +6,7 @@ import { certificateRequest } from '../issuance/certificate-request';
 import { HeldLease } from '../issuance/held-lease';
 import type { OpenedIssuance } from './opened-issuance';
 
-/** Longer than any spec runs. */
+/** Longer than any test runs. */
 const leaseMs = 600_000;
 
 export interface LeasedRequest {
@@ -15,8 +15,8 @@ export interface LeasedRequest {
 }
 
 /**
- * The request of a worker that has just leased the issuance, with every name approved by its DNS record. The worker that
- * held the lease before has lost it.
+ * The request of a worker that has just leased the issuance, with every name approved by its DNS record. The previous
+ * holder has lost the lease.
  */
 export async function leasedRequest(
   database: DataSource,

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually, freePort, startChild } from '@certwright/testing';
 
-/** Where packages put it; mostly not on the PATH of an ordinary user. */
+/** Path used by packages; usually not on the PATH of an ordinary user. */
 const folders = ['/usr/sbin', '/usr/local/sbin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
 const program = folders.map((folder) => path.join(folder, 'nginx')).find((file) => existsSync(file));
 
-/** `apt-get install nginx-light`. Specs that need it are skipped, visibly, on a machine without it. */
+/** `apt-get install nginx-light`. Tests that need it are reported as skipped on a machine without it. */
 export const isNginxInstalled = program !== undefined;
 
 export interface RunningNginx {
@@ -19,7 +19,7 @@ export interface RunningNginx {
 /**
  * A real nginx on a free port of 127.0.0.1.
  *
- * @param servers what stands in each `server` block, by server name
+ * @param servers content of each `server` block, by server name
  */
 export async function startNginx(servers: Readonly<Record<string, string>>): Promise<RunningNginx> {
   if (program === undefined) throw new Error('nginx is not installed');
@@ -34,7 +34,7 @@ export async function startNginx(servers: Readonly<Record<string, string>>): Pro
   mkdirSync(path.join(folder, 'logs'));
   writeFileSync(
     path.join(folder, 'nginx.conf'),
-    // One process, in the foreground: what is stopped is stopped wholly, and it runs as whoever runs the spec.
+    // One process, in the foreground: a stop leaves no children, and it runs as the user of the test.
     `daemon off; master_process off; pid ${folder}/pid; error_log stderr warn;
      events {} http { ${scratch.join(' ')} ${blocks.join('\n')} }`,
   );

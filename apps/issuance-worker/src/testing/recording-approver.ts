@@ -31,7 +31,7 @@ export type Recording = Approver & {
   readonly questions: ApprovalQuestion[];
 };
 
-/** Approves these names; says where it looked and what it was asked. */
+/** Approves these names; reports where it checked and its input. */
 export function approver(method: ApprovalMethod, approves: readonly string[] = [], at?: Date): Recording {
   const asked: string[] = [];
   const questions: ApprovalQuestion[] = [];

@@ -8,7 +8,7 @@ export interface SeverableDatabase {
   close(): Promise<void>;
 }
 
-/** The same database through a network connection that a spec cuts and mends. */
+/** The same database through a network connection that a test cuts and restores. */
 export async function severableDatabase(databaseUrl: string): Promise<SeverableDatabase> {
   const url = new URL(databaseUrl);
   const link = await severableLink({ host: url.hostname, port: Number(url.port) });

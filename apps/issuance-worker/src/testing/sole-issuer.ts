@@ -1,7 +1,7 @@
 import type { Issuers } from '../certificate-authorities/authorities-in-order';
 import type { CertificateAuthority } from '../certificate-authorities/certificate-authority';
 
-/** One CA that issues every product, and like the built-in one takes the records of names above. */
+/** One CA that issues every product, and accepts records of parent names like the built-in one. */
 export function soleIssuer(ca: CertificateAuthority): Issuers {
   return {
     acceptsParentRecords: () => true,

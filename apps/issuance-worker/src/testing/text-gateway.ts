@@ -3,13 +3,13 @@ import { type ServerAddress, serverAddresses, type ZoneNetwork } from './zone-ne
 
 type Asked<E extends 'addRecord' | 'removeRecord'> = Parameters<Gateway[E]>[0];
 
-/** A gateway in front of one zone of a network: TXT values side by side, which reach the servers that a spec says. */
+/** A gateway for one zone of a network: several TXT values per name, which reach the servers that a test chooses. */
 export class TextGateway implements Pick<Gateway, 'getZones' | 'addRecord' | 'removeRecord'> {
-  /** What stands at the provider: `label.approval.test value`. */
+  /** Records at the provider: `label.approval.test value`. */
   readonly records = new Set<string>();
   readonly asked: string[] = [];
   reaches: readonly ServerAddress[] = serverAddresses;
-  /** Strikes one message: `before` nothing is applied, `after` it is, and reported as failed. */
+  /** Makes one message fail: `before` or `after` the change is applied. */
   strike: {
     readonly endpoint: 'add' | 'remove';
     readonly when: 'before' | 'after';

@@ -27,15 +27,15 @@ const soa = (apex: string): ZoneRecord => ({
 const hostOf = (address: string) => `ns${address.slice(-1)}.dns.test`;
 
 /**
- * Zones on two authoritative servers, each at an address of its own and on the same port, and a resolver that knows where
- * they are and answers as the first of them. What is published reaches the servers that a spec says.
+ * Zones on two authoritative servers, each with its own address and on the same port, and a resolver that knows their
+ * addresses and answers like the first of them. Published records reach the servers that a test chooses.
  */
 export class ZoneNetwork {
   private constructor(
     private readonly servers: ReadonlyMap<ServerAddress, MemoryZones>,
     private readonly client: DnsClient,
     readonly nameServers: NameServers,
-    /** Of the authoritative servers. */
+    /** Port of the authoritative servers. */
     readonly port: number,
     readonly close: () => Promise<void>,
   ) {}
@@ -76,7 +76,7 @@ export class ZoneNetwork {
     return this.client.lookUp;
   }
 
-  /** @param values none: nothing is there any more */
+  /** @param values empty: removes the records */
   publishTexts(
     fqdn: string,
     values: readonly string[],
@@ -92,7 +92,7 @@ export class ZoneNetwork {
         ?.commit(new Map([[fqdn, records]]));
   }
 
-  /** @param target null: nothing is there any more */
+  /** @param target null: removes the record */
   publish(
     fqdn: string,
     target: string | null,
@@ -111,7 +111,7 @@ export class ZoneNetwork {
 
 type Source = ConstructorParameters<typeof DnsServer>[0]['source'];
 
-/** The same port on every address, as in the world. */
+/** The same port on every address, as in production. */
 async function listen(servers: ReadonlyMap<ServerAddress, Source>, resolver: Source) {
   const all: DnsServer[] = [];
   const open = async (host: string, port: number, source: Source) => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await core.close());
 
-/** A link that was sent to the address about a plan. */
+/** A link about a plan that was sent to the address. */
 async function asked({ planId }: PlanWithWays, to = address) {
   await approvals.ask({ accountId, planId, dnsName, address: to }, new Date(0));
   const box = (await approvals.ofPlan(planId)).find((mailbox) => mailbox.address === to);
@@ -33,7 +33,7 @@ async function asked({ planId }: PlanWithWays, to = address) {
   return { sha256, approvalId };
 }
 
-/** What the link says, and whether its mail would still be sent: always the same. */
+/** What the link shows, and whether its mail would still be sent: always equal. */
 async function stateOf({
   sha256,
   approvalId,
@@ -53,8 +53,8 @@ async function redo({ planId, termsId }: PlanWithWays, to: string): Promise<void
 const cancel = async ({ planId }: PlanWithWays) =>
   await core.transactions.run(async (tx) => await core.issuances.closeOpen(tx, planId, 'canceled'));
 
-describe('a mailbox that the way of a name says', () => {
-  it('approves it, though nothing else names the address', async () => {
+describe('a mailbox in the approval method of a name', () => {
+  it('approves it, even if the address is set nowhere else', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
     const link = await asked(plan);
     expect(await stateOf(link)).toBe('open');
@@ -63,7 +63,7 @@ describe('a mailbox that the way of a name says', () => {
     expect((await approvals.ask(box, new Date(0))).kind).toBe('approved');
   });
 
-  it('does so for the certificate that was bought, whatever is wanted next; nobody does once that is over', async () => {
+  it('approves the purchased certificate, whatever is requested next, and nothing once it is over', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
     const link = await asked(plan);
     const next = { dnsNames: ['b.example.com', dnsName], spkiSha256: randomBytes(32), product: 'free_ca' };
@@ -78,7 +78,7 @@ describe('a mailbox that the way of a name says', () => {
     expect(await approvals.approve(link.sha256)).toEqual({ state: 'withdrawn' });
   });
 
-  it('does so no longer once another address is asked in its place', async () => {
+  it('no longer approves once another address replaces it', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
     const link = await asked(plan);
     const ways = { [dnsName]: byEmail(other) };
@@ -88,7 +88,7 @@ describe('a mailbox that the way of a name says', () => {
     expect(await stateOf(await asked(plan, other))).toBe('open');
   });
 
-  it('does so where nothing is under way as long as the terms say it, which addresses for emails do not', async () => {
+  it('approves without an open issuance while the terms list it, unlike addresses for emails', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
     const link = await asked(plan);
     await cancel(plan);
@@ -100,7 +100,7 @@ describe('a mailbox that the way of a name says', () => {
     expect(await stateOf(link)).toBe('open');
   });
 
-  it('reads what the caller calls it: the common name', async () => {
+  it('sees the tenant’s name for it: the common name', async () => {
     const plan = await planWithWays(core, accountId, { [dnsName]: byEmail(address) });
     const link = await asked(plan);
     await core.database.query(

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { NewMail } from '@certwright/delivery';
 
-/** The right to send one mail: gone when its time is up by the database's clock, or when somebody else took it. */
+/** The right to send one mail: lost when it expires by the database's clock, or when another process takes it. */
 export interface MailLease {
   readonly mailId: string;
   /** The fencing token. */
@@ -12,7 +12,7 @@ export interface MailLease {
 
 export type LeasedMail = NewMail & {
   readonly lease: MailLease;
-  /** Tries so far. */
+  /** Attempts so far. */
   readonly attempts: number;
   readonly createdAt: Date;
   /** The database's clock. */
@@ -22,20 +22,20 @@ export type LeasedMail = NewMail & {
 export interface DueMail {
   readonly id: string;
   readonly leaseToken: string;
-  /** Seconds since its time came. */
+  /** Seconds since it became due. */
   readonly overdueS: number;
 }
 
-/** What became of a mail by a try. */
+/** The outcome of an attempt for a mail. */
 export type SentMail =
   { readonly state: 'sent' | 'failed' | 'canceled' } | { readonly state: 'pending'; readonly dueAt: Date };
 
-/** Mails in the hands of the process that sends them. */
+/** Mails leased by the sending process. */
 @Injectable()
 export class LeasedMails {
   constructor(private readonly database: DataSource) {}
 
-  /** @returns null when it is not due, not pending any more, or in other hands */
+  /** @returns null when it is not due, no longer pending, or leased */
   async lease(mailId: string, leaseMs: number): Promise<LeasedMail | null> {
     const [[row]] = await this.database.query<[LeaseRow[], number]>(leaseStatement, [mailId, leaseMs]);
     if (row === undefined) return null;
@@ -65,7 +65,7 @@ export class LeasedMails {
     return changed > 0;
   }
 
-  /** Mails that are due and in nobody's hands, oldest first. */
+  /** Mails that are due and not leased, oldest first. */
   async due(limit: number): Promise<readonly DueMail[]> {
     return await this.database.query(
       `SELECT id, lease_token AS "leaseToken", extract(epoch FROM clock_timestamp() - due_at)::int AS "overdueS"
@@ -77,7 +77,7 @@ export class LeasedMails {
     );
   }
 
-  /** How long the mail that waits longest has been due, seconds; 0 without one. */
+  /** How long the oldest waiting mail has been due, seconds; 0 without one. */
   async oldestDueS(): Promise<number> {
     const [row] = await this.database.query<[{ oldest: number }]>(
       `SELECT greatest(0, coalesce(extract(epoch FROM now() - min(due_at)), 0))::float AS oldest

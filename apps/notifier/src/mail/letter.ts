@@ -1,4 +1,4 @@
-/** A text that somebody else chose: shown as data, never as part of our sentence. */
+/** A text from another party: shown as data, never as part of our sentence. */
 export interface Quoted {
   readonly quoted: string;
 }
@@ -20,11 +20,11 @@ export interface Table {
 
 export interface Column {
   readonly heading: string;
-  /** Numbers stand at the end. */
+  /** Numbers are right-aligned. */
   readonly align: 'start' | 'end';
 }
 
-/** What a mail says, written once; text and HTML are two renderings of it. */
+/** The content of a mail, written once; text and HTML are two renderings of it. */
 export interface Letter {
   readonly subject: readonly Part[];
   readonly blocks: readonly Block[];
@@ -45,7 +45,7 @@ export function list(texts: readonly string[]): Block {
 
 export const link = (label: string, url: string): Block => ({ kind: 'link', label, url });
 
-/** The day in UTC, as ISO 8601 writes it. */
+/** The day in UTC, in ISO 8601 format. */
 export const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 /** To the minute, with the time zone. */

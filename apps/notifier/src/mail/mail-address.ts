@@ -1,15 +1,15 @@
-/** RFC 5321 §4.5.3.1: 64 octets of local part, 254 in all. */
+/** RFC 5321 §4.5.3.1: 64 bytes of local part, 254 in total. */
 const longestLocalPart = 64;
 const longestAddress = 254;
 
-/** RFC 5322 §3.2.3 dot-atom; without quoted strings, which nobody has and much software reads wrongly. */
+/** RFC 5322 §3.2.3 dot-atom; without quoted strings, which are unused and which much software misreads. */
 const dotAtom = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 
-/** A name of two labels at least; no address literal. */
+/** A name of at least two labels; no address literal. */
 const domain =
   /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
-/** Whether a text is one mail address and nothing else: no name, no list, no line end, nothing that SMTP could take for more. */
+/** Whether a text is exactly one mail address: no name, no list, no line end, no further SMTP syntax. */
 export function isMailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   const localPart = text.slice(0, Math.max(0, at));

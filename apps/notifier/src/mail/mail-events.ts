@@ -5,10 +5,10 @@ import { type LeasedMail, LeasedMails } from './leased-mails';
 
 export type MailOutcome = 'sent' | 'canceled' | 'retried' | 'failed';
 
-/** What happens to mails. */
+/** Events of mails. */
 export abstract class MailEvents {
   abstract ended(mail: LeasedMail, outcome: MailOutcome, problem: string | null): void;
-  /** Another process goes on; the mail may come twice, with one Message-ID. */
+  /** Another process continues; the mail may arrive twice, with one Message-ID. */
   abstract leaseLost(mail: LeasedMail): void;
 }
 

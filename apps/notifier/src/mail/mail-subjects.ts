@@ -4,36 +4,36 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { asksMailbox, wantedApproval, type PlanOwner, type InvoiceLine } from '@certwright/core-schema';
 
-/** What a mail about a plan calls it: every owner has words of its own. */
+/** How a mail refers to a plan: every owner has its own wording. */
 export interface PlanSubject {
   readonly owner: PlanOwner;
   readonly accountName: string;
-  /** The caller's own name of the order; of a certificate object its common name. */
+  /** The tenant's name of the order; for a certificate object its common name. */
   readonly objectName: string;
 }
 
-/** Somebody is asked to approve a name. */
+/** A request to approve a name by email. */
 export interface ApprovalSubject extends PlanSubject {
   readonly approvalId: string;
   readonly dnsName: string;
-  /** All names that the same certificate is to hold. */
+  /** All names of the same certificate. */
   readonly dnsNames: readonly string[];
 }
 
-/** A certificate that is in use comes to its end. */
+/** A certificate in use that expires soon. */
 export interface ExpirationSubject extends PlanSubject {
   readonly dnsNames: readonly string[];
   readonly serialNumber: string;
   readonly notAfter: Date;
   readonly autoRenew: boolean;
-  /** A replacement is paid already and made also without `autoRenew`. */
+  /** A replacement is paid already and is issued even without `autoRenew`. */
   readonly replacementPaid: boolean;
   readonly paused: boolean;
-  /** What the newest attempt at a replacement ran into; null: nothing. */
+  /** Problem of the newest replacement attempt; null: none. */
   readonly problem: Outcome | null;
 }
 
-/** An endpoint that the platform switched off. */
+/** An endpoint that the platform disabled. */
 export interface DisabledSubject {
   readonly accountName: string;
   readonly url: string;
@@ -41,7 +41,7 @@ export interface DisabledSubject {
   readonly reason: string;
 }
 
-/** What was bought. */
+/** A purchase. */
 export interface InvoiceSubject {
   readonly number: string;
   readonly accountName: string;
@@ -51,7 +51,7 @@ export interface InvoiceSubject {
   readonly totalCents: number;
   /** ISO 4217. */
   readonly currency: string;
-  /** In the words of the buyer. */
+  /** In the buyer's wording. */
   readonly note: string | null;
 }
 
@@ -69,16 +69,16 @@ export interface RevokedSubject extends PlanSubject {
 
 /** A renewal that the account could not pay. */
 export interface UnpaidSubject extends PlanSubject {
-  /** End of the current certificate; null: there is none any more. */
+  /** End of the current certificate; null: there is none. */
   readonly notAfter: Date | null;
 }
 
-/** What mails are about, as it stands when they are sent. Null: there is nothing to tell any more. */
+/** Subjects of mails, as of the time of sending. Null: the mail is no longer needed. */
 @Injectable()
 export class MailSubjects {
   constructor(private readonly database: DataSource) {}
 
-  /** Null: it was approved since it was asked, or the order is gone or does not want it any more. */
+  /** Null: it was approved meanwhile, or the order is gone or no longer requires it. */
   async approval(approvalId: string): Promise<ApprovalSubject | null> {
     return await this.one<ApprovalSubject>(
       `SELECT ${planSubject('approval.dns_name')}, approval.id AS "approvalId", approval.dns_name AS "dnsName",
@@ -93,7 +93,7 @@ export class MailSubjects {
     );
   }
 
-  /** Null: it is replaced, revoked or expired, nobody wants notices, or the order is gone. */
+  /** Null: it is replaced, revoked or expired, notices are turned off, or the order is gone. */
   async expiration(certificateId: string): Promise<ExpirationSubject | null> {
     const row = await this.one<
       Omit<ExpirationSubject, 'problem'> & { readonly lastError: StoredIssuanceError | null }
@@ -114,7 +114,7 @@ export class MailSubjects {
     return { ...subject, problem: lastError === null ? null : issuanceErrorOf(lastError).outcome };
   }
 
-  /** Null: it is deleted, or switched on again. */
+  /** Null: it is deleted, or enabled again. */
   async disabledEndpoint(endpointId: string): Promise<DisabledSubject | null> {
     return await this.one<DisabledSubject>(
       `SELECT account.name AS "accountName", url, description, disabled_reason AS reason
@@ -124,7 +124,7 @@ export class MailSubjects {
     );
   }
 
-  /** Null: what was bought was given back, or the account is disabled. */
+  /** Null: the purchase was refunded, or the account is disabled. */
   async invoice(number: string): Promise<InvoiceSubject | null> {
     return await this.one<InvoiceSubject>(
       `SELECT invoice.number, account.name AS "accountName", issued_at AS "issuedAt", lines,
@@ -136,9 +136,9 @@ export class MailSubjects {
   }
 
   /**
-   * Null: an issuance has been opened since, so it was paid; or nobody wants it renewed any more.
+   * Null: an issuance has been opened since, so it was paid; or renewal is no longer requested.
    *
-   * @param since when it could not be paid
+   * @param since time of the failed payment
    */
   async unpaidRenewal(planId: string, since: Date): Promise<UnpaidSubject | null> {
     return await this.one<UnpaidSubject>(
@@ -168,7 +168,7 @@ export class MailSubjects {
     );
   }
 
-  /** Of all that were revoked together with this one. Null: the account is disabled. */
+  /** All that were revoked together with this one. Null: the account is disabled. */
   async revoked(certificateId: string): Promise<RevokedSubject | null> {
     return await this.one<RevokedSubject>(
       `SELECT ${planSubject('certificate.dns_names[1]')}, ARRAY(
@@ -188,7 +188,7 @@ export class MailSubjects {
   }
 }
 
-/** @param nameless what a plan is called that no owner has a name for */
+/** @param nameless how to refer to a plan without an owner's name */
 const planSubject = (nameless: string) =>
   `plan.owner, account.name AS "accountName", coalesce(order_v3.name, object_v2.cn, ${nameless}) AS "objectName"`;
 

@@ -16,10 +16,10 @@ import { webhookDisabledLetter } from './letters/webhook-disabled';
 /** A token in a link, bytes: 160 random bits. */
 const tokenLength = 20;
 
-/** Writes a mail from what the rows say now. */
+/** Writes a mail from the current rows. */
 @Injectable()
 export class MailWriter {
-  /** Where the approval responder is reached from outside; without a slash at the end. */
+  /** Public URL of the approval responder, without a slash at the end. */
   private readonly approvalUrl: string;
 
   constructor(
@@ -30,13 +30,13 @@ export class MailWriter {
     this.approvalUrl = APPROVAL_URL.replace(/\/+$/, '');
   }
 
-  /** @returns null when there is nothing to write about any more */
+  /** @returns null when the mail is no longer needed */
   async write(mail: LeasedMail): Promise<Letter | null> {
     switch (mail.kind) {
       case 'approval-request': {
         const subject = await this.subjects.approval(mail.facts.approvalId);
         if (subject === null) return null;
-        // A token of its own for every try: what may have been sent before stays valid, and nothing secret is kept.
+        // A new token for every attempt: links already sent stay valid, and no secret is stored.
         const token = randomBytes(tokenLength).toString('base64url');
         const sha256 = createHash('sha256').update(token).digest();
         const expiresAt = await this.approvals.issueToken(subject.approvalId, sha256);

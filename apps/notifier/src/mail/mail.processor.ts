@@ -6,9 +6,9 @@ import { Injectable } from '@nestjs/common';
 import { LeasedMails } from './leased-mails';
 import { SendMail } from './send-mail';
 
-/** Between two sweeps, ms. A sweep starts what was due later, and what a lost job was to start. */
+/** Between two sweeps, ms. A sweep starts mails that became due later, and those of lost jobs. */
 const sweepEveryMs = 1_000;
-/** Mails of one sweep, oldest first; the next one goes on with the rest. */
+/** Mails of one sweep, oldest first; the next one continues with the rest. */
 const sweepBatch = 200;
 
 const forgetEveryMs = 10 * 60 * 1_000;

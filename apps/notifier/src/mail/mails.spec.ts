@@ -32,7 +32,7 @@ const lease = async (id: string) => {
 };
 
 describe('mails', () => {
-  it('are put on their way with their nudge, and only with the change that gives reason to them', async () => {
+  it('are stored with their wake-up, in the transaction of the change that causes them', async () => {
     const undone = core.transactions.run(async (tx) => {
       await mails.enqueue(tx, {
         accountId: '4711',
@@ -50,7 +50,7 @@ describe('mails', () => {
     expect(await leased.due(10)).toMatchObject([{ id, leaseToken: '0' }]);
   });
 
-  it('are in one hand only, and a hand whose time is up writes nothing', async () => {
+  it('are leased by one process only, and an expired lease writes nothing', async () => {
     const id = await enqueue();
     const first = await lease(id);
     expect(first).toMatchObject({ facts: { certificateId: '7', thresholdDays: 3 }, attempts: 0 });
@@ -63,7 +63,7 @@ describe('mails', () => {
     expect(await leased.lease(id, 30_000)).toBeNull();
   });
 
-  it('come back when they are due again', async () => {
+  it('are leased again when they are due again', async () => {
     const id = await enqueue();
     const { lease: held, now } = await lease(id);
     await leased.finish(held, { state: 'pending', dueAt: new Date(now.getTime() + 60_000) });
@@ -84,7 +84,7 @@ describe('mails', () => {
     expect(await mails.addressOf('4711')).toBe('ops@example.com');
   });
 
-  it('are forgotten 30 days after they ended', async () => {
+  it('are deleted 30 days after they ended', async () => {
     const old = await lease(await enqueue());
     await leased.finish(old.lease, { state: 'sent' });
     await enqueue();

@@ -2,7 +2,7 @@ import type { Letter } from './letter';
 import type { Sender } from './mail-address';
 import { renderHtml, renderSubject, renderText } from './render';
 
-/** A mail as it goes to the mail server. */
+/** A mail as passed to the mail server. */
 export interface Message {
   readonly from: Sender;
   readonly to: string;
@@ -33,11 +33,11 @@ export function messageOf(
     subject: renderSubject(letter),
     text: renderText(letter),
     html: renderHtml(letter),
-    // The same each time that the mail is sent, and no other mail's: ids begin anew with a new database.
+    // The same for every attempt of this mail, and unique: ids restart with a new database.
     messageId: `<${id}.${createdAt.getTime().toString(36)}@${domain}>`,
     date: now,
     headers: {
-      // RFC 3834 §5: no vacation notice comes back.
+      // RFC 3834 §5: prevents vacation replies.
       'Auto-Submitted': 'auto-generated',
       'X-Auto-Response-Suppress': 'All',
     },

@@ -1,11 +1,11 @@
-/** Graphemes of a text that others chose, in a body and in a subject line. */
+/** Max graphemes of foreign text, in a body and in a subject line. */
 const longestQuoted = 255;
 const longestInSubject = 60;
 
 /**
- * What a text of somebody else must not bring into a mail: line ends and other controls, and the characters that turn
- * the direction of what follows or hide it (Unicode categories Cc and Zl, Zp, bidi controls, invisible operators, tags).
- * The joiners stay: emoji and several scripts need them.
+ * Characters of foreign text that must not enter a mail: line ends and other controls, and characters that change the
+ * direction of the following text or hide it (Unicode categories Cc and Zl, Zp, bidi controls, invisible operators,
+ * tags). Joiners are kept: emoji and several scripts need them.
  */
 const unwanted = new RegExp(
   [
@@ -19,29 +19,29 @@ const unwanted = new RegExp(
 /** Letters that are written from right to left (Bidi_Class R and AL, by block). */
 const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
-/** First strong isolate, pop directional isolate: the sentence around keeps its order (UAX #9). */
+/** First strong isolate, pop directional isolate: the surrounding sentence keeps its order (UAX #9). */
 const isolate = (text: string): string => `\u2068${text}\u2069`;
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Without what is unwanted, and not too long. */
+/** Removes unwanted characters, and limits the length. */
 export function cleaned(text: string, longest = longestQuoted): string {
   const clean = text.toWellFormed().replace(unwanted, '\ufffd').trim();
-  // Each grapheme may be long itself: so the octets are bounded as well.
+  // A grapheme may be long itself: so the bytes are limited as well.
   const kept = [...graphemes.segment(clean.slice(0, 16 * longest))].map(({ segment }) => segment);
   if (kept.length <= longest) return kept.join('');
   return `${kept.slice(0, longest - 1).join('')}…`;
 }
 
-/** For plain text, where nothing else keeps a right-to-left name from turning the sentence around it. */
+/** For plain text, where only isolation keeps a right-to-left name from reordering the surrounding sentence. */
 export function isolated(text: string, longest = longestQuoted): string {
   const clean = cleaned(text, longest);
   return rightToLeft.test(clean) ? isolate(clean) : clean;
 }
 
 /**
- * An encoded word (RFC 2047 §2) that stands in the text itself would be decoded by whoever reads the header, and bring in
- * what was cleaned away: an invisible joiner inside keeps it what it looks like.
+ * A literal encoded word (RFC 2047 §2) in the text would be decoded by the mail reader, and bring back the removed
+ * characters: an invisible joiner inside prevents decoding.
  */
 const withoutEncodedWords = (text: string): string => text.replaceAll('=?', '=\u2060?');
 

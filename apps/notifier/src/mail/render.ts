@@ -26,7 +26,7 @@ export function renderText({ blocks }: Letter): string {
   return `${blocks.map(render).join('\n\n')}\n`;
 }
 
-/** Nothing in it is loaded from anywhere, so opening it tells nobody anything. */
+/** Loads no external resources, so opening the mail reveals nothing. */
 export function renderHtml(letter: Letter): string {
   const render = (block: Block): string => {
     switch (block.kind) {
@@ -53,7 +53,7 @@ export function renderHtml(letter: Letter): string {
 const html = (part: Part): string =>
   typeof part === 'string' ? escaped(part) : `<bdi><strong>${escaped(cleaned(part.quoted))}</strong></bdi>`;
 
-/** Style stands at each cell: mail programs drop it elsewhere. */
+/** Style is set on each cell: mail programs drop it elsewhere. */
 function htmlTable({ columns, rows }: Table): string {
   const cell = (name: 'th' | 'td', content: string, at: number) =>
     `<${name} style="padding: .2em .6em; text-align: ${columns[at]?.align ?? 'start'}">${content}</${name}>`;

@@ -128,7 +128,7 @@ const onlyMail = () => {
 };
 
 describe('a request for approval', () => {
-  it('tells who asks for what, and links to a page with a fresh token of 160 bits, of which the digest is kept', async () => {
+  it('names requester and subject, and links to a page with a new 160-bit token, stored as a digest', async () => {
     const { planId } = await order('my order', ['www.example.com', 'other.example.com']);
     const id = await approvalMail(planId);
     await sender().run(id);
@@ -175,7 +175,7 @@ describe('a request for approval', () => {
 });
 
 describe('an expiration notice', () => {
-  it('tells order, names, end and what to do', async () => {
+  it('contains order, names, end and what to do', async () => {
     const { certificateId, planId } = await order('shop', ['www.example.com', '*.shop.example.com']);
     await notifier.database.query(`UPDATE plan SET auto_renew = false WHERE id = $1`, [planId]);
     await sender().run(await notifier.mail(noticeOf(certificateId)));
@@ -236,14 +236,14 @@ describe('an expiration notice', () => {
     expect(mail.to).toMatchObject({ text: 'ops@example.com' });
     expect(html).not.toContain('<script>');
     expect(text).toContain('The current certificate of the order ');
-    // RFC 5322 §2.1.1: lines of 998 characters at most, and nothing but ASCII unless MIME says so.
+    // RFC 5322 §2.1.1: max 998 characters per line, and only ASCII unless MIME declares otherwise.
     expect(Math.max(...raw.split('\r\n').map(({ length }) => length))).toBeLessThanOrEqual(998);
     expect(raw).not.toMatch(/[^\x00-\x7f]/);
   });
 });
 
-describe('a mail about a switched-off endpoint', () => {
-  it('tells which one and why, without what its address may hold of secrets', async () => {
+describe('a mail about a disabled endpoint', () => {
+  it('names the endpoint and the reason, without secrets in its URL', async () => {
     const { id } = await notifier.endpoint(account, 'https://hooks.example.com/in?token=hidden');
     await notifier.database.query(
       `UPDATE webhook_endpoint SET enabled = false, disabled_reason = 'It is gone.'`,
@@ -284,14 +284,14 @@ describe('sending', () => {
   it.each([
     ['RCPT TO', 550],
     ['DATA', 554],
-  ] as const)('has failed for good when %s was answered with %i', async (at, code) => {
+  ] as const)('has failed permanently when %s was answered with %i', async (at, code) => {
     const id = await notice();
     server.refusal = { at, code };
     await sender().run(id);
     expect(await stateOf(id)).toMatchObject({ state: 'failed' });
   });
 
-  it('a second time carries the same Message-ID, so that the repetition is known', async () => {
+  it('repeats the Message-ID on a retry, so that duplicates are detected', async () => {
     const id = await notice();
     await sender().run(id);
     await notifier.database.query(`UPDATE mail SET state = 'pending', finished_at = NULL`);
@@ -308,7 +308,7 @@ describe('sending', () => {
     '<a@example.com>',
     'a@[127.0.0.1]',
     '',
-  ])('to %j has failed without a word to the server', async (recipient) => {
+  ])('to %j fails without contacting the server', async (recipient) => {
     const { certificateId } = await order('n');
     const id = await notifier.mail({ ...noticeOf(certificateId), recipient });
     await sender().run(id);
@@ -316,7 +316,7 @@ describe('sending', () => {
     expect(await stateOf(id)).toMatchObject({ state: 'failed' });
   });
 
-  it('is recorded when the database is back, and not sent again, when it was unreachable in that moment', async () => {
+  it('is recorded once an unreachable database is back, and not sent again', async () => {
     const { leasedMails } = notifier;
     let outages = 2;
     const mails = Object.create(leasedMails) as LeasedMails;
@@ -349,7 +349,7 @@ describe('sending', () => {
     headers: {},
   };
 
-  it('waits no longer for a server that hangs when the process ends', async () => {
+  it('stops waiting for a hanging server when the process ends', async () => {
     const stopping = new AbortController();
     const stopped = client(false, stopping.signal);
     server.hangs = true;
@@ -360,7 +360,7 @@ describe('sending', () => {
     server.hangs = false;
   });
 
-  it('needs TLS unless the operator does without', async () => {
+  it('requires TLS unless the operator disables it', async () => {
     const strict = client(true);
     await expect(strict.send(message)).rejects.toMatchObject({ code: 'ETLS' });
     expect(server.received).toEqual([]);

@@ -9,13 +9,16 @@ import { type Message, messageOf } from './message';
 import { nextMailTry, sendFailure, type SendOutcome } from './send-outcome';
 import { sendWithinMs, SmtpClient } from './smtp.client';
 
-/** Longer than the longest try, so that a lease is lost by accident only. */
+/** Longer than the slowest attempt, so that a lease is lost only by accident. */
 const leaseMs = sendWithinMs + 20_000;
 
 /** Within the lease. */
 const recordWithinMs = 15_000;
 
-/** One try of one mail: lease, write, send, record. At least once: a crash after the server took it sends it again. */
+/**
+ * One attempt of one mail: lease, write, send, record. At least once: a crash after the server accepted it sends it
+ * again.
+ */
 @Injectable()
 export class SendMail {
   private readonly from: Sender;
@@ -57,7 +60,7 @@ export class SendMail {
     const problem = 'problem' in outcome ? outcome.problem : null;
     const dueAt = outcome.kind === 'failed' ? nextMailTry(mail.attempts + 1, mail.now, Math.random()) : null;
     const end = dueAt === null ? { state: stateOf[outcome.kind] } : ({ state: 'pending', dueAt } as const);
-    // The mail is sent: an outage of the database in this moment is waited out, so that it is not sent again.
+    // The mail is sent: waits for the end of a database outage, so that it is not sent again.
     const held = await repeatDuringOutage(async () => await this.mails.finish(mail.lease, end), {
       forMs: recordWithinMs,
     });

@@ -18,7 +18,7 @@ describe('a mail that was not sent', () => {
     expect(sendFailure(error).kind).toBe(kind);
   });
 
-  it('has a problem for the log, without anybody’s address', () => {
+  it('has a problem for the log, without addresses', () => {
     const response = '550 5.1.1 <admin@example.com>: admin@example.com is unknown';
     expect(sendFailure({ responseCode: 550, command: 'RCPT TO', response }).problem).toBe(
       'RCPT TO: 550 5.1.1 (address): (address) is unknown',
@@ -26,8 +26,8 @@ describe('a mail that was not sent', () => {
   });
 });
 
-describe('the next try', () => {
-  it('comes later each time, and after four days not at all', () => {
+describe('the next attempt', () => {
+  it('comes later each time, and ends after four days', () => {
     const now = new Date(0);
     const waits = mailWaitsMs.map((_, at) => nextMailTry(at + 1, now, 0)?.getTime());
     expect(waits).toEqual([...waits].sort((one, other) => Number(one) - Number(other)));

@@ -1,12 +1,12 @@
-/** How handing a mail to the mail server ended. */
+/** Result of handing a mail to the mail server. */
 export type SendOutcome =
   | { readonly kind: 'sent' }
-  /** The server does not take this mail, now or later. */
+  /** The server permanently rejects this mail. */
   | { readonly kind: 'refused'; readonly problem: string }
-  /** Nobody knows, or the server asks for patience, or our settings are wrong: tried again. */
+  /** Outcome unknown, a temporary rejection, or wrong settings: tried again. */
   | { readonly kind: 'failed'; readonly problem: string };
 
-/** What nodemailer tells of a failure. */
+/** The failure as reported by nodemailer. */
 interface SmtpError {
   readonly code?: string;
   readonly command?: string;
@@ -14,13 +14,13 @@ interface SmtpError {
   readonly response?: string;
 }
 
-/** Commands whose refusal is about this very mail. A refused greeting or login is about us. */
+/** Commands whose refusal concerns this mail. A refused greeting or login concerns our settings. */
 const aboutTheMail: ReadonlySet<string> = new Set(['MAIL FROM', 'RCPT TO', 'DATA']);
 
-/** RFC 4954 §6: what they refuse is the sender's authentication. */
+/** RFC 4954 §6: these codes refuse the sender's authentication. */
 const authenticationCodes: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 
-/** Of what the server said, so much goes into the log. */
+/** Max characters of the server's response in the log. */
 const longestResponse = 200;
 
 export function sendFailure(error: unknown): Exclude<SendOutcome, { kind: 'sent' }> {
@@ -35,13 +35,13 @@ export function sendFailure(error: unknown): Exclude<SendOutcome, { kind: 'sent'
   return { kind: isPermanent ? 'refused' : 'failed', problem: command === '' ? said : `${command}: ${said}` };
 }
 
-/** Servers like to repeat the recipient; a log is no place for it. */
+/** Servers often repeat the recipient, which must not be logged. */
 const withoutAddresses = (text: string): string => text.replace(/<?[^\s<>@]+@[^\s<>@]+>?/g, '(address)');
 
 const minute = 60 * 1_000;
 const hour = 60 * minute;
 
-/** How long to wait after the first failed try, the second, and so on, ms: four days in all (RFC 5321 §4.5.4.1). */
+/** Delay after the first failed attempt, the second, and so on, ms: four days in total (RFC 5321 §4.5.4.1). */
 export const mailWaitsMs: readonly number[] = [
   minute,
   5 * minute,
@@ -54,13 +54,13 @@ export const mailWaitsMs: readonly number[] = [
   ...Array.from({ length: 3 }, () => 22 * hour),
 ];
 
-/** Up to a tenth is added, so that what failed together is not tried together. */
+/** Adds up to a tenth, so that simultaneous failures are not retried simultaneously. */
 const jitterShare = 0.1;
 
 /**
- * @param attempts tries so far, this one included
+ * @param attempts attempts so far, including this one
  * @param random 0 to 1
- * @returns null when it is given up
+ * @returns null when no further attempt is made
  */
 export function nextMailTry(attempts: number, now: Date, random: number): Date | null {
   const waitMs = mailWaitsMs[attempts - 1];

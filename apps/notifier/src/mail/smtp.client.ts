@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import { Config } from '../config';
 import type { Message } from './message';
 
-/** A mail server answers at once or is in trouble; each of these is for one silence. */
+/** A mail server responds at once or has a problem; each of these limits one pause. */
 const timeouts = {
   dnsTimeout: 5_000,
   connectionTimeout: 10_000,
@@ -12,7 +12,7 @@ const timeouts = {
   socketTimeout: 15_000,
 };
 
-/** For one mail in all, however slowly the server speaks, ms. */
+/** Total time for one mail, even with a slow server, ms. */
 export const sendWithinMs = 40_000;
 
 const defaultPorts = { 'smtp:': 587, 'smtps:': 465 } as const;
@@ -46,12 +46,12 @@ export class SmtpClient implements OnApplicationShutdown {
     });
   }
 
-  /** @throws Error as nodemailer has it, or a plain one when the time is up: then nobody knows whether it was taken */
+  /** @throws Error of nodemailer, or a plain one after the timeout: the outcome is then unknown */
   async send(message: Message): Promise<void> {
     const sending = this.transport.sendMail({
       ...message,
       headers: { ...message.headers },
-      // Given apart, so that no reading of header fields decides who gets it.
+      // Passed separately, so that the recipient does not depend on parsing header fields.
       envelope: { from: message.from.address, to: [message.to] },
       to: { name: '', address: message.to },
     });

@@ -5,7 +5,7 @@ const columns = [
   { heading: 'Cents', align: 'end' },
 ] as const;
 
-it('pads texts behind and numbers in front, without spaces at the ends of lines', () => {
+it('pads texts on the right and numbers on the left, without trailing spaces', () => {
   expect(
     textTable(columns, [
       ['a', '100'],
@@ -25,7 +25,7 @@ it('breaks a wide cell at spaces, and a word that is wider than the column', () 
   ]);
 });
 
-it('counts what a reader sees as one, emoji and combining marks', () => {
+it('counts graphemes, such as emoji and combining marks', () => {
   const [, , family, plain] = textTable(columns, [
     ['👩‍👩‍👧‍👦e\u0301', '1'],
     ['ab', '1'],

@@ -1,6 +1,6 @@
 import type { Column } from './letter';
 
-/** Graphemes that a column of texts takes at most; longer ones are broken into lines. */
+/** Max graphemes in a text column; longer texts are broken into lines. */
 const widest = 40;
 
 const gap = '  ';

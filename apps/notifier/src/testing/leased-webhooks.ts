@@ -7,7 +7,7 @@ import { WebhookFixture } from '@certwright/core-testing';
 export const bounds: DeliveryBounds = { perEndpoint: 4, perFailingEndpoint: 1, perAccount: 6 };
 export const leaseMs = 30_000;
 
-/** What leases deliveries, over the same database. */
+/** The lessor of deliveries, over the same database. */
 export class LeasedWebhookFixture extends WebhookFixture {
   readonly leased: LeasedDeliveries;
 
@@ -16,7 +16,7 @@ export class LeasedWebhookFixture extends WebhookFixture {
     this.leased = new LeasedDeliveries(core.database, core.transactions, new Mails(core.database));
   }
 
-  /** Up to `max` deliveries of an endpoint; requests again while somebody else leases for the account. */
+  /** Up to `max` deliveries of an endpoint; retries while another process leases for the account. */
   async lease(endpointId: string, max = 1): Promise<readonly LeasedDelivery[]> {
     for (;;) {
       const { leased, retry } = await this.leased.lease([{ endpointId, max }], leaseMs, bounds);

@@ -11,21 +11,21 @@ import { SmtpClient } from '../mail/smtp.client';
 import { MailServer } from './mail-server';
 import { NotifierDatabase } from './notifier-database';
 
-/** What deviates from a plan of the certificate API for `www.example.com`, which `admin@example.com` may approve. */
+/** Differences from a plan of the certificate API for `www.example.com`, which `admin@example.com` may approve. */
 export interface ObjectFixture {
   readonly cn?: string;
   readonly dnsNames?: readonly string[];
   readonly approverEmails?: Readonly<Record<string, string>>;
 }
 
-/** A mail as somebody gets it. */
+/** A mail as received. */
 export interface Received {
   readonly mail: ParsedMail;
   readonly text: string;
   readonly html: string;
 }
 
-/** Sends mails from rows of a database of its own to a mail server on loopback. */
+/** Sends mails from rows of its own database to a mail server on loopback. */
 export class MailFixture {
   readonly send: SendMail;
   /** A plan has one issued issuance per revision. */
@@ -72,7 +72,7 @@ export class MailFixture {
     return await this.notifier.database.query<T[]>(statement, [...values]);
   }
 
-  /** Puts a mail on its way and sends it. @returns what arrived; null when it was canceled */
+  /** Enqueues a mail and sends it. @returns the received mail; null when it was canceled */
   async mail(mail: Omit<NewMail, 'accountId'>): Promise<Received | null> {
     return await this.sent(await this.notifier.mail({ accountId: this.account, ...mail } as NewMail));
   }

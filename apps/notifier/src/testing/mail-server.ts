@@ -2,19 +2,19 @@ import type { AddressInfo } from 'node:net';
 import { type ParsedMail, simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 
-/** What the server says to a recipient or to a message; null: it takes it. */
+/** The server's response to a recipient or to a message; null: it accepts it. */
 export interface Refusal {
   readonly at: 'MAIL FROM' | 'RCPT TO' | 'DATA';
   readonly code: number;
 }
 
-/** A mail server on loopback that takes, refuses or hangs as a spec wants. */
+/** A mail server on loopback that accepts, refuses or hangs, as a test configures it. */
 export class MailServer {
   readonly received: ParsedMail[] = [];
-  /** As it came, in the order of `received`. */
+  /** As received, in the order of `received`. */
   readonly raw: string[] = [];
   refusal: Refusal | null = null;
-  /** Takes a message and never says so. */
+  /** Accepts a message without confirming it. */
   hangs = false;
   private readonly server: SMTPServer;
 

@@ -9,7 +9,7 @@ import { SealingKeys } from '@certwright/sealing';
 import { testDatabase } from '@certwright/testing';
 import type { DataSource } from 'typeorm';
 
-/** A migrated database of its own for one spec, with what endpoints, deliveries and mails need. */
+/** A separate migrated database for one test file, with functions for endpoints, deliveries and mails. */
 export class NotifierDatabase {
   readonly sealingKey = randomBytes(32);
   readonly sealing = new SealingKeys([this.sealingKey]);
@@ -18,15 +18,15 @@ export class NotifierDatabase {
   readonly deliveries: WebhookDeliveries;
   readonly leasedDeliveries: LeasedDeliveries;
   readonly log: WebhookLog;
-  /** What others do with them: ask for them, and follow their links. */
+  /** Actions of other processes on mails: request them, and follow their links. */
   readonly approvals: EmailApprovals;
   readonly mails: Mails;
   readonly leasedMails: LeasedMails;
 
   private constructor(
-    /** Of the spec, which may do everything. */
+    /** Connection of the test, with all rights. */
     readonly database: DataSource,
-    /** Of the notifier, with the grants of its role. */
+    /** Connection of the notifier, with the grants of its role. */
     readonly asNotifier: DataSource,
     readonly roleUrl: string,
     readonly close: () => Promise<void>,

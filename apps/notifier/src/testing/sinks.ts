@@ -9,7 +9,7 @@ export interface Received {
 /** A receiver of webhooks on loopback. */
 export class Sink {
   readonly received: Received[] = [];
-  /** Requests under way, at most at the same time. */
+  /** Max number of concurrent requests. */
   mostAtOnce = 0;
   private readonly sockets = new Set<Socket>();
 
@@ -22,7 +22,7 @@ export class Sink {
     });
   }
 
-  /** Answers each request once its body is there. */
+  /** Responds to each request once its body has arrived. */
   static async answering(answer: RequestListener): Promise<Sink> {
     const sink: Sink = new Sink(
       createHttpServer((request, response) => {
@@ -37,7 +37,7 @@ export class Sink {
     return await sink.listening();
   }
 
-  /** Speaks no HTTP but what it is told to. */
+  /** Sends only the given bytes, instead of HTTP. */
   static async saying(talk: (socket: Socket) => void): Promise<Sink> {
     return await new Sink(createServer(talk)).listening();
   }

@@ -2,7 +2,7 @@ import { judgeAnswer, retryAfterMs } from './answer';
 
 const now = new Date('2026-11-20T12:00:00Z');
 
-describe('an answer', () => {
+describe('a response', () => {
   it.each([200, 201, 202, 204, 299])('%i is a success', (status) => {
     expect(judgeAnswer({ status, retryAfter: null }, now)).toEqual({
       outcome: { kind: 'delivered' },
@@ -17,12 +17,12 @@ describe('an answer', () => {
     [404, /answered 404 Not Found/],
     [500, /answered 500/],
     [599, /answered 599;/],
-  ])('%i is a failure, in words', (status, problem) => {
+  ])('%i is a failure, with a message', (status, problem) => {
     const judged = judgeAnswer({ status, retryAfter: null }, now);
     expect(judged).toMatchObject({ outcome: { kind: 'failed' }, problem: expect.stringMatching(problem) });
   });
 
-  it('410 says that the endpoint is gone', () => {
+  it('410 means that the endpoint is gone', () => {
     expect(judgeAnswer({ status: 410, retryAfter: null }, now).outcome).toEqual({ kind: 'gone' });
   });
 });

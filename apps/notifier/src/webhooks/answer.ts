@@ -1,13 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import { longestRetryAfterMs, type TryOutcome } from './next-try';
 
-/** What an endpoint answered; its body is nobody's business. */
+/** Response of an endpoint, without its body. */
 export interface Answer {
   readonly status: number;
   readonly retryAfter: string | null;
 }
 
-/** How an answer is judged, and in words of ours what was wrong with it. */
+/** Classification of a response, with our own error message. */
 export interface Judged {
   readonly outcome: TryOutcome;
   /** Null for a success. */
@@ -33,11 +33,11 @@ const phraseOf = (status: number): string => {
   return phrase === undefined ? '' : ` ${phrase}`;
 };
 
-/** RFC 9110 §10.2.3: seconds, or a date. @returns ms, at most a day; null when there is none that can be read */
+/** RFC 9110 §10.2.3: seconds, or a date. @returns ms, max a day; null when missing or malformed */
 export function retryAfterMs(value: string | null, now: Date): number | null {
   const text = value?.trim() ?? '';
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, longestRetryAfterMs);
-  // Only IMF-fixdate, which every sender must use today: Date.parse reads a lot more than dates.
+  // Only IMF-fixdate, which every sender must use today: Date.parse accepts many more formats.
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text)) return null;
   const at = Date.parse(text);
   return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now.getTime()), longestRetryAfterMs);

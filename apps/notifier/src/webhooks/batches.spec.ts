@@ -1,7 +1,7 @@
 import { Batches } from './batches';
 
 describe('batches', () => {
-  it('run one at a time; what comes in meanwhile makes the next one, up to its limit', async () => {
+  it('run one at a time; items that arrive meanwhile form the next one, up to its limit', async () => {
     const ran: number[][] = [];
     const release: (() => void)[] = [];
     const batches = new Batches<number, number>(2, async (items) => {
@@ -19,7 +19,7 @@ describe('batches', () => {
     expect(await Promise.all(results)).toEqual([10, 20, 30, 40]);
   });
 
-  it('fail together, and the next one runs all the same', async () => {
+  it('fail together, and the next one still runs', async () => {
     const batches = new Batches<number, number>(10, async (items) => {
       if (items.includes(1)) throw new Error('no database');
       return await Promise.resolve(items);

@@ -5,14 +5,17 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Runs one batch at a time. What comes in meanwhile makes the next batch, so that batches grow with the load, and nothing
- * waits when there is none.
+ * Runs one batch at a time. Items that arrive meanwhile form the next batch, so that batches grow with the load, and
+ * no item waits without load.
  */
 export class Batches<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #isRunning = false;
 
-  /** @param run returns a result for each item, in their order; when it throws, every item of the batch fails with that */
+  /**
+   * @param run returns a result for each item, in their order; when it throws, every item of the batch fails with
+   * that error
+   */
   constructor(
     private readonly maxItems: number,
     private readonly run: (items: readonly Item[]) => Promise<readonly Result[]>,

@@ -11,7 +11,7 @@ import type { LeasedDeliveries } from './leased-deliveries';
 import { reasons } from './next-try';
 import { PostClient } from './post.client';
 
-/** Instead of 15 s, for a server that gives no answer. */
+/** Instead of 15 s, for a server that does not respond. */
 const shortMs = 400;
 
 let notifier: NotifierDatabase;
@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 
 interface Surroundings {
-  /** Recordings that fail, since the database is unreachable. */
+  /** Number of writes that fail because the database is unreachable. */
   readonly outages?: number;
   readonly allowedNetworks?: readonly string[];
   readonly resolvers?: readonly ResolverAddress[];
@@ -66,7 +66,7 @@ function deliverer({
   };
   const config = { SEALING_KEYS: notifier.sealing };
   const deliver = new DeliverWebhook(deliveries, client, events, { signal: stopping } as Drain, config);
-  /** Leases the delivery when it can be leased, and tries it. */
+  /** Leases the delivery if possible, and tries it. */
   const run = async (id: string) => {
     const waiting = await notifier.leasedDeliveries.waitingAt([id]);
     const requests = waiting.map(({ endpointId }) => ({ endpointId, max: 1 }));
@@ -115,7 +115,7 @@ describe('a delivery', () => {
     expect(sink.received).toHaveLength(1);
   });
 
-  it('follows no redirect: it is a failure that tells what to do', async () => {
+  it('follows no redirect: it fails with a message that says what to do', async () => {
     const target = await sinkThat(Sink.answering((_, response) => response.end()));
     const sink = await sinkThat(
       Sink.answering((_, response) => response.writeHead(302, { location: target.url }).end()),
@@ -160,7 +160,7 @@ describe('a delivery', () => {
       /response is not HTTP|no complete response/,
       true,
     ],
-  ])('to a server that %s has failed, and comes again in 5 s', async (_, talk, problem, isSlow) => {
+  ])('to a server that %s fails, and is retried in 5 s', async (_, talk, problem, isSlow) => {
     const sink = await sinkThat(Sink.saying(talk));
     const { id, look } = await delivery(sink.url);
     const begunAt = Date.now();
@@ -173,7 +173,7 @@ describe('a delivery', () => {
     expect(endpoint?.failingSince).not.toBeNull();
   });
 
-  it('waits as long as Retry-After asks', async () => {
+  it('waits as long as Retry-After requires', async () => {
     const sink = await sinkThat(
       Sink.answering((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end()),
     );
@@ -182,7 +182,7 @@ describe('a delivery', () => {
     expect((await look()).dueInMs).toBeGreaterThan(3_590_000);
   });
 
-  it('that is answered 410 switches the endpoint off at once, with a mail', async () => {
+  it('that gets 410 disables the endpoint at once, with a mail', async () => {
     const sink = await sinkThat(Sink.answering((_, response) => response.writeHead(410).end()));
     const { id, endpoint, look } = await delivery(sink.url);
     await deliverer().run(id);
@@ -195,7 +195,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('that ran out of tries switches the endpoint off, with a mail', async () => {
+  it('with no attempts left disables the endpoint, with a mail', async () => {
     const sink = await sinkThat(Sink.answering((_, response) => response.writeHead(500).end()));
     const { id, look } = await delivery(sink.url);
     await notifier.database.query(`UPDATE webhook_delivery SET attempts = 9`);
@@ -209,7 +209,7 @@ describe('a delivery', () => {
     'http://[::ffff:127.0.0.1]:8009/',
     'http://2130706433:8009/',
     'http://169.254.169.254/',
-  ])('to %s is refused before anything is connected, unless the operator allows its network', async (url) => {
+  ])('to %s is refused before any connection, unless the operator allows its network', async (url) => {
     const { id, look } = await delivery(url);
     await deliverer({ allowedNetworks: [] }).run(id);
     expect((await look()).attempt).toMatchObject({
@@ -268,7 +268,7 @@ describe('a delivery', () => {
     expect(await look()).toMatchObject({ state: 'delivered', endpoint: { failingSince: null } });
   });
 
-  it('that is cut off by the end of the process counts as no try, and is free for another one', async () => {
+  it('that is aborted by the end of the process is not counted as an attempt, and can be leased again', async () => {
     const sink = await sinkThat(Sink.saying((socket) => void socket.resume()));
     const { id, look } = await delivery(sink.url);
     const stopping = new AbortController();
@@ -281,7 +281,7 @@ describe('a delivery', () => {
     expect(stumbled).toEqual([]);
   });
 
-  it('that the endpoint took is recorded when the database is back, and not sent again', async () => {
+  it('that the endpoint accepted is recorded when the database is back, and not sent again', async () => {
     const sink = await sinkThat(Sink.answering((_, response) => response.end()));
     const { id, look } = await delivery(sink.url);
     await deliverer({ outages: 2 }).run(id);
@@ -290,7 +290,7 @@ describe('a delivery', () => {
     expect(stumbled).toEqual([]);
   });
 
-  it('whose secret cannot be opened is a fault of ours: told to the operator, no try, and tried again later', async () => {
+  it('whose secret cannot be decrypted is an internal error: logged, not counted as an attempt, and retried', async () => {
     const sink = await sinkThat(Sink.answering((_, response) => response.end()));
     const { id, look } = await delivery(sink.url);
     await notifier.database.query(`UPDATE webhook_endpoint SET secret_sealed = '\\x00'`);

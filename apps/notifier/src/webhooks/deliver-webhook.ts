@@ -14,23 +14,23 @@ import { PostClient, type PostRequest } from './post.client';
 import { WebhookEvents } from './webhook-events';
 import { webhookHeaders } from './webhook-request';
 
-/** A success is an answer within this time, connecting included. */
+/** A success is a response within this time, connecting included. */
 export const answerWithinMs = 15_000;
 
-/** Longer than the longest try, so that a lease is lost by accident only. */
+/** Longer than the slowest attempt, so that a lease is lost only by accident. */
 export const leaseMs = 2 * answerWithinMs;
 
 /** Successes recorded by one statement. */
 const maxRecorded = 100;
 
-/** How soon a delivery comes back that a fault of ours, or the end of this process, kept from being tried. */
+/** Delay of a delivery that was not tried because of an internal error or the end of this process. */
 const afterStumbleMs = 60_000;
 const afterStopMs = 0;
 
-/** How a try went, for the pace of its endpoint; null when it says nothing of the endpoint. */
+/** Result of an attempt, for the pace of its endpoint; null when it shows nothing about the endpoint. */
 export type Sent = Tried | null;
 
-/** One try of one leased delivery: send, judge, record. */
+/** One attempt of one leased delivery: send, classify, record. */
 @Injectable()
 export class DeliverWebhook {
   readonly #successes: Batches<DeliveredAttempt, boolean>;
@@ -69,7 +69,7 @@ export class DeliverWebhook {
     const durationMs = Math.round(performance.now() - startedMs);
     const { outcome, problem, status } = answered;
     const attempt = { startedAt: leased.now, durationMs, status, problem };
-    // The endpoint has it: an outage of the database in this moment is waited out, so that it is not sent again.
+    // The endpoint has it: waits for the end of a database outage, so that it is not sent again.
     const record = async () => await this.record(leased, attempt, outcome);
     const followed = await repeatDuringOutage(record, {
       forMs: answerWithinMs,

@@ -30,7 +30,7 @@ afterAll(async () => await notifier.close());
 
 type Answers = (url: string) => Promise<number>;
 
-/** Never answers, until the spec ends. */
+/** Does not respond until the test ends. */
 const never: Answers = async () =>
   await new Promise((_, reject) =>
     stopping.signal.addEventListener('abort', () => reject(stopping.signal.reason)),
@@ -45,7 +45,7 @@ interface Posted {
   readonly id: string;
 }
 
-/** A dispatcher without a sweep: what it does by itself is what the spec sees. */
+/** A dispatcher without a sweep: the test observes only what it does by itself. */
 function dispatcherOf(answers: Answers, concurrency = 64, deliveries = notifier.leasedDeliveries) {
   const posted: Posted[] = [];
   const underWay = new Map<string, number>();
@@ -117,7 +117,7 @@ const pendingAt = async (urlPart: string): Promise<number> => {
 const patient = { withinMs: 60_000 };
 
 describe('the dispatcher', () => {
-  it('fills a place as soon as it becomes free: one nudge drains an endpoint without any sweep', async () => {
+  it('fills a slot as soon as it becomes free: one wake-up drains an endpoint without a sweep', async () => {
     const { ids } = await endpointWith(60, 'https://healthy.example.com/');
     const { dispatcher, posted, mostAtOnce, errors } = dispatcherOf(always(204));
     dispatcher.nudge(ids[0] ?? '');
@@ -127,13 +127,13 @@ describe('the dispatcher', () => {
     expect(errors).toEqual([]);
   }, 90_000);
 
-  it('drains healthy endpoints while a hundred others never answer', async () => {
+  it('drains healthy endpoints while a hundred others never respond', async () => {
     for (let dead = 0; dead < 100; dead += 1) await endpointWith(2, `https://dead-${dead}.example.com/`);
     for (let healthy = 0; healthy < 10; healthy += 1)
       await endpointWith(20, `https://healthy-${healthy}.example.com/`);
     const answers: Answers = async (url) => (url.includes('dead') ? await never(url) : 204);
     const { sweep, mostAtOnce, clock } = dispatcherOf(answers, 64);
-    // There are fewer places than endpoints that never answer.
+    // There are fewer slots than endpoints that never respond.
     await sweep();
     await eventually(async () => {
       await sweep();
@@ -146,7 +146,7 @@ describe('the dispatcher', () => {
     );
   }, 120_000);
 
-  it('keeps places for others when endpoints that were quick stop answering', async () => {
+  it('keeps slots for others when fast endpoints stop responding', async () => {
     let isFrozen = false;
     const frozen = [0, 1, 2, 3].map((each) => `https://frozen-${each}.example.com/`);
     for (const url of frozen) await endpointWith(80, url);
@@ -181,7 +181,7 @@ describe('the dispatcher', () => {
     await eventually(async () => expect(await pendingAt('recovering')).toBeLessThanOrEqual(3), patient);
   }, 90_000);
 
-  it('gives a slow endpoint few places', async () => {
+  it('gives a slow endpoint few slots', async () => {
     await endpointWith(30, 'https://slow.example.com/');
     const { sweep, mostAtOnce, clock } = dispatcherOf(async () => {
       clock.nowMs += slowAfterMs;
@@ -194,7 +194,7 @@ describe('the dispatcher', () => {
     expect(mostAtOnce.get('https://slow.example.com/')).toBeLessThanOrEqual(maxSlowPlaces);
   }, 90_000);
 
-  it('sends each delivery once, whatever number of copies there are', async () => {
+  it('sends each delivery once, with any number of processes', async () => {
     const { ids } = await endpointWith(100, 'https://healthy.example.com/');
     const copies = [dispatcherOf(always(204)), dispatcherOf(always(204)), dispatcherOf(always(204))];
     await eventually(async () => {
@@ -204,7 +204,7 @@ describe('the dispatcher', () => {
     expect(copies.flatMap(({ posted }) => posted.map(({ id }) => id)).sort()).toEqual([...ids].sort());
   }, 90_000);
 
-  it('goes on with the next sweep after the database was unavailable', async () => {
+  it('continues with the next sweep after the database was unavailable', async () => {
     const { ids } = await endpointWith(3, 'https://healthy.example.com/');
     const broken = Object.create(notifier.leasedDeliveries) as LeasedDeliveries;
     let isAway = true;
@@ -221,7 +221,7 @@ describe('the dispatcher', () => {
     expect(posted).toHaveLength(3);
   }, 90_000);
 
-  it('leases for others while quick endpoints cannot be leased for', async () => {
+  it('leases for others while fast endpoints cannot be leased', async () => {
     const quick: string[] = [];
     for (let each = 0; each < 12; each += 1) {
       quick.push((await endpointWith(40, `https://quick-${each}.example.com/`)).id);
@@ -237,7 +237,7 @@ describe('the dispatcher', () => {
     let answered = 0;
     const { sweep } = dispatcherOf(
       async () => {
-        // By then all of them are quick, and have many left.
+        // By then all of them are fast, and have many deliveries left.
         isLocked ||= (answered += 1) >= 120;
         return await Promise.resolve(204);
       },
@@ -257,7 +257,7 @@ describe('the dispatcher', () => {
   describe('reports how long deliveries wait for the platform', () => {
     const overdue = { accountId: '1', isFailing: false, overdueS: 1_308 };
 
-    it('leaves out endpoints that are failing or slow, and those tried for the first time just now', async () => {
+    it('ignores endpoints that are failing, slow, or being tried for the first time', async () => {
       const { id, account } = await endpointWith(2, 'https://dead.example.com/');
       const { dispatcher, sweep, total, clock } = dispatcherOf(never);
       const own = { ...overdue, endpointId: id, accountId: account };

@@ -8,47 +8,50 @@ import { deliveryBounds, slowAfterMs } from './bounds';
 import { firstPace, type Pace, paceAfter, paceWhile, type Standing } from './endpoint-pace';
 import { FairQueue } from './fair-queue';
 
-/** Deliveries of endpoints of one standing that are leased in one transaction: each is read with its body. */
+/** Deliveries of endpoints in the same state that are leased in one transaction: each is read with its body. */
 const maxBatch = 64;
 
-/** When another process was leasing for the same account. */
+/** Delay when another process was leasing for the same account. */
 const retryAfterMs = 20;
 
-/** Deliveries that have given their place up, at most, per place: each is a connection. Endpoints that answer soon are let in up to twice as many. */
+/**
+ * Max deliveries, per slot, that have released their slot: each is a connection. Fast endpoints are admitted up to
+ * twice as many.
+ */
 const overduePerPlace = 4;
 
-/** Endpoints whose pace is remembered; the one unused for longest is forgotten first. */
+/** Endpoints whose pace is remembered; the least recently used one is dropped first. */
 const maxKnown = 10_000;
 
-/** Deliveries under way by the standing of their endpoint; those that have been waiting for longer than `slowAfterMs` apart. */
+/** Deliveries in progress by the state of their endpoint; those waiting longer than `slowAfterMs` are separate. */
 type Counts = Record<Standing | 'overdue', number>;
 
 interface Endpoint {
   readonly id: string;
   readonly accountId: string;
   pace: Pace;
-  /** Start of each delivery under way, ms, by its id; the oldest first. */
+  /** Start of each delivery in progress, ms, by its id; the oldest first. */
   readonly underWay: Map<string, number>;
 }
 
 /**
- * Decides which deliveries this process sends next. Half of the places are for endpoints that answer soon, a quarter for
- * untested ones, a quarter for those that fail or are slow: none can take the places of the others. A delivery that waits
- * for its answer for long gives its place up, so that dead endpoints do not hold up one another, nor those that have
- * recovered. A place that becomes free after a success is filled at once; an endpoint that fails waits for the next sweep.
+ * Decides which deliveries this process sends next. Half of the slots are for fast endpoints, a quarter for untested
+ * ones, a quarter for failing or slow ones: no group can use the slots of another. A delivery that waits long for its
+ * response releases its slot, so that dead endpoints do not delay each other or recovered ones. A slot that becomes
+ * free after a success is filled at once; a failing endpoint waits for the next sweep.
  */
 @Injectable()
 export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShutdown {
   /** Monotonic, ms. */
   nowMs = (): number => performance.now();
-  /** In the order of last use. */
+  /** In order of last use. */
   readonly #known = new Map<string, Endpoint>();
   readonly #queues: Readonly<Record<Standing, FairQueue>> = {
     quick: new FairQueue(),
     untested: new FairQueue(),
     doubtful: new FairQueue(),
   };
-  /** Endpoints with deliveries under way. */
+  /** Endpoints with deliveries in progress. */
   readonly #busy = new Set<Endpoint>();
   readonly #sending = new Set<Promise<void>>();
   #nudged = new Set<string>();
@@ -61,11 +64,11 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
     private readonly deliveries: LeasedDeliveries,
     private readonly deliver: DeliverWebhook,
     private readonly running: RunningProcess,
-    /** `DELIVERY_CONCURRENCY`: deliveries under way at the same time, without those that have been waiting for long. */
+    /** `DELIVERY_CONCURRENCY`: concurrent deliveries, without those that have been waiting for long. */
     @Inject(Config) private readonly config: Pick<Config, 'DELIVERY_CONCURRENCY'>,
   ) {}
 
-  /** Endpoints that the sweep found: the net under every nudge that was lost, and the way back of those that failed. */
+  /** Endpoints found by the sweep: recovers lost wake-ups, and retries failing endpoints. */
   sweep(waiting: readonly WaitingEndpoint[]): void {
     for (const endpoint of waiting) this.#enqueue(this.#endpoint(endpoint));
     this.#wake();
@@ -78,8 +81,8 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
   }
 
   /**
-   * Seconds that the oldest delivery has been waiting for this platform: one whose endpoint is failing, slow, or tried for
-   * the first time just now, waits for its endpoint.
+   * Seconds that the oldest delivery has been waiting for this platform. Deliveries to endpoints that are failing,
+   * slow or being tried for the first time wait for their endpoint and do not count.
    */
   longestWaitS(waiting: readonly WaitingEndpoint[]): number {
     const waitsForUs = (endpoint: WaitingEndpoint) => {
@@ -96,7 +99,7 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
     this.#isStopped = true;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for deliveries in progress. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.#rounds;
     await Promise.all(this.#sending);
@@ -131,12 +134,12 @@ export class DeliveryDispatcher implements OnModuleDestroy, BeforeApplicationShu
     const { leased, retry } = await this.deliveries.lease(requests, leaseMs, deliveryBounds);
     for (const each of leased) this.#start(each);
     this.#enqueueFull(requests, leased);
-    // Until there is nothing more to request: a round is bounded, and what it leased may be followed by more.
+    // Until there is nothing more to request: a round is bounded, and its leases may be followed by more.
     this.#isWanted = true;
     this.#retryLater(retry);
   }
 
-  /** Endpoints of which as much was leased as was requested may have more waiting. */
+  /** Endpoints that filled their requested lease count may have more waiting. */
   #enqueueFull(requests: readonly LeaseRequest[], leased: readonly LeasedDelivery[]): void {
     const counts = new Map<string, number>();
     for (const { endpoint } of leased) counts.set(endpoint.id, (counts.get(endpoint.id) ?? 0) + 1);

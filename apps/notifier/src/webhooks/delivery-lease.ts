@@ -1,6 +1,6 @@
 import type { WebhookAttempt } from '@certwright/delivery';
 
-/** The right to try one delivery: gone when its time is up by the database's clock, or when somebody else took it. */
+/** The right to try one delivery: lost when it expires by the database's clock, or when another process takes it. */
 export interface DeliveryLease {
   readonly deliveryId: string;
   readonly endpointId: string;
@@ -10,13 +10,13 @@ export interface DeliveryLease {
 
 /** How long and how often an endpoint has failed since its last success. */
 export interface EndpointHealth {
-  /** First failed try since the last success; null: there was none. */
+  /** First failed attempt since the last success; null: there was none. */
   readonly failingSince: Date | null;
-  /** Newest failed try since the last success. */
+  /** Newest failed attempt since the last success. */
   readonly failedAt: Date | null;
 }
 
-/** All that one try takes, read in the transaction that leased it. */
+/** All inputs of one attempt, read in the transaction that leased it. */
 export interface LeasedDelivery {
   readonly lease: DeliveryLease;
   readonly delivery: {
@@ -26,7 +26,7 @@ export interface LeasedDelivery {
     readonly planId: string | null;
     readonly event: string;
     readonly body: string;
-    /** Tries so far. */
+    /** Attempts so far. */
     readonly attempts: number;
     readonly createdAt: Date;
   };
@@ -42,18 +42,18 @@ export interface LeasedDelivery {
   readonly now: Date;
 }
 
-/** What became of the delivery by a try, and of its endpoint. */
+/** The outcome of an attempt for the delivery and its endpoint. */
 export interface TriedDelivery {
   readonly delivery:
     { readonly state: 'delivered' | 'failed' } | { readonly state: 'pending'; readonly dueAt: Date };
   readonly health: EndpointHealth;
-  /** Why the endpoint is switched off from now on, in words; null: it is not. */
+  /** Reason why the endpoint is disabled from now on; null: it is not. */
   readonly disabledReason: string | null;
 }
 
-/** Limits of what all processes together send at the same time. */
+/** Limits of concurrent deliveries of all processes together. */
 export interface DeliveryBounds {
-  /** To one endpoint that answers. */
+  /** To one working endpoint. */
   readonly perEndpoint: number;
   /** To one endpoint that is failing. */
   readonly perFailingEndpoint: number;
@@ -65,7 +65,7 @@ export interface DeliveryBounds {
 export interface WaitingEndpoint {
   readonly endpointId: string;
   readonly accountId: string;
-  /** Failed last, and has not succeeded since. */
+  /** The last attempt failed. */
   readonly isFailing: boolean;
   /** Seconds since the oldest of them became due. */
   readonly overdueS: number;

@@ -30,7 +30,7 @@ describe('the pace of an endpoint', () => {
     expect(firstPace(true)).toEqual({ places: 1, standing: 'doubtful' });
   });
 
-  it('is that of a slow endpoint while an answer is overdue', () => {
+  it('is that of a slow endpoint while a response is overdue', () => {
     const pace = after(times(100, quick));
     expect(paceWhile(pace, slowAfterMs - 1)).toEqual(pace);
     expect(paceWhile(pace, slowAfterMs)).toEqual({ places: maxSlowPlaces, standing: 'doubtful' });

@@ -1,13 +1,13 @@
 import { maxPlaces, maxSlowPlaces, slowAfterMs } from './bounds';
 
 /**
- * What this process knows of an endpoint. `quick`: its last answer was a success and came soon. `untested`: not tried by
- * this process yet. `doubtful`: it failed, or is slow.
+ * This process's view of an endpoint. `quick`: its last response was a fast success. `untested`: not tried by this
+ * process yet. `doubtful`: it failed, or is slow.
  */
 export type Standing = 'quick' | 'untested' | 'doubtful';
 
 export interface Pace {
-  /** Deliveries to send at the same time. */
+  /** Max concurrent deliveries. */
   readonly places: number;
   readonly standing: Standing;
 }
@@ -22,7 +22,7 @@ export const firstPace = (isFailing: boolean): Pace => ({
   standing: isFailing ? 'doubtful' : 'untested',
 });
 
-/** Each success adds a place, so that they double with each round of answers; a failure takes half of them. */
+/** Each success adds a slot, so that they double with each round of responses; a failure halves them. */
 export function paceAfter({ places }: Pace, { isDelivered, durationMs }: Tried): Pace {
   if (!isDelivered) return { places: Math.max(1, Math.floor(places / 2)), standing: 'doubtful' };
   return durationMs < slowAfterMs
@@ -30,7 +30,7 @@ export function paceAfter({ places }: Pace, { isDelivered, durationMs }: Tried):
     : { places: Math.min(maxSlowPlaces, places + 1), standing: 'doubtful' };
 }
 
-/** @param unansweredMs how long the oldest delivery under way has been waiting for its answer; 0 without one */
+/** @param unansweredMs waiting time of the oldest delivery in progress; 0 without one */
 export function paceWhile(pace: Pace, unansweredMs: number): Pace {
   return unansweredMs < slowAfterMs
     ? pace

@@ -1,4 +1,4 @@
-/** Ids in a queue, each once. The accounts take turns, and within an account its ids do. */
+/** A queue of unique ids. The accounts take turns, and the ids within an account too. */
 export class FairQueue {
   readonly #byAccount = new Map<string, Set<string>>();
 

@@ -1,10 +1,10 @@
 import { leases } from '@certwright/postgres';
 import type { LeasedDelivery } from './delivery-lease';
 
-/** In flight: held by a process that may still be sending, even when it was superseded or canceled meanwhile. */
+/** In flight: held by a process that may still be sending, even if it was superseded or canceled meanwhile. */
 const held = 'leased_until > clock_timestamp()';
 
-/** Class of the advisory locks (of the transaction) that make the leases of one account one after another. */
+/** Class of the (transaction-level) advisory locks that serialize the leases of one account. */
 const accountLock = 4_361;
 
 /** $1 endpoints. Locks their accounts unless another process is leasing for them; until the end of the transaction. */
@@ -17,9 +17,10 @@ export const lockStatement = `
   WHERE endpoint.id = ANY ($1::bigint[])`;
 
 /**
- * $1 endpoints, $2 max deliveries of each, $3 ms, $4 places of an endpoint, $5 of a failing one, $6 of an account. Oldest
- * first. Rows that another transaction holds are left out: no lease waits for a lock. `now()` and not the clock, since only
- * the former can bound the scan of the index. Deliveries that may not be sent any more are canceled and returned as such.
+ * $1 endpoints, $2 max deliveries of each, $3 ms, $4 slots of an endpoint, $5 of a failing one, $6 of an account.
+ * Oldest first. Rows that another transaction locks are skipped: no lease waits for a lock. `now()` and not the
+ * clock, since only the former can bound the scan of the index. Deliveries that may no longer be sent are canceled
+ * and returned as such.
  */
 export const leaseStatement = `
   WITH request AS (SELECT * FROM unnest($1::bigint[], $2::int[]) AS request (endpoint_id, max)),
@@ -67,8 +68,8 @@ export const leaseStatement = `
   FROM canceled`;
 
 /**
- * $1 deliveries, $2 tokens, $3 to $5 their tries. Successes at endpoints that were not failing: nothing changes at the
- * endpoint, so its row need not be locked. Returns what it recorded; the rest is recorded one by one.
+ * $1 deliveries, $2 tokens, $3 to $5 their attempts. Successes at endpoints that were not failing: the endpoint does
+ * not change, so its row need not be locked. Returns what it recorded; the rest is recorded one by one.
  */
 export const recordDeliveredStatement = `
   WITH tried AS (
@@ -92,7 +93,10 @@ export const recordDeliveredStatement = `
   SELECT tried.id, tried.started_at, tried.duration_ms, tried.status FROM tried JOIN recorded ON recorded.id = tried.id
   RETURNING delivery_id`;
 
-/** $1 delivery, $2 token, $3 state, $4 due; $5 to $8 the try. What was ended meanwhile stays as it is, but the try is logged. */
+/**
+ * $1 delivery, $2 token, $3 state, $4 due; $5 to $8 the attempt. An ended delivery keeps its state, but the attempt
+ * is logged.
+ */
 export const recordStatement = `
   WITH tried AS (
     UPDATE webhook_delivery SET
@@ -115,8 +119,8 @@ const oldestDue = `
   ORDER BY delivery.due_at LIMIT 1`;
 
 /**
- * Goes from endpoint to endpoint through the index of pending deliveries, so its cost grows with the endpoints that wait,
- * not with what waits there.
+ * Skips from endpoint to endpoint in the index of pending deliveries, so the cost grows with the number of waiting
+ * endpoints, not with the number of their deliveries.
  */
 export const waitingStatement = `
   WITH RECURSIVE waiting (endpoint_id) AS (

@@ -27,7 +27,7 @@ import {
 } from './lease-statements';
 import { cancelPending } from '@certwright/delivery';
 
-/** Deliveries in the hands of the process that sends them. */
+/** Deliveries leased by the sending process. */
 @Injectable()
 export class LeasedDeliveries {
   constructor(
@@ -36,7 +36,7 @@ export class LeasedDeliveries {
     private readonly mails: Mails,
   ) {}
 
-  /** Endpoints with deliveries that are due and not leased, the one that waits longest first. */
+  /** Endpoints with deliveries that are due and not leased, the longest waiting first. */
   async waiting(): Promise<readonly WaitingEndpoint[]> {
     return await this.database.query(waitingStatement);
   }
@@ -47,9 +47,9 @@ export class LeasedDeliveries {
   }
 
   /**
-   * Leases due deliveries for one try each, the oldest of each endpoint first, within `bounds`. One whose endpoint is
-   * disabled, or whose plan is closed, is canceled instead. One is left out while an older state of its plan is under way.
-   * Never waits for a lock.
+   * Leases due deliveries for one attempt each, the oldest of each endpoint first, within `bounds`. A delivery whose
+   * endpoint is disabled, or whose plan is closed, is canceled instead. A delivery is skipped while an older state of
+   * its plan is in progress. Never waits for a lock.
    */
   async lease(
     requests: readonly LeaseRequest[],
@@ -58,7 +58,7 @@ export class LeasedDeliveries {
   ): Promise<LeasedBatch> {
     return await this.transactions.run(async (tx) => {
       const endpointIds = requests.map(({ endpointId }) => endpointId);
-      // With the locks no other process leases for these accounts, so that the places counted next are exact.
+      // With the locks no other process leases for these accounts, so the slots counted next are exact.
       const endpoints: { id: string; isLocked: boolean }[] = await tx.query(lockStatement, [endpointIds]);
       const locked = new Set(endpoints.flatMap(({ id, isLocked }) => (isLocked ? [id] : [])));
       const skipped = endpoints.flatMap(({ id, isLocked }) => (isLocked ? [] : [id]));
@@ -98,11 +98,11 @@ export class LeasedDeliveries {
   }
 
   /**
-   * Writes a try into the log, and what follows from it. A delivery that was superseded or canceled meanwhile stays so. An
-   * endpoint that is switched off has its account told by mail.
+   * Logs an attempt and stores its outcome. A delivery that was superseded or canceled meanwhile keeps its state.
+   * When an endpoint is disabled, its account is notified by mail.
    *
-   * @param follow decides from how the endpoint fared until now; pure, since the transaction may run again
-   * @returns what followed; null when the lease is lost: then nothing was written
+   * @param follow decides from the state of the endpoint until now; pure, since the transaction may run again
+   * @returns the outcome; null when the lease is lost: then nothing was written
    */
   async recordAttempt(
     { deliveryId, endpointId, token }: DeliveryLease,
@@ -110,7 +110,7 @@ export class LeasedDeliveries {
     follow: (health: EndpointHealth) => TriedDelivery,
   ): Promise<TriedDelivery | null> {
     return await this.transactions.run(async (tx) => {
-      // Endpoint before delivery, as everybody does: nobody waits in a circle.
+      // Endpoint before delivery, like every transaction: prevents deadlocks.
       const [health]: EndpointHealth[] = await tx.query(
         `SELECT failing_since AS "failingSince", failed_at AS "failedAt" FROM webhook_endpoint
          WHERE id = $1 FOR NO KEY UPDATE`,
@@ -136,7 +136,7 @@ export class LeasedDeliveries {
     });
   }
 
-  /** Gives the lease back without a try. */
+  /** Releases the lease without an attempt. */
   async postpone({ deliveryId, token }: DeliveryLease, delayMs: number): Promise<void> {
     await this.database.query(
       `UPDATE webhook_delivery SET ${leases.release}, due_at = clock_timestamp() + $3::int * interval '1 millisecond'

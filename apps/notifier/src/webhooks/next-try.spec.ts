@@ -14,7 +14,7 @@ const after = (
 const waitMs = (followed: ReturnType<typeof nextTry>) =>
   followed.delivery.state === 'pending' ? followed.delivery.dueAt.getTime() - now.getTime() : null;
 
-describe('what follows from a try', () => {
+describe('the outcome of an attempt', () => {
   it.each([
     [1, '5 s', 5],
     [2, '5 min', 300],
@@ -25,15 +25,15 @@ describe('what follows from a try', () => {
     [7, '14 h', 50_400],
     [8, '20 h', 72_000],
     [9, '24 h', 86_400],
-  ])('after failure %i the next try comes in %s', (attempts, _, seconds) => {
+  ])('after failure %i the next attempt comes in %s', (attempts, _, seconds) => {
     expect(waitMs(after(attempts, failed))).toBe(seconds * 1_000);
   });
 
-  it('adds up to a tenth, and never takes any away', () => {
+  it('adds up to a tenth, and never shortens a delay', () => {
     expect(waitMs(after(2, failed, sound, 0.999_999))).toBeCloseTo(330_000, -2);
   });
 
-  it('ends after the first try and nine more, and switches the endpoint off', () => {
+  it('ends after ten attempts, and disables the endpoint', () => {
     expect(retryWaitsMs).toHaveLength(9);
     expect(after(10, failed)).toMatchObject({
       delivery: { state: 'failed' },
@@ -48,14 +48,14 @@ describe('what follows from a try', () => {
     expect(waitMs(after(attempts, asking(retryAfter)))).toBe(expected);
   });
 
-  it('switches an endpoint off at once that answers 410', () => {
+  it('disables an endpoint at once that returns 410', () => {
     expect(after(1, { kind: 'gone' })).toMatchObject({
       delivery: { state: 'failed' },
       disabledReason: reasons.gone,
     });
   });
 
-  it('forgets all failures with one success', () => {
+  it('resets all failures with one success', () => {
     expect(after(3, { kind: 'delivered' }, { failingSince: ago(100), failedAt: ago(1) })).toEqual({
       delivery: { state: 'delivered' },
       health: sound,
@@ -71,7 +71,7 @@ describe('what follows from a try', () => {
       { failingSince: ago(50), failedAt: ago(31) },
       now,
     ],
-  ])('a stretch of failing %s', (_, health, since) => {
+  ])('a period of failures %s', (_, health, since) => {
     expect(after(1, failed, health).health).toEqual({ failingSince: since, failedAt: now });
   });
 
@@ -82,7 +82,7 @@ describe('what follows from a try', () => {
     expect(after(1, failed, { failingSince: ago(hours), failedAt: ago(1) }).disabledReason).toBe(reason);
   });
 
-  it('tries a test event once, and blames nobody', () => {
+  it('tries a test event once, without counting a failure', () => {
     const health = { failingSince: ago(130), failedAt: ago(1) };
     expect(nextTry({ attempts: 1, isTest: true }, failed, health, now, 0)).toEqual({
       delivery: { state: 'failed' },

@@ -4,7 +4,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** How long to wait after the first failed try, the second, and so on, ms; after the last one nothing is tried any more. */
+/** Delay after the first failed attempt, the second, and so on, ms; no attempt follows the last one. */
 export const retryWaitsMs: readonly number[] = [
   5 * second,
   5 * minute,
@@ -17,37 +17,37 @@ export const retryWaitsMs: readonly number[] = [
   24 * hour,
 ];
 
-/** Up to a tenth is added, so that what failed together is not tried together. */
+/** Adds up to a tenth, so that simultaneous failures are not retried simultaneously. */
 const jitterShare = 0.1;
 
-/** An endpoint may ask for patience, but not for more than a day. */
+/** Max Retry-After of an endpoint: a day. */
 export const longestRetryAfterMs = 24 * hour;
 
-/** An endpoint that has failed for so long, without one success in between, is switched off. */
+/** An endpoint that has failed for this long, without one success in between, is disabled. */
 const longestFailingMs = 5 * 24 * hour;
 
 /**
- * Failures further apart than this are no lasting failure, since nothing was tried in between: the longest wait between two
- * tries (24 h and its jitter), and a margin for a platform that was down.
+ * Failures further apart than this do not count as lasting, since nothing was tried in between: the longest delay
+ * between two attempts (24 h and its jitter), and a margin for an outage of the platform.
  */
 const widestGapMs = 30 * hour;
 
-/** How one try ended. */
+/** Result of one attempt. */
 export type TryOutcome =
   | { readonly kind: 'delivered' }
-  /** 410: the endpoint says itself that it is no more. */
+  /** 410: the endpoint reports that it no longer exists. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'failed'; readonly retryAfterMs: number | null };
 
 export interface Tried {
-  /** Tries so far, this one included. */
+  /** Attempts so far, including this one. */
   readonly attempts: number;
-  /** A test event is tried once, and its failure is nobody's fault but shown in the log. */
+  /** A test event is tried once; its failure does not count, and is only logged. */
   readonly isTest: boolean;
 }
 
 /**
- * What follows from a try, for the delivery and for its endpoint.
+ * The outcome of an attempt, for the delivery and for its endpoint.
  *
  * @param random 0 to 1
  */

@@ -47,7 +47,7 @@ const endLeases = async () =>
   );
 
 describe('enqueue', () => {
-  it('puts an event on its way once, with its nudge', async () => {
+  it('stores an event once, with its wake-up', async () => {
     const endpoint = await webhooks.endpoint(account);
     const plan = await webhooks.plan(account);
     const id = await webhooks.enqueue(account, endpoint, plan, 1);
@@ -57,7 +57,7 @@ describe('enqueue', () => {
     ]);
   });
 
-  it('lets the newest state of a plan take the place of those that wait, and an older one none', async () => {
+  it('supersedes waiting states of a plan by a newer one, and never by an older one', async () => {
     const endpoint = await webhooks.endpoint(account);
     const plan = await webhooks.plan(account);
     const other = await webhooks.enqueue(account, endpoint, await webhooks.plan(account), 1);
@@ -87,7 +87,7 @@ describe('enqueue', () => {
     expect(await webhooks.enqueue(account, endpoint, null, 0)).not.toBeNull();
   });
 
-  it('replays the body of a delivery as a delivery of its own', async () => {
+  it('replays the body of a delivery as a separate delivery', async () => {
     const endpoint = await webhooks.endpoint(account);
     const id = await webhooks.enqueue(account, endpoint, await webhooks.plan(account), 1);
     const replay = async (of: string) =>
@@ -136,7 +136,7 @@ describe('lease', () => {
     );
   });
 
-  it('leaves out what is not due, not pending, or leased', async () => {
+  it('skips deliveries that are not due, not pending, or leased', async () => {
     const endpoint = await webhooks.endpoint(account);
     const ids = [await enqueued(endpoint), await enqueued(endpoint), await enqueued(endpoint)];
     const [held, postponed, done] = await webhooks.lease(endpoint, 3);
@@ -157,7 +157,7 @@ describe('lease', () => {
   it.each([
     ['its plan was closed', `UPDATE plan SET closed_at = now()`],
     ['its endpoint was disabled', `UPDATE webhook_endpoint SET enabled = false`],
-  ])('cancels the delivery when %s, and has its endpoint requested again', async (_, change) => {
+  ])('cancels the delivery when %s, and requests its endpoint again', async (_, change) => {
     const endpoint = await webhooks.endpoint(account);
     const id = await webhooks.enqueue(account, endpoint, await webhooks.plan(account), 1);
     await core.database.query(change);
@@ -166,7 +166,7 @@ describe('lease', () => {
     expect(await webhooks.stateOf(id)).toBe('canceled');
   });
 
-  it('never gives an endpoint or an account more places than it has, however many processes lease', async () => {
+  it('never exceeds the slots of an endpoint or an account, with any number of processes', async () => {
     const counts: number[] = [];
     for (const endpoint of [await webhooks.endpoint(account), await webhooks.endpoint(account)]) {
       for (let each = 0; each < 8; each += 1) await enqueued(endpoint);
@@ -176,7 +176,7 @@ describe('lease', () => {
     expect(counts).toEqual([bounds.perEndpoint, bounds.perAccount - bounds.perEndpoint]);
   });
 
-  it('waits for no lock: another lease of the account is requested again, a locked delivery is left out', async () => {
+  it('waits for no lock: another lease of the account is requested again, a locked delivery is skipped', async () => {
     const endpoint = await webhooks.endpoint(account);
     const [first, second] = [await enqueued(endpoint), await enqueued(endpoint)];
     await core.transactions.run(async (tx) => {
@@ -189,12 +189,12 @@ describe('lease', () => {
     expect(await webhooks.lease(endpoint, 2)).toMatchObject([{ delivery: { id: first } }]);
   });
 
-  it('does not have an endpoint requested again that was deleted', async () => {
+  it('does not request a deleted endpoint again', async () => {
     const batch = await webhooks.leased.lease([{ endpointId: '815', max: 1 }], leaseMs, bounds);
     expect(batch).toEqual({ leased: [], retry: [] });
   });
 
-  it('gives a failing endpoint one place', async () => {
+  it('gives a failing endpoint one slot', async () => {
     const endpoint = await webhooks.endpoint(account);
     for (let each = 0; each < 2; each += 1) await enqueued(endpoint);
     await core.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
@@ -203,7 +203,7 @@ describe('lease', () => {
     expect(await webhooks.leased.waiting()).toMatchObject([{ isFailing: true }]);
   });
 
-  it('holds back the newer state of a plan while an older one is under way', async () => {
+  it('delays the newer state of a plan while an older one is in progress', async () => {
     const endpoint = await webhooks.endpoint(account);
     const plan = await webhooks.plan(account);
     await webhooks.enqueue(account, endpoint, plan, 1);
@@ -221,7 +221,7 @@ describe('lease', () => {
     ]);
   });
 
-  it('tells the previous secret for 24 h after a rotation, and not after', async () => {
+  it('returns the previous secret for 24 h after a rotation, and not later', async () => {
     const endpoint = await webhooks.endpoint(account);
     await core.transactions.run(
       async (tx) => await webhooks.endpoints.rotateSecret(tx, account, endpoint, Buffer.from('fresh')),
@@ -243,7 +243,7 @@ describe('lease', () => {
 describe('recordDelivered', () => {
   const success = { startedAt: new Date(), durationMs: 12, status: 204, problem: null };
 
-  it('records many successes at once, and leaves out lost leases, failing endpoints and locked rows', async () => {
+  it('records many successes at once, and skips lost leases, failing endpoints and locked rows', async () => {
     const endpoints = [await webhooks.endpoint(account), await webhooks.endpoint(account)];
     const [sound = '', failed = ''] = endpoints;
     for (const endpoint of [sound, sound, sound, failed]) await enqueued(endpoint);
@@ -268,7 +268,7 @@ describe('recordDelivered', () => {
     expect([...(await webhooks.leased.recordDelivered([locked]))]).toEqual([locked.lease.deliveryId]);
   });
 
-  it('leaves a delivery superseded that was superseded meanwhile, with its try in the log', async () => {
+  it('keeps a delivery superseded that was superseded meanwhile, with its attempt in the log', async () => {
     const endpoint = await webhooks.endpoint(account);
     const plan = await webhooks.plan(account);
     const id = await webhooks.enqueue(account, endpoint, plan, 1);
@@ -282,8 +282,8 @@ describe('recordDelivered', () => {
   });
 });
 
-describe('an endpoint that is switched off', () => {
-  it('by the platform: what waits is canceled, and its account is told once by mail', async () => {
+describe('an endpoint that is disabled', () => {
+  it('by the platform: waiting deliveries are canceled, and its account gets one mail', async () => {
     const endpoint = await webhooks.endpoint(account);
     await core.database.query(`UPDATE account SET contact_email = 'ops@example.com' WHERE id = $1`, [
       account,
@@ -302,7 +302,7 @@ describe('an endpoint that is switched off', () => {
     ]);
   });
 
-  it('by its owner: what waits is canceled; switched on again it begins afresh', async () => {
+  it('by its owner: waiting deliveries are canceled; when enabled again it starts from scratch', async () => {
     const endpoint = await webhooks.endpoint(account);
     const waiting = await webhooks.enqueue(account, endpoint, null, 0);
     await core.database.query(
@@ -347,7 +347,7 @@ describe('the log', () => {
 });
 
 describe('endpoints', () => {
-  it('are bounded in number for each account, and belong to it alone', async () => {
+  it('are limited in number per account, and belong to one account only', async () => {
     for (let each = 0; each < maxWebhookEndpoints; each += 1) await webhooks.endpoint(account);
     await webhooks.endpoint(account);
     const own = await webhooks.endpoints.ofAccount(account);
@@ -362,7 +362,7 @@ describe('endpoints', () => {
     });
   });
 
-  it('forget their failures with another address', async () => {
+  it('reset their failures when the URL changes', async () => {
     const endpoint = await webhooks.endpoint(account);
     await core.database.query(`UPDATE webhook_endpoint SET failing_since = now(), failed_at = now()`);
     await core.transactions.run(async (tx) => {

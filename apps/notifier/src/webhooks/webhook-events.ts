@@ -4,15 +4,15 @@ import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
 import type { LeasedDelivery, TriedDelivery } from './delivery-lease';
 
-/** From an endpoint next door to the bound of a try. */
+/** From an endpoint nearby to the timeout of an attempt. */
 const tryBucketsS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 
-/** What happens to deliveries. */
+/** Events of deliveries. */
 export abstract class WebhookEvents {
   abstract tried(leased: LeasedDelivery, attempt: WebhookAttempt, followed: TriedDelivery): void;
-  /** Another process goes on; the endpoint may have received the message twice. */
+  /** Another process continues; the endpoint may have received the message twice. */
   abstract leaseLost(leased: LeasedDelivery): void;
-  /** An error of ours: nothing was sent, or nothing is known; it is tried again. */
+  /** An internal error: nothing was sent, or the outcome is unknown; it is retried. */
   abstract stumbled(leased: LeasedDelivery, error: unknown): void;
 }
 

@@ -12,7 +12,7 @@ const message = {
 };
 
 describe('the headers of a webhook', () => {
-  it('hold against the official library of Standard Webhooks, with either secret during a rotation', () => {
+  it('are verified by the official library of Standard Webhooks, with either secret during a rotation', () => {
     const [present, previous] = [freshSecret(), freshSecret()];
     const headers = webhookHeaders({ ...message, secrets: [present, previous] });
     for (const secret of [present, previous]) {
@@ -22,7 +22,7 @@ describe('the headers of a webhook', () => {
     expect(() => new Webhook(present).verify(`${message.body} `, { ...headers })).toThrow('No matching');
   });
 
-  it('name the message for receivers without that library', () => {
+  it('identify the message for receivers without that library', () => {
     expect(webhookHeaders({ ...message, secrets: [freshSecret()] })).toMatchObject({
       'content-type': 'application/json',
       'idempotency-key': 'msg_1',
@@ -31,7 +31,7 @@ describe('the headers of a webhook', () => {
     });
   });
 
-  it('carry credentials as Basic authentication in UTF-8, and none without', () => {
+  it('carry credentials as Basic authentication in UTF-8, if there are any', () => {
     const { authorization } = webhookHeaders({ ...message, secrets: [freshSecret()], credentials: 'ü:p:w' });
     expect(Buffer.from(String(authorization?.replace('Basic ', '')), 'base64').toString()).toBe('ü:p:w');
     expect(webhookHeaders({ ...message, secrets: [freshSecret()] })).not.toHaveProperty('authorization');

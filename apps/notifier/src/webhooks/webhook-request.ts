@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What one try sends, all secrets opened. */
+/** Content of one attempt, with all secrets decrypted. */
 export interface WebhookMessage {
   readonly id: string;
   readonly event: string;
@@ -14,7 +14,7 @@ export interface WebhookMessage {
 
 const userAgent = 'Certwright-Webhooks/1';
 
-/** Standard Webhooks, and what receivers without its library can use: `Idempotency-Key` and `Webhook-Event`. */
+/** Standard Webhooks, and headers for receivers without its library: `Idempotency-Key` and `Webhook-Event`. */
 export function webhookHeaders(message: WebhookMessage): Readonly<Record<string, string>> {
   const { id, event, timestampS, credentials } = message;
   return {
@@ -37,7 +37,7 @@ const secretPrefix = 'whsec_';
 
 /**
  * The `webhook-signature` of a message: `v1,` and HMAC-SHA-256 over `id.timestamp.body` in base64, one for each secret,
- * separated by a space. A receiver that knows any of the secrets finds its own.
+ * separated by a space. A receiver with any of the secrets can verify it.
  */
 function signatures({ id, timestampS, body, secrets }: WebhookMessage): string {
   const signed = `${id}.${timestampS}.${body}`;

@@ -7,7 +7,7 @@ import { Gauge } from 'prom-client';
 import { DeliveryDispatcher } from './delivery-dispatcher';
 import { LeasedDeliveries } from './leased-deliveries';
 
-/** Between two sweeps, ms. A sweep starts what was due later, and what a lost job was to start. */
+/** Between two sweeps, ms. A sweep starts deliveries that became due later, and those of lost jobs. */
 const sweepEveryMs = 1_000;
 
 const forgetEveryMs = 10 * 60 * 1_000;

@@ -4,40 +4,40 @@ import type { ApprovalQuestion, Approver } from '../approver';
 
 export type Tenant = 'a' | 'b';
 
-/** What lies outside the platform: name servers, web servers. `silent`: takes a query and never responds. */
+/** External systems: name servers, web servers. `silent`: accepts a query and never responds. */
 export type Outside = 'reachable' | 'unreachable' | 'silent';
 
-/** An adapter with what it looks at. Every name that is passed in is new to it. */
+/** An adapter with its environment. Every name that is passed in is new to it. */
 export interface ApproverWorld {
   readonly approver: Approver;
-  /** Everything that a tenant needs to have the name approved in this way. */
+  /** Everything that a tenant needs for approval of the name by this method. */
   question(tenant: Tenant, dnsName: string): Promise<ApprovalQuestion>;
-  /** Does what the tenant or the mailbox has to do. */
+  /** The action of the tenant or the mailbox. */
   approve(question: ApprovalQuestion): Promise<void>;
-  /** Undoes that: the record, or the rule, is gone. */
+  /** Undoes it: the record, or the rule, is removed. */
   withdraw?(question: ApprovalQuestion): Promise<void>;
-  /** What the adapter has stored or sent so far: rows and mails. */
+  /** Rows and mails that the adapter has stored or sent so far. */
   effects?(): Promise<number>;
   setOutside?(state: Outside): void;
   /** The same approver over a database that does not respond. */
   withoutDatabase?(): Approver;
-  /** Time passes until an approval of now has grown too old. */
+  /** Advances time until an approval of now is too old. */
   outlive?(question: ApprovalQuestion): ApprovalQuestion;
   close?(): Promise<void>;
 }
 
-/** What an adapter documents that it cannot do. */
+/** Documented limitations of an adapter. */
 export type Inability =
   'bare' | 'tenants' | 'wildcards' | 'withdraw' | 'effects' | 'outside' | 'database' | 'age';
 
 export interface ApproverSpec {
   readonly name: string;
   setUp(): Promise<ApproverWorld>;
-  /** Each with its reason; the rules about it are skipped. */
+  /** Each with its reason; the tests about it are skipped. */
   readonly cannot?: Partial<Record<Inability, string>>;
 }
 
-/** For checks that nothing interrupts. */
+/** For checks that are not aborted. */
 const unhurriedMs = 20_000;
 
 /** The contract of `Approver` as one suite: every adapter's spec runs it. */
@@ -60,7 +60,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
     const check = async (question: ApprovalQuestion, signal = AbortSignal.timeout(unhurriedMs)) =>
       await world.approver.check(question, signal);
     const isApproved = async (question: ApprovalQuestion) => (await check(question)).approved;
-    /** Not approved, and an outcome that can be worded and stored says why. */
+    /** Not approved, with an outcome that can be shown and stored. */
     const expectProblem = async (question: ApprovalQuestion, signal?: AbortSignal) => {
       const answer = await check(question, signal);
       if (answer.approved) throw new Error('approved');
@@ -77,7 +77,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
 
     rule(null, 'gives the same answer however often it is asked', async () => {
       const [missing, approved] = [await newQuestion(), await newQuestion()];
-      // A mailbox approves what it was asked.
+      // A mailbox approves its own request.
       await check(approved);
       await world.approve(approved);
       for (const question of [missing, approved]) {
@@ -131,7 +131,7 @@ export function describeApprover({ name, setUp, cannot = {} }: ApproverSpec): vo
       await world.approve(question);
       const answer = await check(question);
       if (!answer.approved) throw new Error(neutralMessage(answer.problem));
-      // The database's clock and ours are those of one machine.
+      // The database and this process share a machine's clock.
       expect(answer.at?.getTime()).toBeGreaterThan(earliest - 1_000);
       expect(answer.at?.getTime()).toBeLessThan(Date.now() + 1_000);
       await expectProblem(world.outlive?.(question) ?? question);

@@ -1,7 +1,7 @@
 import type { ApprovalSubject } from '../mail-subjects';
 import { dateOf, type Letter, link, list, paragraph, type Part, quote } from '../letter';
 
-/** @param url the link that approves, behind a button */
+/** @param url the approval link, behind a button */
 export function approvalRequestLetter(subject: ApprovalSubject, url: string, expiresAt: Date): Letter {
   const { accountName, dnsName, dnsNames } = subject;
   const others = dnsNames.filter((name) => name !== dnsName);
@@ -36,7 +36,7 @@ export function approvalRequestLetter(subject: ApprovalSubject, url: string, exp
   };
 }
 
-/** As what its owner knows it; a certificate for this very name needs no other. */
+/** By its owner's name for it; a certificate for this exact name needs no other. */
 function orderedAs({ owner, objectName, dnsName }: ApprovalSubject): readonly Part[] {
   if (owner === 'orders-v3') return [' (order ', quote(objectName), ')'];
   return objectName === dnsName ? [] : [' (in the certificate for ', quote(objectName), ')'];

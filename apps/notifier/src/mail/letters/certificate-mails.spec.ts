@@ -14,7 +14,7 @@ const revoked = async (certificateId: string, at = 'now()') =>
   ]);
 
 describe('the mail that a certificate is ready', () => {
-  it('names the certificate, its end and its names, and says how to turn such mails off', async () => {
+  it('names the certificate, its end and its names, and how to turn such mails off', async () => {
     const dnsNames = ['a.example.com', 'www.a.example.com'];
     const planId = await fixture.object({ cn: 'a.example.com', dnsNames });
     const certificateId = await fixture.certificate(planId, dnsNames);
@@ -34,7 +34,7 @@ describe('the mail that a certificate is ready', () => {
       expect(received?.text).toContain(said);
   });
 
-  it('is not sent for a certificate that is revoked by then', async () => {
+  it('is not sent for a certificate that was revoked meanwhile', async () => {
     const planId = await fixture.object({ cn: 'b.example.com' });
     const certificateId = await fixture.certificate(planId, ['b.example.com']);
     await revoked(certificateId);
@@ -43,7 +43,7 @@ describe('the mail that a certificate is ready', () => {
 });
 
 describe('the mail that a revocation is complete', () => {
-  it('lists what was revoked together, and says how to turn such mails off', async () => {
+  it('lists certificates revoked together, and how to turn such mails off', async () => {
     const planId = await fixture.object({ cn: 'c.example.com' });
     const ids: string[] = [];
     for (const serial of ['01', '02', '03']) {

@@ -13,7 +13,7 @@ const wayOf = (dnsName: string, address: string) => ({
   way: { method: 'email', approverEmail: address, recordAt: null },
 });
 
-/** Asks a mailbox, as the worker does. @returns the mail's id */
+/** Sends an approval request, like the worker. @returns the mail's id */
 async function asked(planId: string, dnsName: string, address: string): Promise<string> {
   await fixture.notifier.approvals.ask({ accountId: fixture.account, planId, dnsName, address }, new Date(0));
   const [mail] = await fixture.query<{ id: string }>(`SELECT id FROM mail ORDER BY id DESC LIMIT 1`);
@@ -21,7 +21,7 @@ async function asked(planId: string, dnsName: string, address: string): Promise<
 }
 
 describe('a request for approval of a name of a certificate object', () => {
-  it('tells the names of the certificate, and no order', async () => {
+  it('contains the names of the certificate, and no order', async () => {
     const dnsNames = ['www.example.com', 'example.com'];
     const planId = await fixture.object({ dnsNames });
     const received = await fixture.sent(await asked(planId, 'www.example.com', 'admin@example.com'));
@@ -31,14 +31,14 @@ describe('a request for approval of a name of a certificate object', () => {
     expect(received?.text).not.toContain('order');
   });
 
-  it('of another name than the common one tells that one too', async () => {
+  it('contains the name to approve when it is not the common name', async () => {
     const approverEmails = { 'example.com': 'admin@example.com' };
     const planId = await fixture.object({ dnsNames: ['www.example.com', 'example.com'], approverEmails });
     const received = await fixture.sent(await asked(planId, 'example.com', 'admin@example.com'));
     expect(received?.text).toContain('for example.com (in the certificate for www.example.com).');
   });
 
-  it('goes to the approver of the instance that is pending, also after the object names another one', async () => {
+  it('goes to the approver of the instance that is pending, even after the approver of the object changes', async () => {
     const planId = await fixture.object();
     await fixture.issuance(planId, 'open', [wayOf('www.example.com', 'admin@example.com')]);
     const mailId = await asked(planId, 'www.example.com', 'admin@example.com');
@@ -49,7 +49,7 @@ describe('a request for approval of a name of a certificate object', () => {
     expect(await fixture.sent(mailId)).not.toBeNull();
   });
 
-  it('goes to the new approver after the approval was begun anew', async () => {
+  it('goes to the new approver after the approval was restarted', async () => {
     const planId = await fixture.object();
     await fixture.issuance(planId, 'open', [wayOf('www.example.com', 'admin@example.com')]);
     const earlier = await asked(planId, 'www.example.com', 'admin@example.com');
@@ -66,7 +66,7 @@ describe('a request for approval of a name of a certificate object', () => {
     expect(await fixture.sent(earlier)).toBeNull();
   });
 
-  it('tells the names of the instance that is pending, not those that the object has by now', async () => {
+  it('contains the names of the pending instance, not the present ones of the object', async () => {
     const dnsNames = ['www.example.com', 'old.example.com'];
     const planId = await fixture.object({ dnsNames });
     await fixture.issuance(planId, 'open', [wayOf('www.example.com', 'admin@example.com')]);
@@ -88,7 +88,7 @@ describe('an expiration notice of a certificate object', () => {
     });
   };
 
-  it('speaks of the certificate and of buying it again', async () => {
+  it('describes the certificate and how to buy it again', async () => {
     const planId = await fixture.object();
     await fixture.query(`UPDATE plan SET auto_renew = false WHERE id = $1`, [planId]);
     const received = await notice(planId);
@@ -99,7 +99,7 @@ describe('an expiration notice of a certificate object', () => {
     expect(received?.text).not.toContain('order');
   });
 
-  it('does not ask to buy what is paid for longer', async () => {
+  it('does not suggest a purchase when a longer term is paid', async () => {
     const planId = await fixture.object();
     await fixture.query(`UPDATE plan SET auto_renew = false, replacement_paid = true WHERE id = $1`, [
       planId,

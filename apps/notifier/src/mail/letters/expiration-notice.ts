@@ -27,7 +27,7 @@ export function expirationNoticeLetter(subject: ExpirationSubject, now: Date): L
   };
 }
 
-/** Whole days, counted up: somebody who acts by them is never late. */
+/** Whole days, counted so that a reader who acts by them is never late. */
 function daysText(notAfter: Date, now: Date): string {
   const days = Math.ceil((notAfter.getTime() - now.getTime()) / dayMs);
   return days <= 1 ? 'within a day' : `in ${days} days`;

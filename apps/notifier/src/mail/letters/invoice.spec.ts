@@ -36,7 +36,7 @@ async function invoice({ note = null, of = lines }: { note?: string | null; of?:
 const mailed = async (invoiceNumber: string) =>
   await fixture.mail({ kind: 'invoice', recipient: 'books@example.com', facts: { invoiceNumber } });
 
-it('tells number, date, account, what was bought and the total', async () => {
+it('contains number, date, account, items and the total', async () => {
   const number = await invoice();
   const received = await mailed(number);
   expect(received?.mail.subject).toBe(`Invoice ${number} for USD 1254.56`);
@@ -60,7 +60,7 @@ it('tells number, date, account, what was bought and the total', async () => {
   expect(received?.text).not.toContain('Note');
 });
 
-it('has the note of the buyer line by line, as nothing but text', async () => {
+it('contains the note of the buyer line by line, as plain text', async () => {
   const note = 'Order 7\r\n<img src=x>\n\n\u202egnp.exe';
   const received = await mailed(await invoice({ note }));
   expect(received?.text).toContain('Note of the buyer:\n\n  - Order 7\n  - <img src=x>\n  - \ufffdgnp.exe\n');
@@ -71,7 +71,7 @@ it('has the note of the buyer line by line, as nothing but text', async () => {
 });
 
 it.each(['x'.repeat(10_000), '😀'.repeat(10_000), '\n'.repeat(10_000), 'a\n'.repeat(10_000)])(
-  'stays a mail with a note of ten thousand characters or lines',
+  'is a valid mail with a note of ten thousand characters or lines',
   async (note) => {
     const received = await mailed(await invoice({ note }));
     expect(received?.text.length).toBeLessThan(4_000);
@@ -100,6 +100,6 @@ it.each([
   await fixture.query(`UPDATE account SET disabled_at = NULL`);
 });
 
-it('is not sent when there is no invoice of the number', async () => {
+it('is not sent when there is no invoice with the number', async () => {
   expect(await mailed('1-1')).toBeNull();
 });

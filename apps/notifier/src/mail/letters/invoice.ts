@@ -40,7 +40,7 @@ function linesTable({ lines, totalCents, currency }: InvoiceSubject): Table {
   };
 }
 
-/** In the words of the buyer, line by line. */
+/** The buyer's note, line by line. */
 function noteBlocks(note: string): readonly Block[] {
   const lines = note.split(/\r\n|[\n\r]/).filter((line) => line.trim() !== '');
   const [line, ...more] = lines;

@@ -1,13 +1,13 @@
 import type { PlanOwner } from '@certwright/core-schema';
 import { outcomeMessages, type OutcomeMessages } from '@certwright/outcome-messages';
 
-/** What each API calls the thing that a mail is about. */
+/** The name of the subject of a mail in each API. */
 export const objectOf = {
   'orders-v3': 'order',
   'certs-v2': 'certificate',
 } as const satisfies Record<PlanOwner, string>;
 
-/** Mails go to people, who need not know the calls of an API. */
+/** Mails are for people, who need not know the API's calls. */
 const inMails = {
   checkAgain: 'request the approval again',
   buyAgain: 'renew it',

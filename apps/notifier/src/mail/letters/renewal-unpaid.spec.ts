@@ -20,7 +20,7 @@ async function expiring(cn: string): Promise<string> {
   return planId;
 }
 
-it('tells which certificate could not be paid, how long the present one is valid, and what to do', async () => {
+it('contains which certificate could not be paid, how long the present one is valid, and what to do', async () => {
   const planId = await expiring('a.example.com');
   const received = await fixture.sent(await enqueued(planId));
   expect(received?.mail.subject).toBe('The renewal of a.example.com could not be paid');
@@ -37,7 +37,7 @@ it('tells which certificate could not be paid, how long the present one is valid
     expect(received?.text).toContain(said);
 });
 
-it('speaks of orders where an order is behind it', async () => {
+it('refers to the order when there is one', async () => {
   const planId = await expiring('b.example.com');
   await fixture.query(`DELETE FROM cert_object_v2 WHERE plan_id = $1`, [planId]);
   await fixture.query(`UPDATE plan SET owner = 'orders-v3' WHERE id = $1`, [planId]);
@@ -50,7 +50,7 @@ it('speaks of orders where an order is behind it', async () => {
   expect(received?.text).toContain('renew the order shop of the account');
 });
 
-it('says so when the certificate has ended meanwhile', async () => {
+it('mentions when the certificate has expired meanwhile', async () => {
   const planId = await expiring('c.example.com');
   await fixture.query(`UPDATE certificate SET revoked_at = now() WHERE plan_id = $1`, [planId]);
   const received = await fixture.sent(await enqueued(planId));

@@ -24,5 +24,5 @@ export function webhookDisabledLetter({ accountName, url, description, reason }:
   };
 }
 
-/** A query often carries a secret, which does not belong into a mail. */
+/** A query often contains a secret, which must not be mailed. */
 const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '');
