@@ -185,7 +185,7 @@ describe('a chain', () => {
     expect(breakOf(rest, null, new ChainCheck({ sequence: 1, hash: chainStart.hash }))).not.toBeNull();
   });
 
-  it('treats two instances as two chains, both valid', async () => {
+  it('is broken where files of another instance follow', async () => {
     const other = auditFolder();
     await (await openLog(other, { instance: 'gateway-2' })).close();
     expect(breakOf([...files, ...chainFiles(other, 'gateway-2')])).not.toBeNull();
