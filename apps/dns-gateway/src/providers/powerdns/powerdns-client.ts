@@ -9,7 +9,7 @@ import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rr
 
 /** Seconds; the API requires one for every RRset. */
 const usualTtlS = 60;
-/** Attempts per write of a session, which may fail at the server (HTTP 500: SQLite allows one writer at a time). */
+/** Max failed writes of one session at the server (HTTP 500: SQLite allows one writer at a time). */
 const mostFailures = 4;
 /** Kinds of zones whose records come from elsewhere. */
 const copiedKinds = ['slave', 'secondary', 'consumer'];

@@ -25,7 +25,7 @@ describe('CAA values', () => {
     },
   );
 
-  it('the normal form is written again as it is', () => {
+  it('the normal form stays unchanged', () => {
     const text = '0 issue "a\\"b; c=d"';
     const value = parseCaa(text);
     expect(value === null ? null : formatCaa(value)).toBe(text);

@@ -17,9 +17,9 @@ export interface RecordPorts {
   /** Records of the four types at exactly this name, all pages. */
   list(zone: Zone, fqdn: string): Promise<readonly StoredRecord[]>;
   /**
-   * One that is there already may be refused.
+   * May refuse an existing record.
    *
-   * @returns the record as the API then has it; undefined when it tells of one of no type of ours
+   * @returns the record as the API stored it; undefined when the API returns another type
    */
   create(zone: Zone, record: DnsRecord): Promise<StoredRecord | undefined>;
   /** Deleting a missing record succeeds. */

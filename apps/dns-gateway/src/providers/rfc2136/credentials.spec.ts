@@ -55,7 +55,7 @@ describe('the credentials of rfc2136', () => {
     },
   );
 
-  it('a server that is not there is unavailable', async () => {
+  it('a missing server is unavailable', async () => {
     await expect(accept({ port: '1' })).rejects.toMatchObject({ name: 'ProviderFault', kind: 'unavailable' });
   });
 });
