@@ -18,7 +18,7 @@ export interface AuditIntent {
   /** Seconds. */
   readonly ttlS: number | null;
   readonly decision: 'allowed' | 'refused';
-  /** Of a refusal. */
+  /** For a refusal. */
   readonly reason: string | null;
 }
 

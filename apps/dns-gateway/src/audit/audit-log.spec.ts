@@ -229,19 +229,16 @@ describe('when the disk fails', () => {
       },
       /replaced/,
     ],
-  ])(
-    'or its newest file was %s, the intent rejects, and so does every later one',
-    async (_, harm, reason) => {
-      const folder = auditFolder();
-      const log = await openLog(folder);
-      await log.intent(anIntent);
-      harm(path.join(folder, 'gateway-1.00000001.jsonl'));
-      await expect(log.intent(anIntent)).rejects.toThrow(reason);
-      await expect(log.intent(anIntent)).rejects.toThrow(reason);
-      expect(log.usable()).toBe(false);
-      await log.close();
-    },
-  );
+  ])('or its newest file was %s, the intent and every later one reject', async (_, harm, reason) => {
+    const folder = auditFolder();
+    const log = await openLog(folder);
+    await log.intent(anIntent);
+    harm(path.join(folder, 'gateway-1.00000001.jsonl'));
+    await expect(log.intent(anIntent)).rejects.toThrow(reason);
+    await expect(log.intent(anIntent)).rejects.toThrow(reason);
+    expect(log.usable()).toBe(false);
+    await log.close();
+  });
 
   it('does not switch files when the next one cannot be created', async () => {
     const { state, createFile } = faultyDisk();

@@ -233,7 +233,7 @@ describe('audit verify', () => {
     [['verify', '--after', `9:${chainStart.hash}`, '--head', `9:${chainStart.hash}`, 'x']],
     [['verify', '/nonexistent']],
   ])(
-    'exits 2 when it is asked wrongly: %j',
+    'exits 2 with invalid arguments: %j',
     (args) => {
       expect(run(...args)).toMatchObject({ status: 2, stdout: '' });
     },

@@ -131,7 +131,7 @@ describe('a handle', () => {
   });
 
   it.each(['', 'x', 'cwi1.', 'cwi2.', 'null', '..', `cwi1.${'A'.repeat(integration.length - 5)}`])(
-    'that was made up (%#) does not open',
+    'that was forged (%#) does not open',
     (text) => expect(openedIntegration(text)).toEqual(refusal),
   );
 });
@@ -185,7 +185,7 @@ describe('HANDLE_KEYS', () => {
   const [a, b] = [first.toString('base64'), second.toString('base64')];
 
   it.each([[`${b}\n${a}\n`], [`${b},${a}`], [`${b}\r\n${a}\r\n`], [` ${b} , ${a}`]])(
-    'is a file of keys (%#), the first of which seals',
+    'is a list of keys (%#), of which the first seals',
     (text) => expect(openedIntegration(integration, read(text))).toEqual({ kept, isRetiring: true }),
   );
 

@@ -1,6 +1,6 @@
 import { Problem } from '@certwright/errors';
 
-/** Of a request. */
+/** Context of a request. */
 export interface RequestContext {
   readonly requestId: string;
   /** Identity of the client certificate. */

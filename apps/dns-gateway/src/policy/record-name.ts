@@ -1,6 +1,9 @@
 import { parseDnsName } from '@certwright/dns-names';
 
-/** RFC 1035, section 2.3.4: octets of a label; 255 octets of a name on the wire are 253 characters without the last dot. */
+/**
+ * RFC 1035, section 2.3.4: bytes of a label; 255 bytes of a name on the wire are 253 characters without the last
+ * dot.
+ */
 const longestLabel = 63;
 const longestName = 253;
 

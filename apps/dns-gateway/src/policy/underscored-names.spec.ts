@@ -39,7 +39,7 @@ describe('a registry that the operator loads', () => {
     expect(names.version).toMatchObject({ entries: core.length + 2, newestSourceDate: '2026' });
   });
 
-  it("may have the columns of IANA's own file, which gives no dates", () => {
+  it("accepts the columns of IANA's own file, which has no dates", () => {
     const text = `RR Type,_NODE NAME,Reference\n${core.map((name) => `TXT,${name},[RFC8552]`).join('\n')}\n`;
     expect(loadUnderscoredNames(text).version).toMatchObject({ entries: 7, newestSourceDate: null });
   });

@@ -122,14 +122,11 @@ describe('Hetzner', () => {
     });
   });
 
-  it.each([protectedZone, tooMany])(
-    'a refusal that has nothing to do with the token is rejected',
-    async (reply) => {
-      world.imitation.refuseNext(reply);
-      const session = await openSession(world);
-      await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
-    },
-  );
+  it.each([protectedZone, tooMany])('a refusal unrelated to the token is rejected', async (reply) => {
+    world.imitation.refuseNext(reply);
+    const session = await openSession(world);
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
+  });
 
   it('a foreign TTL stays unchanged, even when it is the default of the zone', async () => {
     world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);

@@ -91,7 +91,7 @@ describe('JsonApi', () => {
     await expect(api([{ status }]).json.request(post)).rejects.toMatchObject({ kind });
   });
 
-  it("a refusal carries the provider's words from the documented member, unless they hold a credential", async () => {
+  it("a refusal repeats the provider's text from the documented member, unless it contains a credential", async () => {
     const refusal = (message: string) =>
       api([{ status: 422, text: JSON.stringify({ message }) }]).json.request(post);
     await expect(refusal('TTL too low')).rejects.toThrow(

@@ -38,7 +38,7 @@ describe('Json', () => {
   });
 });
 
-describe("a provider's own words", () => {
+describe("the text of a provider's refusal", () => {
   const secrets = ['dop_v1_0123456789abcdef'];
 
   it.each([

@@ -19,7 +19,7 @@ describe('CAA values', () => {
   });
 
   it.each(['', '0 issue', '256 issue "x"', 'issue "x"', '0 is-sue "x"', '0 issue "x', '-1 issue "x"'])(
-    '%p is no CAA value',
+    '%p is not a CAA value',
     (text) => {
       expect(parseCaa(text)).toBeNull();
     },

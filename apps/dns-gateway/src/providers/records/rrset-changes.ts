@@ -146,7 +146,7 @@ async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: 
 export const cnameConflict = ({ fqdn, type }: DnsRecord): ProviderFault =>
   new ProviderFault('conflict', `At ${fqdn} stands a record that a ${type} record cannot stand beside.`);
 
-/** Of a name whose records the API chooses by who asks. */
+/** The name has records that the API selects depending on the client. */
 export const routedConflict = (fqdn: string, type: RecordType): ProviderFault =>
   new ProviderFault(
     'conflict',

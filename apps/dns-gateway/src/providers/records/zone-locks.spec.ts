@@ -63,7 +63,7 @@ describe('ZoneLocks', () => {
 });
 
 describe('withZoneLocks', () => {
-  it("a zone is locked for its account: nobody waits for a stranger's zone of the same name", async () => {
+  it('a zone is locked per account: a foreign zone of the same name delays no one', async () => {
     const slow = change();
     const session: ProviderSession = {
       zones: () => Promise.resolve([]),

@@ -90,7 +90,7 @@ describe.each([
     });
 
     it.each(['example.net', 'www.example.com', 'com'])(
-      '%s, which is no zone of it, is not found',
+      '%s, which is not one of its zones, is not found',
       async (name) => {
         const given = credentials(peers.keys.full, { zones: `example.com ${name}` });
         await expect(provider.accept(given, 'a', testPorts(), signal())).rejects.toMatchObject({

@@ -144,7 +144,7 @@ describe('route53 on the wire', () => {
     });
   });
 
-  it("another account that names the same role is not let in, since the external id is the account's own", async () => {
+  it('another account that names the same role gets no access, because external ids differ by account', async () => {
     const kept = await accept('account-2');
     const session = world.provider.session(kept, 'account-2', world.ports, never);
     await expect(session.zones()).rejects.toMatchObject({ kind: 'auth_failed' });

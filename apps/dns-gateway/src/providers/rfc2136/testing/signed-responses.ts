@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Of the key `gateway-key`. */
+/** Secret of the key `gateway-key`. */
 export const secret = Buffer.alloc(32, 0x33);
 const keyName = Buffer.from('\x0bgateway-key\x00', 'latin1');
 const algorithm = Buffer.from('\x0bhmac-sha256\x00', 'latin1');
