@@ -7,8 +7,8 @@ type RecordKey = Pick<AuditIntent, 'integrationId' | 'zone' | 'fqdn' | 'type' | 
 
 /**
  * Records that the gateway created, or may have created, and has not removed, according to the audit log. When a
- * response was lost, a repeated `add_record` finds such a record and may still remove it. Records beyond the limit,
- * oldest first, are forgotten: one that is found then counts as foreign and stays.
+ * response was lost, a repeated `add_record` finds such a record and may still remove it. The oldest records are
+ * unknown: one that is found then counts as foreign and stays.
  */
 export class OwnAdditions {
   readonly #keys = new Set<string>();

@@ -12,7 +12,7 @@ export const clientIdentityPattern =
  * before the text is split into entries.
  *
  * @param subjectAltName as in `X509Certificate.subjectAltName`
- * @returns null when there is no URI, more than one, or one that Node prints as a JSON string
+ * @returns null when there is no URI, more than one, one that does not match the pattern, or any name in JSON quotes
  */
 export function identityIn(subjectAltName: string | undefined): string | null {
   if (subjectAltName === undefined || !/^[\x20-\x7e]*$/.test(subjectAltName)) return null;
