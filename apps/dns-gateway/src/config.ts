@@ -16,7 +16,7 @@ import { handleKeys } from './handles/handle-keys';
 import { operatorSettings } from './operator-settings';
 import { policySettings } from './policy-settings';
 
-/** The settings of the gateway: what each means, its unit, and what holds without it. */
+/** The settings of the gateway, with meaning, unit and default. */
 export const gatewaySettings = defineSettings({
   HOST: string({ meaning: 'Address to listen on; a container needs 0.0.0.0', default: '127.0.0.1' }),
   PORT: port({ meaning: 'Port to listen on; 0 takes any free one', default: 4370 }),
@@ -100,7 +100,7 @@ export const gatewaySettings = defineSettings({
 
 export type GatewayConfig = SettingValues<typeof gatewaySettings.table>;
 
-/** Under which the configuration is injected. */
+/** Injection token. */
 export const GatewayConfig = Symbol('GatewayConfig');
 
 export const readConfig = (): GatewayConfig => gatewaySettings.read(process.env);

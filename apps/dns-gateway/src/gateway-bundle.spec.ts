@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Metafile } from 'esbuild';
 
-/** What would give the gateway a memory of its own, or a way to one. */
+/** Packages that would let the gateway store data. */
 const forbidden = [
   'typeorm',
   'pg',
@@ -23,7 +23,7 @@ interface Bundling {
   bundleOptions(entryPoints: Record<string, string>, outdir: string): object;
 }
 
-describe('the bundle of the gateway', () => {
+describe('the gateway bundle', () => {
   let metafile: Metafile;
   beforeAll(async () => {
     const { bundleOptions } = (await import(path.join(workspaceRoot, 'tools/build/bundle.mjs'))) as Bundling;
@@ -52,7 +52,7 @@ describe('the bundle of the gateway', () => {
     ).toEqual([]);
   });
 
-  it('is made of the libs that it may use, and of no specs', () => {
+  it('contains only the allowed libs, and no specs', () => {
     const libs = inputs().flatMap((file) => /^libs\/([^/]+)\//.exec(file)?.[1] ?? []);
     expect([...new Set(libs)].sort()).toEqual([
       'dns-authority',

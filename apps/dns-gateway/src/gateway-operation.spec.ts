@@ -15,7 +15,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => world.close());
 
-it('requests are limited by client: 429 with Retry-After', async () => {
+it('limits requests per client: 429 with Retry-After', async () => {
   const limited = await RunningGateway.start({ CLIENT_RATE_PER_S: '1' });
   const answers = await Promise.all(Array.from({ length: 6 }, () => limited.post('get_zones', {})));
   const refused = answers.filter(({ status }) => status === 429);
@@ -29,7 +29,7 @@ it('the process logs the version of the registry and the head of the audit log',
   expect(gateway.child.output()).toMatch(/"sequence":1,"hash":"[0-9a-f]{64}".*"msg":"head of the audit log"/);
 });
 
-// The memory of another process is a file on Linux only.
+// Linux only: the memory of another process is read through a file.
 (process.platform === 'linux' ? it : it.skip)('its memory is that of a small process', () => {
   const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');
   const rssMiB = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
@@ -42,7 +42,7 @@ it('certificates are renewed while it runs', async () => {
   expect(await gateway.ask({ path: '/healthz' })).toMatchObject({ status: 200 });
 });
 
-it('a handle outlives the process, and comes back re-sealed when its key is retiring', async () => {
+it('a handle survives a restart and is re-sealed when its key is retiring', async () => {
   const integration = await world.integrated();
   const keys = path.join(gateway.authority.folder, 'handle.keys');
   expect(await gateway.child.stop()).toMatchObject({ code: 0 });
@@ -60,10 +60,10 @@ it('a handle outlives the process, and comes back re-sealed when its key is reti
   expect(again.body).not.toHaveProperty('integration');
 }, 20_000);
 
-describe('a crash between the provider and our answer', () => {
+describe('a crash between the provider and our response', () => {
   const isChange = ({ method }: { readonly method: string }): boolean => method !== 'GET';
 
-  it('of the connection leaves one record, which a repetition finds and its handle removes', async () => {
+  it('of the connection leaves one record, which a repeated request finds and its handle removes', async () => {
     const integration = await world.integrated();
     const wanted = { ...integration, record: { ...record, fqdn: '_acme-challenge.cut.example.com' } };
     desec.server.misbehave('applied_then_cut', 99, isChange);
@@ -77,7 +77,7 @@ describe('a crash between the provider and our answer', () => {
     expect(world.values(wanted.record.fqdn)).toEqual([]);
   });
 
-  it('of the process leaves an intent without outcome, and the next process takes the repetition', async () => {
+  it('of the process leaves an intent without outcome, and the next process accepts the repeated request', async () => {
     const integration = await world.integrated();
     const wanted = { ...integration, record: { ...record, fqdn: '_acme-challenge.killed.example.com' } };
     desec.server.misbehave('silent', 99, isChange);
@@ -93,7 +93,7 @@ describe('a crash between the provider and our answer', () => {
     expect(world.values(wanted.record.fqdn)).toEqual([record.value]);
   }, 20_000);
 
-  it('of the process, once the provider has made the change, leaves one record, which can be removed', async () => {
+  it('of the process after the provider made the change leaves one record, which can be removed', async () => {
     const integration = await world.integrated();
     const wanted = { ...integration, record: { ...record, fqdn: '_acme-challenge.applied.example.com' } };
     desec.server.misbehave('applied_then_cut', 99, isChange);
@@ -128,7 +128,7 @@ it('SIGTERM lets a request under way finish', async () => {
   await gateway.begin();
 }, 20_000);
 
-it('a credential is in no log line, no error and no audit file, whatever the provider echoes', async () => {
+it('no log line, error or audit file contains a credential, even when the provider echoes it', async () => {
   const integration = await world.integrated();
   expect(await gateway.post('add_record', { ...integration, record })).toMatchObject({ status: 200 });
   const texts: string[] = [];
@@ -156,7 +156,7 @@ it('a credential is in no log line, no error and no audit file, whatever the pro
   expect(everything).not.toMatch(/cw[ir]1\.[\w-]{20}/);
 }, 20_000);
 
-it('where the newest file of the audit log is taken away, nothing is changed until a restart', async () => {
+it('changes nothing until a restart when the newest audit log file was removed', async () => {
   const integration = await world.integrated();
   const [newest = ''] = readdirSync(gateway.auditFolder)
     .filter((name) => name.endsWith('.jsonl'))

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('the four messages', () => {
-  it('make_integration answers a handle that holds the credentials, unreadable', async () => {
+  it('make_integration returns a handle with the encrypted credentials', async () => {
     const answer = await gateway.post('make_integration', { ...owner, credentials: world.credentials() });
     expect(shown(answer)).toEqual({
       status: 200,
@@ -26,7 +26,7 @@ describe('the four messages', () => {
     });
   });
 
-  it('get_zones answers the zones', async () => {
+  it('get_zones returns the zones', async () => {
     expect(shown(await gateway.post('get_zones', await world.integrated()))).toEqual({
       status: 200,
       zones: [
@@ -36,7 +36,7 @@ describe('the four messages', () => {
     });
   });
 
-  it('add_record publishes, and again changes nothing; remove_record takes away, and again changes nothing', async () => {
+  it('add_record publishes and remove_record removes; repeating either changes nothing', async () => {
     const integration = await world.integrated();
     const added = await gateway.post('add_record', { ...integration, record });
     expect(shown(added)).toEqual({ status: 200, record_handle: expect.stringMatching(/^cwr1\./) as string });
@@ -48,7 +48,7 @@ describe('the four messages', () => {
     expect(world.values(record.fqdn)).toEqual([]);
   });
 
-  it('credentials arrive sealed to the key that the description shows', async () => {
+  it('credentials are accepted when sealed to the key in the description', async () => {
     const { status, body } = await gateway.ask({ path: '/description?account=42' });
     const key = body['encryption_key'] as JWK;
     expect([status, key]).toEqual([
@@ -75,7 +75,7 @@ describe('the four messages', () => {
     ).toMatchObject({ status: 400, code: 'invalid_value', field: 'credentials.jwe' });
   });
 
-  it('the description tells how each provider is used, and asks for one account', async () => {
+  it('the description states how to use each provider, for one account', async () => {
     const { body } = await gateway.ask({ path: '/description?account=42' });
     const described = (body['providers'] as { name: string; credentials: unknown[] }[]).find(
       ({ name }) => name === 'desec',
@@ -140,7 +140,7 @@ describe('is refused:', () => {
     });
   });
 
-  it('an integration of another account, though the handle is whole', async () => {
+  it('an integration of another account, although the handle is intact', async () => {
     const foreign = { ...(await world.integrated()), account: '43' };
     expect(shown(await gateway.post('get_zones', foreign))).toEqual({
       status: 400,
@@ -149,7 +149,7 @@ describe('is refused:', () => {
     });
   });
 
-  it('what the policy refuses: 403 with the member, and the provider hears nothing of it', async () => {
+  it('what the policy refuses: 403 with the member, without a call to the provider', async () => {
     const integration = await world.integrated();
     await gateway.post('get_zones', integration);
     const before = desec.server.requests.length;
@@ -190,7 +190,7 @@ describe('is refused:', () => {
     }
   });
 
-  it('credentials that the provider does not know: 502', async () => {
+  it('credentials unknown to the provider: 502', async () => {
     const wrong = { ...owner, credentials: { type: 'bearer', token: 'i-am-another-token-77' } };
     expect(shown(await gateway.post('make_integration', wrong))).toEqual({
       status: 502,
@@ -214,7 +214,7 @@ describe('a client', () => {
     expect(shown(await gateway.ask({ path: '/description?account=1' }, '', orders))).toEqual(refusal);
   });
 
-  it('is named in the log line of each of its requests, those that are refused included', async () => {
+  it('is named in the log line of each of its requests, including refused ones', async () => {
     const orders = gateway.authority.client('orders-v3');
     await gateway.post('get_zones', { ...owner, integration: 'cwi1.x' }, orders);
     await gateway.post('add_record', {}, orders);
@@ -232,7 +232,7 @@ describe('a client', () => {
     ['with its name in another place', { names: `DNS:${'issuance-worker'}` }],
     ['without a name', {}],
     ['whose name hides in a DNS name', { names: `@alt\n[alt]\nDNS.1=a, URI:${spiffe('issuance-worker')}` }],
-  ])('%s is answered 403, before its body is read', async (_what, leaf) => {
+  ])('%s gets 403, before its body is read', async (_what, leaf) => {
     const other = gateway.authority.certify(leaf);
     expect(shown(await gateway.post('get_zones', '{', other))).toMatchObject({
       status: 403,
@@ -271,7 +271,7 @@ describe('when the provider', () => {
   };
   afterEach(() => desec.server.misbehave('cut', 0));
 
-  it('never answers, it is a timeout within the time of a request, and the audit log says unknown', async () => {
+  it('does not respond, the request times out within its limit, and the audit log says unknown', async () => {
     expect(shown(await misbehaving('silent', 99))).toEqual({ status: 504, code: 'timeout', message: aText });
     expect(gateway.audit().trimEnd().split('\n').at(-1)).toContain('"result":"unknown"');
   });

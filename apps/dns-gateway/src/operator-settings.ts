@@ -34,7 +34,7 @@ const providerUrl: Setting<readonly [ProviderName, string]> = {
   show: ([name, url]) => `${name}=${url}`,
 };
 
-/** What the operator has set up at DNS providers. All of it is optional: customers can bring tokens of their own. */
+/** The operator's setup at DNS providers. All of it is optional: customers can use their own tokens. */
 export const operatorSettings = {
   OAUTH_REDIRECT_URI: string({
     meaning: "Where providers send the customer's browser back to; registered with each OAuth client",
@@ -99,7 +99,7 @@ export const operatorSettings = {
 
 type Values = SettingValues<typeof operatorSettings>;
 
-/** @throws SettingsError when only a part of what belongs together is set */
+/** @throws SettingsError when settings that belong together are incomplete */
 export function operatorOf(values: Values): OperatorSettings {
   return {
     oauth: {

@@ -16,7 +16,7 @@ import { loadUnderscoredNames } from './policy/underscored-names';
 const { tokenLength, tokenPrefixes, bareLengths } = defaultTxtShapes;
 const characters = { unit: 'characters', min: 16, max: 512 };
 
-/** What may be written into customers' zones, beyond the rule on types and names, which has no setting. */
+/** What may be written into customers' zones, beyond the rule on types and names, which is not configurable. */
 export const policySettings = {
   APPROVAL_ZONES: list(string({ meaning: 'A zone' }), {
     meaning:
@@ -72,7 +72,7 @@ export const policySettings = {
   }),
 };
 
-/** @throws SettingsError that names what does not hold */
+/** @throws SettingsError that names the invalid setting */
 export function rulesOf(values: SettingValues<typeof policySettings>): RecordRules {
   const file = values.UNDERSCORED_NAMES_FILE ?? shippedNames(__dirname);
   try {
@@ -97,7 +97,7 @@ export function rulesOf(values: SettingValues<typeof policySettings>): RecordRul
   }
 }
 
-/** Beside the sources and beside the bundle alike: below the nearest folder above that has it. */
+/** In the nearest parent directory that has it, for the sources and for the bundle. */
 function shippedNames(folder: string): string {
   const file = path.join(folder, 'apps/dns-gateway/data/underscored-names.csv');
   const parent = path.dirname(folder);

@@ -15,14 +15,14 @@ import type { GatewayConfig } from './config';
 import { openApiDocument } from './docs/openapi-document';
 import { renderProblem } from './wire/problem';
 
-/** Of a request, in bytes: a record, two handles and a name need a fifth of it. */
+/** Max size of a request, bytes. A record, two handles and a name need a fifth of it. */
 const largestBody = 64 * 1024;
 
-/** A client's requests at once, in seconds of its rate. */
+/** Max burst of a client's requests, in seconds of its rate. */
 const burstS = 4;
 
 /**
- * Opens everything and listens.
+ * Opens all resources and starts the server.
  *
  * @returns the application, which listens on `HOST` and `PORT`
  */

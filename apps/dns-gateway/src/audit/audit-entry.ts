@@ -1,6 +1,6 @@
 import type { ProviderName } from '@certwright/gateway-contract';
 
-/** What is about to be done, or was refused. It has no member for a credential, and only the members named here are written. */
+/** A planned or refused change. Only the members declared here are written; none of them holds a credential. */
 export interface AuditIntent {
   readonly requestId: string;
   /** Identity of the client certificate. */
@@ -18,11 +18,11 @@ export interface AuditIntent {
   /** Seconds. */
   readonly ttlS: number | null;
   readonly decision: 'allowed' | 'refused';
-  /** Of a refusal. */
+  /** For a refusal. */
   readonly reason: string | null;
 }
 
-/** A handle that did not open, so that nothing was done. */
+/** A handle that did not open; nothing was changed. */
 export interface HandleRefusal {
   readonly requestId: string;
   /** Identity of the client certificate. */
@@ -32,20 +32,26 @@ export interface HandleRefusal {
   readonly integrationId: string;
   readonly provider: ProviderName;
   readonly handle: 'integration' | 'record';
-  /** The code of the answer. */
+  /** The error code of the response. */
   readonly code: string;
-  /** Refusals of the same client since its last entry that were not written, to bound what it can make us write. */
+  /**
+   * Refusals of the same client since its last entry that were not written. Limits how much a client can add to the
+   * log.
+   */
   readonly unrecorded: number;
 }
 
-/** What came of an allowed intent. */
+/** Outcome of an allowed intent. */
 export interface AuditOutcome {
-  /** `existed`: the record was there, and stays. `unknown`: the provider's answer was lost, and the change may have been made. */
+  /**
+   * `existed`: the record existed before and stays. `unknown`: the provider's response was lost; the change may have
+   * been made.
+   */
   readonly result: 'done' | 'existed' | 'failed' | 'unknown';
   readonly problem: string | null;
 }
 
-/** Bytes after the last whole line of the preceding file: a write that a crash cut off. */
+/** Bytes after the last complete line of the preceding file: a write cut off by a crash. */
 export interface TornBytes {
   readonly bytes: number;
   /** SHA-256 over them, hex. */
@@ -56,7 +62,7 @@ export interface TornBytes {
 export interface FileOpened {
   readonly instance: string;
   readonly format: 1;
-  /** What the files before it end in, oldest first; empty but after a crash. */
+  /** Torn ends of the preceding files, oldest first; empty except after a crash. */
   readonly torn: readonly TornBytes[];
 }
 
@@ -66,19 +72,19 @@ export type EntryContent =
   | ({ readonly kind: 'outcome'; readonly intent: number } & AuditOutcome)
   | ({ readonly kind: 'handle-refused' } & HandleRefusal);
 
-/** A place in a chain. `hash` is SHA-256 over the entry's line without the member `hash`, hex. */
+/** A position in a chain. `hash` is SHA-256 over the entry's line without the member `hash`, hex. */
 export interface ChainHead {
   readonly sequence: number;
   readonly hash: string;
 }
 
-/** Before the first entry. */
+/** The position before the first entry. */
 export const chainStart: ChainHead = { sequence: 0, hash: '0'.repeat(64) };
 
-/** UTF-16 units of one string. The longest that is ever judged is a value of 512; what is longer was refused. */
+/** Max UTF-16 units of one string. The policy checks values of at most 512; longer ones are refused before. */
 const longestString = 1_024;
 
-/** The entry with its own members only, in the order they are written in, and with overlong strings cut. */
+/** The entry with its declared members only, in the order in which they are written, with overlong strings cut. */
 export function intentContent(intent: AuditIntent): EntryContent {
   let cut = false;
   const bounded = (text: string): string => {
@@ -103,13 +109,13 @@ export function intentContent(intent: AuditIntent): EntryContent {
     decision: intent.decision,
     reason: orNull(intent.reason),
   };
-  // A log that does not say what was changed is none.
+  // Without these members the log would not show what was changed.
   if (cut && intent.decision === 'allowed')
     throw new RangeError('An allowed change is longer than the audit log can tell.');
   return content;
 }
 
-/** The refusal with its own members only, and with overlong strings cut. */
+/** The refusal with its declared members only, with overlong strings cut. */
 export function handleRefusedContent(refusal: HandleRefusal): EntryContent {
   const bounded = (text: string): string => text.slice(0, longestString);
   return {

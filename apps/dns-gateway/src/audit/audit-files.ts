@@ -1,19 +1,19 @@
 import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A file of the log while it is written. */
+/** A log file that is being written. */
 export interface AuditFile {
-  /** Rejects when not all of it was written. */
+  /** Rejects unless all bytes were written. */
   append(bytes: Buffer): Promise<void>;
-  /** Resolves when everything appended is on the disk (fdatasync), in the file that its name still leads to. */
+  /** Resolves when all appended data is on disk (fdatasync) and the file's name still refers to this file. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Makes a file that did not exist. Resolves when its name is on the disk too. */
+/** Creates a file that must not exist. Resolves when its directory entry is on disk too. */
 export type CreateAuditFile = (file: string) => Promise<AuditFile>;
 
-/** Instances share a folder: `<instance>.<number>.jsonl`, and names sort in the order of the chain. */
+/** Instances share a directory: `<instance>.<number>.jsonl`. Names sort in the order of the chain. */
 export function auditFileName(instance: string, number: number): string {
   return `${instance}.${String(number).padStart(8, '0')}.jsonl`;
 }
@@ -36,11 +36,11 @@ export async function auditFiles(
 
 export async function makeFolder(folder: string): Promise<void> {
   const made = await mkdir(folder, { recursive: true, mode: 0o700 });
-  // The topmost folder that was made has its name in the one above it.
+  // The topmost created directory has its entry in its parent.
   if (made !== undefined) await syncFolder(path.dirname(made));
 }
 
-/** A name in a folder is on the disk only once the folder itself is synced. */
+/** A directory entry is on disk only after the directory itself is synced. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -70,14 +70,14 @@ export const createAuditFile: CreateAuditFile = async (file) => {
   };
 };
 
-/** Whatever is written to a file that was moved, deleted or cut is not in the log, though no write fails. */
+/** Data written to a file that was moved, deleted or truncated is lost although no write fails. */
 async function assertInPlace(file: string, handle: FileHandle, bytes: number): Promise<void> {
   const [named, own] = await Promise.all([stat(file), handle.stat()]);
   if (named.ino !== own.ino || named.dev !== own.dev) throw new Error('its newest file was replaced');
   if (own.size !== bytes) throw new Error('its newest file was changed by somebody else');
 }
 
-/** Ends the torn last line of a file that is otherwise never written again. */
+/** Ends the torn last line of a file that is not written otherwise any more. */
 export async function appendNewline(file: string): Promise<void> {
   const handle = await open(file, 'a');
   try {
@@ -88,7 +88,7 @@ export async function appendNewline(file: string): Promise<void> {
   }
 }
 
-/** A full disk takes a part of the bytes first and refuses only the next write. */
+/** A full disk accepts some of the bytes and fails only at the next write. */
 async function appendAll(handle: FileHandle, bytes: Buffer): Promise<void> {
   for (let written = 0; written < bytes.length;) {
     const { bytesWritten } = await handle.write(bytes, written);

@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import type { ChainHead, EntryContent, TornBytes } from './audit-entry';
 
-/** One entry as it was read back. */
+/** One entry as read from a file. */
 export interface AuditLine extends ChainHead {
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;
-  /** Hash of the entry before. */
+  /** Hash of the preceding entry. */
   readonly previous: string;
   readonly content: EntryContent;
 }
 
 export type ReadLine =
   | { readonly ok: true; readonly line: AuditLine }
-  /** `whole`: it ends as a line does, so that no crash has made it what it is. */
+  /** `whole`: it ends as a complete line does, so it is not the result of a crash. */
   | { readonly ok: false; readonly whole: boolean; readonly reason: string };
 
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Members of each kind, in their one order. */
+/** Members of each kind, in the order in which they are written. */
 const members = {
   opened: ['instance', 'format', 'torn'],
   intent: [
@@ -31,7 +31,7 @@ const members = {
 } as const satisfies Record<EntryContent['kind'], readonly string[]>;
 
 const wholeLine = /^(\{"sequence":.*),"hash":"([0-9a-f]{64})"\}$/;
-/** Within strings the quotes are escaped, so that a line cut off in its middle never ends like this. */
+/** Quotes within strings are escaped, so a line that is cut off never ends like this. */
 const lineEnd = /,"hash":"[0-9a-f]{64}"\}$/;
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -50,7 +50,9 @@ export function writeLine(
   };
 }
 
-/** Members in the order of the object, no blanks, and ASCII only, so that no terminal shows a line as another one. */
+/**
+ * Members in the order of the object, without white space. ASCII only, so that terminals display the line unchanged.
+ */
 function canonical(entry: object): string {
   return JSON.stringify(entry).replace(
     /[\x7f-\uffff]/g,
@@ -58,7 +60,7 @@ function canonical(entry: object): string {
   );
 }
 
-/** Reads one line, without its newline. Whether it follows the line before it is for the chain to say. */
+/** Reads one line, without its newline. `ChainCheck` checks whether it follows the preceding line. */
 export function readLine(bytes: Buffer): ReadLine {
   const text = bytes.toString('latin1');
   const [, start, hash] = wholeLine.exec(text) ?? [];

@@ -35,7 +35,7 @@ const lines = (folder: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** Counts syncs, and fails in the way that a spec asks for. */
+/** Counts syncs and fails as configured by the spec. */
 function faultyDisk() {
   const state = { syncs: 0, appends: 0, fault: null as null | 'append' | 'partly' | 'sync' | 'create' };
   const eio = Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
@@ -65,7 +65,7 @@ function faultyDisk() {
 }
 
 describe('an audit log', () => {
-  it('tells who changed what, before, and what came of it, after', async () => {
+  it('records the actor and the change before it is made, and the outcome after it', async () => {
     const folder = auditFolder();
     const log = await openLog(folder);
     const id = await log.intent(anIntent);
@@ -102,7 +102,7 @@ describe('an audit log', () => {
     });
   });
 
-  it('writes its own members only, bounds them and escapes what a terminal would act on', async () => {
+  it('writes declared members only, limits their length and escapes terminal control characters', async () => {
     const folder = auditFolder();
     const log = await openLog(folder);
     const more = {
@@ -142,7 +142,7 @@ describe('an audit log', () => {
     expect(summaryOf(chainFiles(folder))).toMatchObject({ entries: 201 });
   });
 
-  it('goes on in one chain across restarts and across files', async () => {
+  it('continues one chain across restarts and files', async () => {
     const folder = auditFolder();
     for (let start = 0; start < 3; start += 1) {
       const log = await openLog(folder, { rotateAtBytes: 2_000 });
@@ -155,7 +155,7 @@ describe('an audit log', () => {
     expect(summaryOf(files)).toMatchObject({ entries: 60 + files.length, tornLines: 0 });
   });
 
-  it('keeps the chains of instances that share a folder apart', async () => {
+  it('keeps separate chains for instances that share a directory', async () => {
     const folder = auditFolder();
     const logs = await Promise.all(
       ['a', 'a.b', 'b'].map(async (instance) => await openLog(folder, { instance })),
@@ -168,7 +168,7 @@ describe('an audit log', () => {
     await log.close();
   });
 
-  it('takes an outcome once, and only of an allowed intent', async () => {
+  it('accepts an outcome once, and only for an allowed intent', async () => {
     const log = await openLog(auditFolder());
     const id = await log.intent(anIntent);
     await log.outcome(id, done);
@@ -203,7 +203,7 @@ describe('when the disk fails', () => {
         log.outcome(before, done),
       ]);
       expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-      // The disk is well again; what it told about the last sync is not to be believed.
+      // The disk works again, but its report on the last sync cannot be trusted.
       state.fault = null;
       state.appends = 0;
       await expect(log.intent(anIntent)).rejects.toThrow(/cannot be written \(E(IO|NOSPC)\)/);
@@ -229,21 +229,18 @@ describe('when the disk fails', () => {
       },
       /replaced/,
     ],
-  ])(
-    'or its newest file was %s, the intent rejects, and so does every later one',
-    async (_, harm, reason) => {
-      const folder = auditFolder();
-      const log = await openLog(folder);
-      await log.intent(anIntent);
-      harm(path.join(folder, 'gateway-1.00000001.jsonl'));
-      await expect(log.intent(anIntent)).rejects.toThrow(reason);
-      await expect(log.intent(anIntent)).rejects.toThrow(reason);
-      expect(log.usable()).toBe(false);
-      await log.close();
-    },
-  );
+  ])('or its newest file was %s, the intent and every later one reject', async (_, harm, reason) => {
+    const folder = auditFolder();
+    const log = await openLog(folder);
+    await log.intent(anIntent);
+    harm(path.join(folder, 'gateway-1.00000001.jsonl'));
+    await expect(log.intent(anIntent)).rejects.toThrow(reason);
+    await expect(log.intent(anIntent)).rejects.toThrow(reason);
+    expect(log.usable()).toBe(false);
+    await log.close();
+  });
 
-  it('does not change files when the next one cannot be made', async () => {
+  it('does not switch files when the next one cannot be created', async () => {
     const { state, createFile } = faultyDisk();
     const log = await openLog(auditFolder(), { createFile, rotateAtBytes: 1 });
     state.fault = 'create';
@@ -253,7 +250,7 @@ describe('when the disk fails', () => {
     await log.close();
   });
 
-  it('does not open, and leaves no lock behind', async () => {
+  it('fails to open and leaves no lock', async () => {
     const { state, createFile } = faultyDisk();
     const folder = auditFolder();
     state.fault = 'sync';
@@ -262,7 +259,7 @@ describe('when the disk fails', () => {
     expect(breakOf(chainFiles(folder))).toBeNull();
   });
 
-  it('does not open where it may not write', async () => {
+  it('fails to open when the directory is not writable', async () => {
     const folder = auditFolder();
     writeFileSync(path.dirname(folder) + '/file', '');
     await expect(openLog(`${path.dirname(folder)}/file`)).rejects.toThrow();
@@ -271,7 +268,7 @@ describe('when the disk fails', () => {
 });
 
 describe('after a crash', () => {
-  /** A chain of five entries whose last file is cut to so many bytes less. */
+  /** A chain of five entries whose last file is shortened by this many bytes. */
   async function cutBy(bytes: number) {
     const folder = auditFolder();
     const log = await openLog(folder);
@@ -298,15 +295,15 @@ describe('after a crash', () => {
     },
   );
 
-  it('a last line that lacks nothing but its newline is an entry', async () => {
+  it('accepts a last line that lacks only its newline as an entry', async () => {
     const { folder } = await cutBy(1);
     await (await openLog(folder)).close();
     expect(summaryOf(chainFiles(folder))).toMatchObject({ entries: 6, tornLines: 0 });
   });
 
-  it('crashes while it starts, again and again, are recorded together', async () => {
+  it('records repeated crashes during start in one entry', async () => {
     const { folder } = await cutBy(50);
-    // Started, closed the torn line, and died before, while and after it wrote the next file.
+    // Started, ended the torn line, and crashed before, while and after it wrote the next file.
     appendFileSync(path.join(folder, 'gateway-1.00000001.jsonl'), '\n');
     writeFileSync(path.join(folder, 'gateway-1.00000002.jsonl'), '');
     writeFileSync(path.join(folder, 'gateway-1.00000003.jsonl'), '{"sequence":5,"time":"2026-1');
@@ -317,7 +314,7 @@ describe('after a crash', () => {
     expect(summaryOf(chainFiles(folder))).toMatchObject({ entries: 6, files: 5, tornLines: 3 });
   });
 
-  it('a torn line is accepted exactly as it was recorded, and nowhere else', async () => {
+  it('accepts a torn line only where and as it was recorded', async () => {
     const { folder } = await cutBy(50);
     await (await openLog(folder)).close();
     const [first, second] = chainFiles(folder);
@@ -331,13 +328,13 @@ describe('after a crash', () => {
     expect(breakOf([first, between, second])).toMatch(/does not record/);
   });
 
-  it('a line that was changed is no torn line: nothing is added to it', async () => {
+  it('does not treat a changed line as torn, and appends nothing to it', async () => {
     const { folder, file } = await cutBy(0);
     writeFileSync(file, readFileSync(file, 'latin1').replace('"value":"L', '"value":"M'));
     await expect(openLog(folder)).rejects.toThrow(/00000001.jsonl:2: the hash is not that of the entry/);
   });
 
-  it('older files may have been moved to an archive', async () => {
+  it('continues when older files were moved to an archive', async () => {
     const { folder, file } = await cutBy(0);
     await (await openLog(folder)).close();
     renameSync(file, path.join(folder, 'archived'));
@@ -348,7 +345,7 @@ describe('after a crash', () => {
 });
 
 describe('two processes with one instance name', () => {
-  it('the second refuses to start, and starts once the first is gone', async () => {
+  it('the second fails to start until the first has ended', async () => {
     const folder = auditFolder();
     const first = await openLog(folder);
     await expect(openLog(folder)).rejects.toThrow(`written by process ${process.pid} on ${hostname()}`);
@@ -360,7 +357,7 @@ describe('two processes with one instance name', () => {
     ['ended', (own: Record<string, unknown>) => ({ ...own, pid: 2 ** 22 + 1 })],
     ['has the pid of another one now', (own: Record<string, unknown>) => ({ ...own, startTick: '1' })],
     ['ran before the last boot', (own: Record<string, unknown>) => ({ ...own, boot: 'earlier' })],
-  ])('a lock whose process %s is taken over', async (_, stale) => {
+  ])('takes over a lock whose process %s', async (_, stale) => {
     const folder = auditFolder();
     const lock = path.join(folder, 'gateway-1.lock');
     const log = await openLog(folder);
@@ -373,14 +370,14 @@ describe('two processes with one instance name', () => {
   it.each([
     ['of another host', '{"host":"elsewhere","boot":"x","pid":1,"startTick":"1"}', 'process 1 on elsewhere'],
     ['that is not readable', '', 'an unknown process'],
-  ])('a lock %s is never taken over', async (_, content, holder) => {
+  ])('never takes over a lock %s', async (_, content, holder) => {
     const folder = auditFolder();
     await (await openLog(folder)).close();
     writeFileSync(path.join(folder, 'gateway-1.lock'), content);
     await expect(openLog(folder)).rejects.toThrow(holder);
   });
 
-  it('the first stops when the second could not see that it lives, and took the lock over', async () => {
+  it('the first stops when the second did not detect it and took over the lock', async () => {
     const folder = auditFolder();
     const lock = path.join(folder, 'gateway-1.lock');
     const first = await openLog(folder);
@@ -395,7 +392,7 @@ describe('two processes with one instance name', () => {
     expect(summaryOf(chainFiles(folder))).toMatchObject({ entries: 3 });
   });
 
-  it('one of many that find a stale lock gets it', async () => {
+  it('exactly one of many processes takes over a stale lock', async () => {
     const folder = auditFolder();
     await (await openLog(folder)).close();
     writeFileSync(
@@ -410,8 +407,8 @@ describe('two processes with one instance name', () => {
   });
 });
 
-describe('kill -9 of a process that writes', () => {
-  it('leaves a chain that holds, with every entry that was promised', async () => {
+describe('kill -9 of a writing process', () => {
+  it('leaves a valid chain with every acknowledged entry', async () => {
     const folder = auditFolder();
     const writer = bundled(path.join(__dirname, 'testing/endless-writer.ts'), path.dirname(folder));
     let promised = 0;

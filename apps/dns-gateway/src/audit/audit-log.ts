@@ -22,18 +22,18 @@ import { type InstanceLock, lockInstance } from './instance-lock';
 import { readLastState } from './last-state';
 
 export interface AuditLogOptions {
-  /** Made with mode 0700 when it is not there. */
+  /** Created with mode 0700 when it does not exist. */
   readonly folder: string;
-  /** Names the chain: 1 to 64 letters, digits, `.`, `_` and `-`; the same after a restart, another one for every other process. */
+  /** Name of the chain: 1 to 64 letters, digits, `.`, `_` and `-`. Unchanged by restarts, unique per process. */
   readonly instance: string;
   readonly now: () => Date;
-  /** A file that has reached it is followed by the next one. Bytes; default 64 MiB. */
+  /** Size at which the log continues in the next file. Bytes; default 64 MiB. */
   readonly rotateAtBytes?: number;
-  /** Default: files on the disk. */
+  /** Default: files on disk. */
   readonly createFile?: CreateAuditFile;
 }
 
-/** The log cannot be written, and nothing may be changed without it. */
+/** The log cannot be written. Nothing may be changed without it. */
 export class AuditFault extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -48,15 +48,16 @@ interface Waiting {
 }
 
 const defaultRotateAtBytes = 64 * 1024 * 1024;
-/** Bounds what one write holds; an entry has about half a kilobyte. */
+/** Max entries per write; an entry has about half a kilobyte. */
 const mostEntriesPerWrite = 1_000;
 
 /**
- * An append-only, hash-chained log of what is done to customers' zones. An entry is on the disk when its promise
- * resolves. Entries that arrive while others are being synced share the next sync.
+ * An append-only, hash-chained log of changes to customers' zones. The promise of an entry resolves when the entry
+ * is on disk. Entries that arrive during a sync share the next sync.
  *
- * After any fault of the disk it refuses everything until a restart: after a failed fsync the kernel may have dropped the
- * pages and report the next fsync as a success. So it does when its newest file or its lock is no longer its own.
+ * After any disk error the log refuses all entries until a restart: after a failed fsync the kernel may drop the
+ * pages and report success for the next fsync. It does the same when its newest file or its lock is no longer its
+ * own.
  */
 export class AuditLog {
   private readonly waiting: Waiting[] = [];
@@ -73,7 +74,7 @@ export class AuditLog {
     private file: AuditFile | null = null,
   ) {}
 
-  /** @throws Error when the folder, the lock or the chain that is already there does not allow to write */
+  /** @throws Error when the directory, the lock or the existing chain prevents writing */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     const { folder, instance } = options;
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(instance))
@@ -95,9 +96,9 @@ export class AuditLog {
   }
 
   /**
-   * Resolves with the entry's id once it is on the disk. A refused intent needs no outcome.
+   * Resolves with the entry's id once it is on disk. A refused intent needs no outcome.
    *
-   * @throws AuditFault: then nothing may be changed
+   * @throws AuditFault: nothing may be changed
    */
   async intent(entry: AuditIntent): Promise<string> {
     const sequence = await this.append(intentContent(entry));
@@ -105,12 +106,12 @@ export class AuditLog {
     return String(sequence);
   }
 
-  /** @throws AuditFault when it is not on the disk */
+  /** @throws AuditFault when the entry is not on disk */
   async handleRefused(refusal: HandleRefusal): Promise<void> {
     await this.append(handleRefusedContent(refusal));
   }
 
-  /** @throws AuditFault when it is not on the disk: the log then shows an intent without outcome */
+  /** @throws AuditFault when the entry is not on disk: the log then shows an intent without outcome */
   async outcome(intentId: string, outcome: AuditOutcome): Promise<void> {
     const sequence = Number(intentId);
     if (!this.withoutOutcome.delete(sequence))
@@ -118,17 +119,17 @@ export class AuditLog {
     await this.append(outcomeContent(sequence, outcome));
   }
 
-  /** The last entry that is on the disk. */
+  /** The last entry that is on disk. */
   head(): ChainHead {
     return this.last;
   }
 
-  /** Whether entries are still taken. */
+  /** Whether entries are accepted. */
   usable(): boolean {
     return this.fault === null;
   }
 
-  /** Writes what waits, and takes nothing more. */
+  /** Writes pending entries and accepts no more. */
   async close(): Promise<void> {
     this.fault ??= new AuditFault('The audit log is closed.');
     await this.writing;
@@ -146,7 +147,7 @@ export class AuditLog {
   }
 
   private async writeWaiting(): Promise<void> {
-    // Whatever is appended in the same turn goes into the first write.
+    // Entries appended in the same turn share the first write.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, mostEntriesPerWrite);
@@ -198,7 +199,7 @@ export class AuditLog {
       lines.push(line.bytes);
     }
     const bytes = Buffer.concat(lines);
-    // Before anything is written: another process's chain goes on from where this one was.
+    // Checked before any write: another process may have continued the chain from here.
     await this.lock.assertHeld();
     await this.file.append(bytes);
     await this.file.sync();

@@ -6,7 +6,10 @@ import { AuditLog } from './audit-log';
 import { recentEntries } from './last-state';
 import { OwnAdditions } from './own-additions';
 
-/** How often the log of the process, which is kept elsewhere, gets the head of the audit log: what precedes it cannot be rewritten unnoticed. */
+/**
+ * How often the head of the audit log is written to the process log, which is stored elsewhere. Rewriting entries
+ * before that head is then detectable.
+ */
 const headEveryMs = 3_600_000;
 
 const instanceOf = ({ AUDIT_INSTANCE }: GatewayConfig): string => AUDIT_INSTANCE ?? hostname();
@@ -40,7 +43,7 @@ async function openAudit(config: GatewayConfig, running: RunningProcess): Promis
     { provide: AuditLog, inject: [GatewayConfig, RunningProcess], useFactory: openAudit },
     {
       provide: OwnAdditions,
-      // After the log was opened, which ends a line that a crash cut off.
+      // After the log was opened, which ends a line cut off by a crash.
       inject: [GatewayConfig, AuditLog],
       useFactory: async (config: GatewayConfig) =>
         OwnAdditions.from(await recentEntries(config.AUDIT_DIR, instanceOf(config))),

@@ -45,7 +45,7 @@ const linesOf = (bytes: Buffer) => bytes.toString('latin1').split(/(?<=\n)/);
 const ofLines = (lines: readonly string[]) => Buffer.from(lines.join(''), 'latin1');
 
 describe('a chain', () => {
-  it('that nobody touched holds', () => {
+  it('is valid when unchanged', () => {
     expect(breakOf(files, head)).toBeNull();
     expect(files.length).toBeGreaterThanOrEqual(3);
   });
@@ -78,7 +78,7 @@ describe('a chain', () => {
     });
   }, 60_000);
 
-  it('is broken by a byte taken out or put in anywhere', () => {
+  it('is broken by a byte removed or inserted anywhere', () => {
     fc.assert(
       fc.property(
         fc.nat({ max: 1_400 }),
@@ -128,7 +128,7 @@ describe('a chain', () => {
     expect(breakOf(changed(0, (bytes) => ofLines(change(linesOf(bytes)))))).toMatch(reason);
   });
 
-  it('is broken after an entry that was rewritten, with a hash that fits it', () => {
+  it('is broken after a rewritten entry, even with a matching hash', () => {
     const altered = changed(0, (bytes) => {
       const [first = '', second = '', ...rest] = linesOf(bytes);
       const opened = readLine(Buffer.from(first.trimEnd()));
@@ -141,7 +141,7 @@ describe('a chain', () => {
     expect(breakOf(altered)).toMatch(/:3: entry 3 follows another entry than the one before it/);
   });
 
-  it('is broken where a file is missing, doubled or out of order', () => {
+  it('is broken where a file is missing, duplicated or out of order', () => {
     const [a, b, c] = files as [ChainFile, ChainFile, ChainFile];
     for (const order of [
       [b, c],
@@ -154,7 +154,7 @@ describe('a chain', () => {
     }
   });
 
-  it('is broken where its tail is cut off, once its head is known', () => {
+  it('is broken where its tail is cut off, when a later head is known', () => {
     const cut = changed(files.length - 1, (bytes) => ofLines(linesOf(bytes).slice(0, -1)));
     expect(breakOf(cut)).toBeNull();
     expect(breakOf(cut, head)).toMatch(
@@ -162,11 +162,11 @@ describe('a chain', () => {
     );
   });
 
-  it('is broken where the last file is gone, once its head is known', () => {
+  it('is broken where the last file is missing, when a later head is known', () => {
     expect(breakOf(files.slice(0, -1), head)).not.toBeNull();
   });
 
-  it('holds through a head that was kept, however many entries came after it', () => {
+  it('is valid with a kept head and any number of later entries', () => {
     const entries = files
       .flatMap(({ bytes }) => linesOf(bytes))
       .map((line) => readLine(Buffer.from(line.trimEnd())));
@@ -177,7 +177,7 @@ describe('a chain', () => {
     );
   });
 
-  it('goes on after the head of an earlier verification', () => {
+  it('continues after the head of an earlier verification', () => {
     const check = new ChainCheck();
     expect(check.take('first', files[0]?.bytes ?? Buffer.alloc(0))).toBeNull();
     const rest = files.slice(1);
@@ -185,7 +185,7 @@ describe('a chain', () => {
     expect(breakOf(rest, null, new ChainCheck({ sequence: 1, hash: chainStart.hash }))).not.toBeNull();
   });
 
-  it('is not broken by two instances that are whole, but they are not one chain', async () => {
+  it('is broken where files of another instance follow', async () => {
     const other = auditFolder();
     await (await openLog(other, { instance: 'gateway-2' })).close();
     expect(breakOf([...files, ...chainFiles(other, 'gateway-2')])).not.toBeNull();
@@ -215,7 +215,7 @@ describe('audit verify', () => {
     expect(status).toBe(0);
   }, 30_000);
 
-  it('is a tool of the workspace', () => {
+  it('runs as a workspace tool', () => {
     const { status, stdout } = command('tools/audit/main.mjs', 'verify', ...paths());
     expect({ status, stdout }).toEqual({ status: 0, stdout: run('verify', ...paths()).stdout });
   }, 60_000);
@@ -233,7 +233,7 @@ describe('audit verify', () => {
     [['verify', '--after', `9:${chainStart.hash}`, '--head', `9:${chainStart.hash}`, 'x']],
     [['verify', '/nonexistent']],
   ])(
-    'exits 2 when it is asked wrongly: %j',
+    'exits 2 with invalid arguments: %j',
     (args) => {
       expect(run(...args)).toMatchObject({ status: 2, stdout: '' });
     },

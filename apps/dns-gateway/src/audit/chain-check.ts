@@ -1,10 +1,10 @@
 import { type ChainHead, chainStart, type TornBytes } from './audit-entry';
 import { type AuditLine, readLine, tornBytes } from './audit-line';
 
-/** Where a chain breaks first. */
+/** The first break of a chain. */
 export interface ChainBreak {
   readonly file: string;
-  /** Counted from 1. */
+  /** 1-based. */
   readonly line: number;
   /** A sentence without its full stop. */
   readonly reason: string;
@@ -18,7 +18,7 @@ export interface ChainSummary {
   readonly firstTime: string | null;
   readonly lastTime: string | null;
   readonly head: ChainHead;
-  /** Sequence numbers: changes that nobody knows the end of. */
+  /** Sequence numbers of changes without an outcome. */
   readonly intentsWithoutOutcome: readonly number[];
   readonly tornLines: number;
 }
@@ -26,10 +26,10 @@ export interface ChainSummary {
 const newline = 0x0a;
 
 /**
- * Follows one instance's chain through its files, in their order. The first break ends it.
+ * Follows one instance's chain through its files, in order. Stops at the first break.
  *
- * The chain tells about every change of what stands before its head. It cannot tell that its end was cut off, nor that
- * someone wrote all of it anew: for both, the head must have been kept somewhere else.
+ * The chain reveals every change before its head. It does not reveal that its end was cut off or that all of it was
+ * rewritten: detecting either requires a head that was kept elsewhere.
  */
 export class ChainCheck {
   private at: ChainHead | null;
@@ -40,12 +40,12 @@ export class ChainCheck {
   private lastTime: string | null = null;
   private tornLines = 0;
   private readonly withoutOutcome = new Set<number>();
-  /** Torn bytes that the next file has to record. */
+  /** Torn bytes that the next file must record. */
   private readonly unrecorded: (TornBytes & { readonly where: ChainBreak })[] = [];
 
   /**
-   * @param after where the files take up the chain; null: wherever their first entry says
-   * @param kept a head that was kept somewhere else: the chain must lead through it
+   * @param after position at which the files continue the chain; null: as their first entry states
+   * @param kept a head that was kept elsewhere: the chain must contain it
    */
   constructor(
     private readonly after: ChainHead | null = chainStart,
@@ -54,7 +54,7 @@ export class ChainCheck {
     this.at = after;
   }
 
-  /** @returns null while the chain is whole */
+  /** @returns null while the chain is valid */
   take(file: string, bytes: Buffer): ChainBreak | null {
     this.files += 1;
     let start = 0;
@@ -90,7 +90,7 @@ export class ChainCheck {
     return { file: 'the end', line: this.entries, reason };
   }
 
-  /** Torn bytes at the end of what was taken, oldest first. */
+  /** Torn bytes at the end of the files read, oldest first. */
   unrecordedTorn(): readonly TornBytes[] {
     return this.unrecorded.map(({ bytes, sha256 }) => ({ bytes, sha256 }));
   }
@@ -108,7 +108,7 @@ export class ChainCheck {
     };
   }
 
-  /** @returns why the line does not follow; null when it does */
+  /** @returns why the line does not follow, or null */
   private follow(line: AuditLine, firstOfFile: boolean): string | null {
     const { at } = this;
     if (at !== null && line.sequence !== at.sequence + 1)
@@ -138,7 +138,7 @@ export class ChainCheck {
         if (content.decision === 'allowed') this.withoutOutcome.add(sequence);
         return null;
       case 'outcome':
-        // Files may be taken from the middle of a chain, with the intent in an earlier one.
+        // The files may begin in the middle of a chain, with the intent in an earlier file.
         if (
           this.withoutOutcome.delete(content.intent) ||
           content.intent <= (this.after?.sequence ?? sequence)
@@ -152,7 +152,7 @@ export class ChainCheck {
     if (this.instance !== null && this.instance !== instance)
       return `it is of another instance (${instance})`;
     this.instance = instance;
-    // Where the chain is taken up in its middle, what the file before ended in is not known.
+    // When the check starts in the middle of a chain, the end of the preceding file is unknown.
     const known = this.entries > 0 || this.after === chainStart;
     if (known && JSON.stringify(torn) !== JSON.stringify(this.unrecordedTorn()))
       return 'it does not record what the file before it ends in';

@@ -4,25 +4,25 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 
 /**
- * Who writes an instance's chain. Node has no flock, and a pid alone says little: containers all have a process 1. A
- * process is told by host, boot, pid and the tick it started at, so that the lock of a killed process is known as stale,
- * by its successor in the same container too. Another host's processes cannot be looked at: such a lock is never taken
- * over, and a person removes the file.
+ * Lock of the process that writes an instance's chain. Node has no flock, and a pid alone is ambiguous: every
+ * container has a process 1. A process is identified by host, boot, pid and start tick, so its successor, even in
+ * the same container, recognizes the lock of a killed process as stale. Processes of another host cannot be
+ * inspected: such a lock is never taken over, and an operator removes the file.
  *
- * Two machines, or containers, of one name cannot see each other's processes: there a living holder may be taken for dead.
- * It notices with its next entry. Should two processes get past the lock at the same moment, the second one fails at the
- * file that both want to make.
+ * Two machines or containers of one name cannot see each other's processes, so a running holder may be taken for
+ * dead. It detects this at its next entry. If two processes get past the lock at the same moment, the second fails
+ * when both create the same file.
  */
 interface Holder {
   readonly host: string;
   readonly boot: string;
   readonly pid: number;
-  /** Clock ticks between boot and the start of the process; empty where /proc does not tell. */
+  /** Clock ticks between boot and the start of the process; empty when /proc does not provide it. */
   readonly startTick: string;
 }
 
 export interface InstanceLock {
-  /** @throws Error when another process has taken it over, as one may that cannot see this process */
+  /** @throws Error when a process that cannot see this one has taken over the lock */
   assertHeld(): Promise<void>;
   release(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function lockInstance(folder: string, instance: string): Promise<In
   const file = path.join(folder, `${instance}.lock`);
   const own = JSON.stringify(await holderOf(process.pid));
   const candidate = `${file}.${randomUUID()}`;
-  // Linked into place when it is whole: a lock is never seen half-written.
+  // Linked into place when complete, so that no reader sees a partly written lock.
   let ino: number;
   try {
     await writeFile(candidate, own, { mode: 0o600 });
@@ -65,18 +65,18 @@ async function linked(candidate: string, file: string): Promise<boolean> {
   }
 }
 
-/** One at a time: of many that find a stale lock, the first replaces it and the others are refused. */
+/** One process at a time: of many that find a stale lock, the first replaces it and the others fail. */
 async function takeOver(candidate: string, file: string, instance: string): Promise<void> {
   const claim = `${file}.takeover`;
   if (!(await linked(candidate, claim))) {
-    // Whoever died while taking over leaves a claim, which is as stale as a lock.
+    // A process that died during a takeover leaves a claim, which is as stale as a lock.
     const claimant = await staleHolder(claim, instance, 'a process that starts just now');
     if (claimant !== null) await rm(claim, { force: true });
     if (!(await linked(candidate, claim))) throw taken(file, instance, 'a process that starts just now');
   }
   try {
     const stale = await staleHolder(file, instance, null);
-    // A stale lock stays where it is but for whoever holds the claim; one that was given back is anybody's.
+    // Only the holder of the claim removes a stale lock; any process may take a released one.
     if (stale !== null) await rename(candidate, file);
     else if (!(await linked(candidate, file))) throw taken(file, instance, 'a process that starts just now');
   } finally {
@@ -85,9 +85,9 @@ async function takeOver(candidate: string, file: string, instance: string): Prom
 }
 
 /**
- * @param words who holds it, where that is known better than from its content
- * @returns the holder that lives no more; null: there is no such file
- * @throws Error when the holder may live
+ * @param words description of the holder, when more is known than the lock's content
+ * @returns the dead holder; null when the file does not exist
+ * @throws Error when the holder may be running
  */
 async function staleHolder(file: string, instance: string, words: string | null): Promise<Holder | null> {
   const content = await contentOf(file);
@@ -113,7 +113,7 @@ async function mayLive(holder: Holder): Promise<boolean> {
 
 async function holderOf(pid: number): Promise<Holder> {
   const stat = await contentOf(`/proc/${pid}/stat`);
-  // proc_pid_stat(5): the 22nd field; the second is in parentheses and may hold blanks.
+  // proc_pid_stat(5): field 22; field 2 is in parentheses and may contain spaces.
   const startTick = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   return { host: hostname(), boot: await bootId(), pid, startTick };
 }

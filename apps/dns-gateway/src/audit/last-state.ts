@@ -4,23 +4,23 @@ import { appendNewline, auditFiles } from './audit-files';
 import { type AuditLine, readLine } from './audit-line';
 import { ChainCheck } from './chain-check';
 
-/** Where an instance's chain goes on. */
+/** Where an instance's chain continues. */
 export interface LastState {
   readonly head: ChainHead;
-  /** What crashes left at the end of the last files, for the next file to record. */
+  /** Torn ends of the last files after crashes, which the next file records. */
   readonly torn: readonly TornBytes[];
-  /** Of the file to make. */
+  /** Number of the file to create. */
   readonly nextNumber: number;
 }
 
 const newline = 0x0a;
 
 /**
- * Reads the end of the chain back, from the newest file that has an entry on. A last line that a crash cut off is kept
- * and ended with a newline; cut off right before its newline it is an entry like any other. Anything else that does not
- * hold is not the work of a crash.
+ * Reads the end of the chain, starting with the newest file that has an entry. A last line cut off by a crash is
+ * kept and ended with a newline; when only its newline is missing, it is a normal entry. Any other defect is not the
+ * result of a crash.
  *
- * @throws Error that names file and line when the chain is broken: nothing may be added to it
+ * @throws Error that names file and line when the chain is broken: nothing may be appended
  */
 export async function readLastState(folder: string, instance: string): Promise<LastState> {
   const files = await auditFiles(folder, instance);
@@ -30,7 +30,7 @@ export async function readLastState(folder: string, instance: string): Promise<L
     ends.unshift({ file, bytes });
     if (readLine(bytes.subarray(0, Math.max(bytes.indexOf(newline), 0))).ok) break;
   }
-  // Taken up in the middle: older files may be archived.
+  // Starts in the middle of the chain: older files may be archived.
   const check = new ChainCheck(null);
   for (const { file, bytes } of ends) {
     const broken = check.take(file, bytes) ?? otherInstance(file, check, instance);
@@ -56,10 +56,10 @@ async function endedLines(file: string): Promise<Buffer> {
   return Buffer.concat([bytes, Buffer.from('\n')]);
 }
 
-/** Newest files that `recentEntries` reads. Each has 64 MiB, some 130,000 entries. */
+/** Max number of newest files that `recentEntries` reads. Each has 64 MiB, about 130,000 entries. */
 const maxRecentFiles = 2;
 
-/** The entries of the instance's newest files, oldest first; a torn line is skipped. The chain is not verified here. */
+/** The entries of the instance's newest files, oldest first. Skips a torn line; does not verify the chain. */
 export async function recentEntries(folder: string, instance: string): Promise<readonly AuditLine[]> {
   const entries: AuditLine[] = [];
   for (const { file } of (await auditFiles(folder, instance)).slice(-maxRecentFiles)) {

@@ -1,14 +1,14 @@
 import type { AuditIntent, AuditOutcome, EntryContent } from './audit-entry';
 
-/** Each is below 1,200 bytes. */
+/** Max records kept. Each is below 1,200 bytes. */
 const maxRecords = 20_000;
 
 type RecordKey = Pick<AuditIntent, 'integrationId' | 'zone' | 'fqdn' | 'type' | 'value'>;
 
 /**
- * Records that the gateway created, or may have created, and has not removed: what the audit log says, entry by entry. A
- * repeated `add_record` finds such a record there, because the caller lost our answer or we lost the provider's, and may
- * still remove it. Of the oldest records nothing is known: one that is found then counts as somebody else's, and stays.
+ * Records that the gateway created, or may have created, and has not removed, according to the audit log. When a
+ * response was lost, a repeated `add_record` finds such a record and may still remove it. The oldest records are
+ * unknown: one that is found then counts as foreign and stays.
  */
 export class OwnAdditions {
   readonly #keys = new Set<string>();
@@ -23,7 +23,7 @@ export class OwnAdditions {
       if (content.kind === 'intent') own.intent(String(sequence), content);
       if (content.kind === 'outcome') own.outcome(String(content.intent), content);
     }
-    // The process ended before their outcome: the provider may have made them.
+    // The process ended before their outcome: the provider may have created them.
     for (const id of [...own.#open.keys()]) own.outcome(id, { result: 'unknown' });
     return own;
   }

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { type ChainHead, chainStart } from './audit-entry';
 import { ChainCheck, type ChainSummary } from './chain-check';
 
-/** The command that verifies a chain; a process of its own, as whoever checks the log need not be whoever writes it. */
+/**
+ * The command that verifies a chain. A separate process, because the log may be checked by other users than the
+ * writer.
+ */
 const usage = `Verifies the hash chain of one gateway instance's audit log.
 
   npm run audit -- verify [--head <sequence:hash>] [--after <sequence:hash>] <file…>
@@ -58,7 +61,7 @@ function verify({ files, head, after }: Request): ChainSummary | string {
   return broken === null ? check.summary() : `${broken.file}:${broken.line}: ${broken.reason}`;
 }
 
-/** Most that are listed one by one. */
+/** Max number listed individually. */
 const mostListed = 20;
 
 function described({ head, intentsWithoutOutcome: open, ...summary }: ChainSummary): string {

@@ -7,7 +7,7 @@ import { identityIn, isInForce } from './client-identity';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The identity in the client's certificate; empty when it has none that is in force. */
+    /** The identity in the client's certificate; empty when there is none or the certificate is not valid now. */
     client: string;
   }
 }
@@ -15,14 +15,14 @@ declare module 'fastify' {
 export interface Admission {
   readonly clients: ClientGrants;
   readonly buckets: TokenBuckets;
-  /** Of each client. */
+  /** Per client. */
   readonly rate: Rate;
   readonly now: () => Date;
 }
 
 const documentation = documentationPaths('');
 
-/** Health and documentation tell nothing of anybody. Every other route is a grant. */
+/** Health and documentation disclose no client data. Every other route requires a grant. */
 const openRoutes: ReadonlySet<string> = new Set([
   '/healthz',
   '/readyz',
@@ -32,7 +32,7 @@ const openRoutes: ReadonlySet<string> = new Set([
   documentation.openApi,
 ]);
 
-/** Before a body is read: who asks, whether it may, and whether there is room. TLS has verified the certificate. */
+/** Checks identity, grant and capacity before a body is read. TLS has verified the certificate. */
 export function admitClients(instance: FastifyInstance, admission: Admission): void {
   instance.decorateRequest('client', '');
   instance.addHook('onRequest', async (request: FastifyRequest) => {

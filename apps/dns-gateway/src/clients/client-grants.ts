@@ -2,7 +2,7 @@ import { gatewayEndpoints } from '@certwright/gateway-contract';
 import { type Setting, SettingsError } from '@certwright/service';
 import { clientIdentityPattern } from './client-identity';
 
-/** What a client may be allowed: the four messages, and the description of what there is. */
+/** Grants of a client: the four messages and the description. */
 export const grants = [...gatewayEndpoints, 'description'] as const;
 export type Grant = (typeof grants)[number];
 
@@ -11,11 +11,11 @@ export interface ClientGrant {
   readonly grants: ReadonlySet<Grant>;
 }
 
-/** Who may do what. A closed list: who does not stand in it may do nothing. */
+/** Grants per identity. An identity that is not listed has none. */
 export class ClientGrants {
   readonly #byIdentity: ReadonlyMap<string, ReadonlySet<Grant>>;
 
-  /** @throws SettingsError when an identity stands there twice: which of the two counts, nobody could tell */
+  /** @throws SettingsError when an identity is listed twice, which would be ambiguous */
   constructor(clients: readonly ClientGrant[]) {
     this.#byIdentity = new Map(clients.map((client) => [client.identity, client.grants]));
     if (this.#byIdentity.size < clients.length)

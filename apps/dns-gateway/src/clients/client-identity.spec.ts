@@ -46,7 +46,7 @@ describe('the identity of a client', () => {
   ])('is none with %s', (_what, text) => expect(identityIn(text)).toBeNull());
 
   it('is none with a comma in a name that the certificate does hold', () => {
-    // In a section of its own, OpenSSL takes the comma for a part of the name.
+    // In a section of its own, OpenSSL treats the comma as part of the name.
     const names = `@alt\n[alt]\nDNS.1=a, URI:${worker}`;
     const text = certificateWith(names).subjectAltName;
     expect(text).toBe(`DNS:"a\\u002c URI:${worker}"`);
@@ -78,7 +78,7 @@ describe('GATEWAY_CLIENTS', () => {
     expect(clients.allows('__proto__', 'get_zones')).toBe(false);
   });
 
-  it('names nobody twice', () => {
+  it('rejects an identity that is listed twice', () => {
     expect(() => new ClientGrants(read(`${worker}=get_zones,${worker}=add_record`))).toThrow(
       'identity twice',
     );

@@ -5,14 +5,14 @@ export const clientIdentityPattern =
   /^spiffe:\/\/[a-z0-9][a-z0-9.-]{0,253}(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}){1,8}$/;
 
 /**
- * Who the holder of a client certificate is: its one URI among the subject's alternative names.
+ * The identity of a client certificate: the only URI among its subject alternative names.
  *
- * Node prints a name as it stands, and in JSON quotes when it holds anything that could end the entry early: a comma, a
- * quote, a control character. No name of ours needs that, so a certificate with one is refused whole, before the text is
- * cut into entries.
+ * Node prints a name unchanged, or as a JSON string when it contains a character that could end the entry early: a
+ * comma, a quote, a control character. Our names contain none of these, so a certificate with such a name is refused
+ * before the text is split into entries.
  *
- * @param subjectAltName as `X509Certificate.subjectAltName` has it
- * @returns null when there is no such name, more than one, or one that is not written plainly
+ * @param subjectAltName as in `X509Certificate.subjectAltName`
+ * @returns null when there is no URI, more than one, one that does not match the pattern, or any name in JSON quotes
  */
 export function identityIn(subjectAltName: string | undefined): string | null {
   if (subjectAltName === undefined || !/^[\x20-\x7e]*$/.test(subjectAltName)) return null;
@@ -24,7 +24,7 @@ export function identityIn(subjectAltName: string | undefined): string | null {
     : null;
 }
 
-/** A connection may outlive the certificate that it was opened with, and a request on it is judged anew. */
+/** Checked for every request, because a connection may outlive the certificate that it was opened with. */
 export function isInForce(
   { validFrom, validTo }: Pick<X509Certificate, 'validFrom' | 'validTo'>,
   now: Date,

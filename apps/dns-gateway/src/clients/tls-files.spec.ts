@@ -13,7 +13,7 @@ const files: TlsFiles = {
   clientCa: authority.file('roots', 'roots 1'),
 };
 
-it('files that change are taken into use once, and those that do not fit are tried again', async () => {
+it('loads changed files once, and retries files that do not match', async () => {
   const lines: string[] = [];
   const log = createLogger('gateway', 'info', { write: (line) => lines.push(line) });
   const used: HttpTls[] = [];

@@ -15,11 +15,11 @@ export async function readTls(files: TlsFiles): Promise<HttpTls> {
 }
 
 /**
- * Looks at the files once in a while, as whoever renews certificates only writes them. By their content: a mounted secret
- * changes by a link, and no watcher of files sees that. Files that do not fit together, as when one of them is written
- * already, are tried again with the next look.
+ * Polls the files for renewed certificates. Compares their content: a mounted secret changes through a symbolic
+ * link, which file watchers do not see. Files that do not match, as when only one of them is written yet, are
+ * retried at the next poll.
  *
- * @param everyMs between two looks
+ * @param everyMs interval between two polls
  */
 export function followTls(
   files: TlsFiles,

@@ -6,17 +6,17 @@ export interface CredentialKey {
   /** SHA-256 thumbprint of the public key (RFC 7638). */
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** What `GET /description` shows: EC, P-256, and nothing of the private key. */
+  /** As shown by `GET /description`: EC, P-256, public members only. */
   readonly publicJwk: Readonly<Record<string, string>>;
 }
 
-/** The first one is what callers seal to; all of them open, so that keys rotate without a gap. */
+/** The first is the one callers seal to; all of them open, so that keys rotate without a gap. */
 export type CredentialKeys = readonly [CredentialKey, ...CredentialKey[]];
 
-/** Under which they are injected. */
+/** Injection token. */
 export const CredentialKeys = Symbol('CredentialKeys');
 
-/** @throws Error when it is no private key on P-256; its text tells nothing of the key */
+/** @throws Error when it is not a private key on P-256; the message reveals nothing of the key */
 function credentialKey(privateKey: KeyObject): CredentialKey {
   const { crv, kty, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (kty !== 'EC' || crv !== 'P-256' || x === undefined || y === undefined) throw new Error('not on P-256');

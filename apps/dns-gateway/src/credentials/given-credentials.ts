@@ -4,7 +4,7 @@ import { Unreadable } from '@certwright/service';
 
 export const plainTypes = ['bearer', 'oauth_code', 'cloud_account'];
 
-/** Members differ by provider, so that no class describes them. */
+/** Members differ by provider, so there is no class for them. */
 export const credentialsSchemaName = 'Credentials';
 export const credentialsSchema = {
   description:
@@ -40,8 +40,8 @@ export const credentialsSchema = {
 };
 
 /**
- * Credentials as a provider wants them: a type, and members that are strings. The provider checks which members, of which
- * shape. No fault repeats the name of an unknown member: it may be a secret in the wrong place.
+ * Credentials in the request format: a type, and members that are strings. The provider checks which members and
+ * their format. No error repeats the name of an unknown member: it may be a secret in the wrong place.
  */
 export function readCredentials(sent: unknown): Credentials | Unreadable {
   return readTyped(sent, plainTypes) as Credentials | Unreadable;

@@ -44,7 +44,7 @@ const refusal = {
 };
 
 describe('sealed credentials', () => {
-  it('open, under the present key and the one before it', async () => {
+  it('open under the current key and the previous one', async () => {
     expect(await opened(await sealed())).toEqual({ type: 'bearer', token: 'geheim' });
     expect(await opened(await sealed(content, {}, keys[1]?.publicJwk))).toEqual({
       type: 'bearer',
@@ -85,13 +85,13 @@ describe('sealed credentials', () => {
     );
   });
 
-  it('to a key of somebody else, under the id of ours, do not open', async () => {
+  it('do not open when sealed to a foreign key under the id of ours', async () => {
     const [other] = readCredentialKeys(pemOf(newKey())) as CredentialKeys;
     const jwk = { ...other.publicJwk, kid: keys[0].kid };
     expect(await opened(await sealed(content, {}, jwk))).toEqual(refusal);
   });
 
-  it('that are compressed do not open, a small bomb neither', async () => {
+  it('do not open when compressed, including a small decompression bomb', async () => {
     expect(await opened(await sealed(content, { zip: 'DEF' }))).toEqual(refusal);
     const bomb = deflateRawSync(Buffer.alloc(10_000_000)).toString('base64url');
     expect(

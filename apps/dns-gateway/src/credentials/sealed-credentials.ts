@@ -12,16 +12,16 @@ import { compactDecrypt, type CompactJWEHeaderParameters } from 'jose';
 import type { CredentialKeys } from './credential-keys';
 import { readCredentials } from './given-credentials';
 
-/** Four times what a handle holds, in base64 and with a header: nothing that is longer could be kept anyway. */
+/** Four times the content of a handle, in base64 and with a header: anything longer could not be stored anyway. */
 export const longestJwe = 16_384;
-/** How far the clock of who sealed may be ahead of ours, seconds. */
+/** Max time that the sealer's clock may be ahead of ours, seconds. */
 const clockSkewS = 60;
 
 /**
- * Opens credentials that were sealed to this gateway, for this account and provider, a short time ago.
+ * Opens credentials that were recently sealed to this gateway, for this account and provider.
  *
- * @throws Problem `invalid_value` of `credentials.jwe`, the same for every reason; `bad_request` when the content is no
- *   credentials
+ * @throws Problem `invalid_value` of `credentials.jwe`, the same for every reason; `bad_request` when the content is
+ *   not credentials
  */
 export async function openCredentials(
   { jwe }: SealedCredentials,
@@ -47,7 +47,7 @@ async function decrypted(jwe: string, keys: CredentialKeys): Promise<Partial<Sea
     const { plaintext } = await compactDecrypt(jwe, (header) => keyFor(header, keys), {
       keyManagementAlgorithms: [sealingAlgorithms.alg],
       contentEncryptionAlgorithms: [sealingAlgorithms.enc],
-      // RFC 8725, section 3.6: what is compressed before it is encrypted tells its content by its length.
+      // RFC 8725, section 3.6: compression before encryption reveals information about the content by its length.
       maxDecompressedLength: 0,
     });
     const content: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext));

@@ -82,7 +82,7 @@ class DescriptionSchema implements GatewayDescription {
   readonly providers: readonly ProviderSchema[];
 }
 
-/** What a customer needs for an integration. Nothing in it is secret. */
+/** The information that a customer needs for an integration. Contains no secrets. */
 @Public()
 @Controller('description')
 export class DescriptionController {

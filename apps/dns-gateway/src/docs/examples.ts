@@ -4,7 +4,7 @@ const owner = { account: '42', integration_id: '51230984412673', provider: 'dese
 const integration = 'cwi1.Ks8vQ2mX7cT1nYb4Rj9wLf3hZ6dPg0aEoUiHtNsVq5xBk2yJm8rWz4lCf7';
 const recordHandle = 'cwr1.Tn5xLq8vBz2kYc7mRw4jHd9sPf1gVa6eXo3uJi0tNb';
 
-/** Of each operation, by its `operationId`. */
+/** Examples of each operation, by its `operationId`. */
 export const examples: Readonly<Record<string, OperationExamples>> = {
   make_integration: {
     request: {

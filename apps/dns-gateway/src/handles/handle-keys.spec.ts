@@ -16,7 +16,7 @@ const integration = keys.sealIntegration(owner, kept);
 const record = keys.sealRecord(owner, handled);
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** Every refusal is this one. */
+/** Every refusal equals this one. */
 const refusal = {
   code: 'bad_handle',
   message: 'The handle does not open for this account, integration and provider.',
@@ -38,12 +38,12 @@ const openedIntegration = (text: string, by = keys, whose = owner) =>
 const openedRecord = (text: string, by = keys, whose = owner) => outcome(() => by.openRecord(whose, text));
 
 describe('a handle', () => {
-  it('opens to what was sealed, for the same account, integration and provider', () => {
+  it('opens to the sealed content for the same account, integration and provider', () => {
     expect(openedIntegration(integration)).toEqual({ kept, isRetiring: false });
     expect(openedRecord(record)).toEqual(handled);
   });
 
-  it('tells nothing by its length or content, and is another one each time', () => {
+  it('reveals nothing by its length or content, and differs each time', () => {
     const other = keys.sealIntegration(owner, { token: 'a' });
     expect(other).toHaveLength(integration.length);
     expect(keys.sealIntegration(owner, kept)).not.toBe(integration);
@@ -57,7 +57,7 @@ describe('a handle', () => {
     ['integration', integration, openedIntegration],
     ['record', record, openedRecord],
   ] as const)(
-    'of an %s does not open with any octet changed, nor any bit of the first 64',
+    'of an %s does not open with any byte changed, nor any bit of the first 64',
     (_kind, text, opened) => {
       const frame = Buffer.from(text.slice(5), 'base64url');
       const changed = (at: number, mask: number): string => {
@@ -74,7 +74,7 @@ describe('a handle', () => {
     },
   );
 
-  it('does not open with any character changed, its last ones included, whose unused bits decode alike', () => {
+  it('does not open with any character changed, including the last ones with their unused bits', () => {
     const last = integration.length - 1;
     const others = [...alphabet].filter((each) => each !== integration[last]);
     for (const each of others) expect(openedIntegration(integration.slice(0, last) + each)).toEqual(refusal);
@@ -105,7 +105,7 @@ describe('a handle', () => {
     ['a fullwidth letter', `${integration.slice(0, 99)}Ａ${integration.slice(100)}`],
   ])('does not open with %s added', (_what, text) => expect(openedIntegration(text)).toEqual(refusal));
 
-  it('does not open in the other alphabet of base64', () => {
+  it('does not open in the standard alphabet of base64', () => {
     const frame = Buffer.from(integration.slice(5), 'base64url').toString('base64').replaceAll('=', '');
     expect(frame).toMatch(/[+/]/);
     expect(openedIntegration(`cwi1.${frame}`)).toEqual(refusal);
@@ -122,7 +122,7 @@ describe('a handle', () => {
     expect(openedRecord(record, keys, whose)).toEqual(refusal);
   });
 
-  it('of one kind does not open as the other, under the other prefix neither', () => {
+  it('of one kind does not open as the other kind, even with its prefix', () => {
     expect(openedIntegration(record)).toEqual(refusal);
     expect(openedRecord(integration)).toEqual(refusal);
     expect(openedIntegration(`cwi1.${record.slice(5)}`)).toEqual(refusal);
@@ -131,7 +131,7 @@ describe('a handle', () => {
   });
 
   it.each(['', 'x', 'cwi1.', 'cwi2.', 'null', '..', `cwi1.${'A'.repeat(integration.length - 5)}`])(
-    'that was made up (%#) does not open',
+    'that was forged (%#) does not open',
     (text) => expect(openedIntegration(text)).toEqual(refusal),
   );
 });
@@ -139,7 +139,7 @@ describe('a handle', () => {
 describe('keys rotate:', () => {
   const rotated = new HandleKeys([second, first]);
 
-  it('the first one seals, all of them open, and what a later one sealed is retiring', () => {
+  it('the first seals, all open, and handles sealed by a later one are retiring', () => {
     expect(openedIntegration(integration, rotated)).toEqual({ kept, isRetiring: true });
     expect(openedRecord(record, rotated)).toEqual(handled);
     const fresh = rotated.sealIntegration(owner, kept);
@@ -147,14 +147,14 @@ describe('keys rotate:', () => {
     expect(openedIntegration(fresh, new HandleKeys([second]))).toEqual({ kept, isRetiring: false });
   });
 
-  it('a handle begins with the mark of its key, by which those of a retiring one are counted', () => {
+  it('a handle begins with the mark of its key, so that handles of a retiring key can be counted', () => {
     const both = new HandleKeys([second, first]);
     const [sealing, retiring] = both.marks();
     expect(both.sealRecord(owner, handled).startsWith(`cwr1.${sealing}`)).toBe(true);
     expect(integration.startsWith(`cwi1.${retiring}`)).toBe(true);
   });
 
-  it('what a key sealed that is gone does not open', () => {
+  it('a handle of a removed key does not open', () => {
     expect(openedIntegration(integration, new HandleKeys([second]))).toEqual(refusal);
   });
 });
@@ -172,7 +172,7 @@ describe('credentials', () => {
     });
   });
 
-  it('of records: the longest that the policy allows fits', () => {
+  it('fit for the longest record that the policy allows', () => {
     const record = { fqdn: 'x'.repeat(253), type: 'TXT' as const, value: '"'.repeat(512), ttlS: 86_400 };
     const longest: HandledRecord = { zone: { id: 'z'.repeat(512), name: 'y'.repeat(253) }, record };
     expect(openedRecord(keys.sealRecord(owner, longest))).toEqual(longest);
@@ -185,7 +185,7 @@ describe('HANDLE_KEYS', () => {
   const [a, b] = [first.toString('base64'), second.toString('base64')];
 
   it.each([[`${b}\n${a}\n`], [`${b},${a}`], [`${b}\r\n${a}\r\n`], [` ${b} , ${a}`]])(
-    'is a file of keys (%#), the first of which seals',
+    'is a list of keys (%#), of which the first seals',
     (text) => expect(openedIntegration(integration, read(text))).toEqual({ kept, isRetiring: true }),
   );
 

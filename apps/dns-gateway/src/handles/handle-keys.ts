@@ -14,31 +14,34 @@ import {
   seal,
 } from './handle-seal';
 
-/** What a record handle holds: all that is needed to remove the record again, and nothing that a caller could choose then. */
+/**
+ * Content of a record handle: all that is needed to remove the record. A caller cannot choose any of it when
+ * removing.
+ */
 export interface HandledRecord {
   readonly zone: Zone;
   readonly record: DnsRecord;
-  /** True: the record was there before it was added, so that removing it is not ours. */
+  /** True: the record existed before it was added, so the gateway must not remove it. */
   readonly existed?: true;
 }
 
 export interface OpenedIntegration {
   readonly kept: KeptCredentials;
-  /** Whether the key that sealed it is no longer the first: the caller gets a new handle. */
+  /** Whether the sealing key is no longer the first: the caller gets a new handle. */
   readonly isRetiring: boolean;
 }
 
 /**
- * Seals and opens handles. Stateless: whatever a handle says, it says itself, to every copy of the process that holds its
- * key. Both kinds are bound to account, integration and provider, and open together with the same three only.
+ * Seals and opens handles. Stateless: a handle contains all its data, for every process that has its key. Both kinds
+ * are bound to account, integration and provider, and open only with the same three.
  */
 export class HandleKeys {
   readonly #masters: readonly MasterKey[];
   readonly #sealing: MasterKey;
 
   /**
-   * @param keys 32 octets each; the first one seals, all of them open
-   * @throws RangeError when there is none, one has another length, or one stands there twice
+   * @param keys 32 bytes each; the first one seals, all of them open
+   * @throws RangeError when there is none, one has another length, or one is listed twice
    */
   constructor(keys: readonly Buffer[]) {
     this.#masters = keys.map(masterKey);
@@ -52,8 +55,8 @@ export class HandleKeys {
   }
 
   /**
-   * What the handles under each key begin with, behind their prefix, the sealing key first: whoever keeps handles can count
-   * those under a retiring key. Thirty bits of the key's id, and nothing of the key.
+   * Start of the handles under each key, after their prefix, the sealing key first. Lets callers count their handles
+   * under a retiring key. Thirty bits of the key's id, and nothing of the key.
    */
   marks(): readonly string[] {
     return this.#masters.map(({ id }) => id.toString('base64url').slice(0, 5));
@@ -115,7 +118,7 @@ const bindingOf = ({
   account,
 }: IntegrationOwner): readonly string[] => [provider, integrationId, account];
 
-/** Keys that seal handles, as one secret: they come from one file, or one variable. */
+/** Keys that seal handles, as one secret: they come from one file or one variable. */
 export function handleKeys({ meaning }: { readonly meaning: string }): Setting<HandleKeys> {
   return {
     meaning,

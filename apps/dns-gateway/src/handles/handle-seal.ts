@@ -2,38 +2,39 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { Problem } from '@certwright/errors';
 
 /**
- * A handle is `prefix base64url(key id ‖ salt ‖ nonce ‖ ciphertext ‖ tag)`, AES-256-GCM (NIST SP 800-38D) under a key
- * that is its own: HKDF-SHA-256 (RFC 5869) from a master key and the salt. All handles of a kind are equally long.
+ * A handle is `prefix base64url(key id ‖ salt ‖ nonce ‖ ciphertext ‖ tag)`, AES-256-GCM (NIST SP 800-38D). Each
+ * handle has its own key: HKDF-SHA-256 (RFC 5869) from a master key and the salt. All handles of a kind have the
+ * same length.
  */
 const algorithm = 'aes-256-gcm';
 export const masterKeyOctets = 32;
-/** Of SHA-256 over a label and the master key. */
+/** Start of SHA-256 over a label and the master key. */
 const keyIdOctets = 4;
 const saltOctets = 32;
 const nonceOctets = 12;
 const tagOctets = 16;
 const frameOctets = keyIdOctets + saltOctets + nonceOctets + tagOctets;
-/** In front of the content, its length: what comes after it is padding. */
+/** The length of the content precedes it; the rest is padding. */
 const lengthOctets = 2;
 
 export interface HandleKind {
   readonly name: 'integration' | 'record';
-  /** Tells people and secret scanners what they see. */
+  /** Identifies the handle to people and secret scanners. */
   readonly prefix: string;
-  /** Of the padded plaintext. */
+  /** Length of the padded plaintext, in bytes. */
   readonly octets: number;
 }
 
-/** Changes with the shape of the content or of the frame: a handle of another version does not open. */
+/** Changes with the format of the content or of the frame: a handle of another version does not open. */
 const version = 1;
 
 export const handleKinds = {
   integration: { name: 'integration', prefix: 'cwi1.', octets: 4_096 },
-  /** A TXT value of 512 octets, a name, a zone's name and a provider's id of it, with the escapes of JSON. */
+  /** A TXT value of 512 bytes, a name, a zone's name and its id at the provider, with JSON escapes. */
   record: { name: 'record', prefix: 'cwr1.', octets: 3_072 },
 } as const satisfies Record<string, HandleKind>;
 
-/** Largest content that fits, in octets of UTF-8. */
+/** Max length of the content, in bytes of UTF-8. */
 export const largestContent = ({ octets }: HandleKind): number => octets - lengthOctets;
 
 export interface MasterKey {
@@ -46,7 +47,10 @@ export function masterKey(bytes: Buffer): MasterKey {
   return { id: id.subarray(0, keyIdOctets), bytes };
 }
 
-/** @param content at most `largestContent(kind)` octets; @param binding whose handle it is, see `bindingOf` */
+/**
+ * @param content at most `largestContent(kind)` bytes
+ * @param binding owner of the handle, see `bindingOf`
+ */
 export function seal(
   content: Buffer,
   kind: HandleKind,
@@ -95,17 +99,17 @@ export function open(
   return { content: padded.subarray(lengthOctets, lengthOctets + padded.readUInt16BE()), master };
 }
 
-/** One text for one frame: no other prefix, length, alphabet, padding or unused bits. */
+/** Accepts exactly one text per frame: no other prefix, length, alphabet, padding or unused bits. */
 function frameIn(text: string, { prefix, octets }: HandleKind): Buffer {
   const encoded = text.startsWith(prefix) ? text.slice(prefix.length) : '';
   if (encoded.length !== Math.ceil(((octets + frameOctets) * 4) / 3)) throw badHandle();
   const frame = Buffer.from(encoded, 'base64url');
-  // Buffer skips what is not base64url, so what was read is held against what was written.
+  // Buffer skips characters that are not base64url, so the decoded bytes are encoded again and compared.
   if (frame.toString('base64url') !== encoded) throw badHandle();
   return frame;
 }
 
-/** As JSON, in which no two lists of strings look the same. */
+/** As JSON, so that different lists of strings never have the same text. */
 const associatedData = (kind: HandleKind, binding: readonly string[]): Buffer =>
   Buffer.from(JSON.stringify(['certwright gateway handle', version, kind.name, ...binding]));
 
@@ -114,6 +118,6 @@ const derivedKey = (master: MasterKey, salt: Buffer, kind: HandleKind): Buffer =
     hkdfSync('sha256', master.bytes, salt, `certwright gateway ${kind.name} handle`, masterKeyOctets),
   );
 
-/** Wrong key, other owner, other kind and changed text look the same. */
+/** A wrong key, another owner, another kind and a changed text are indistinguishable. */
 export const badHandle = (): Problem =>
   new Problem('bad_handle', 'The handle does not open for this account, integration and provider.');

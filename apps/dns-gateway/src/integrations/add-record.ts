@@ -28,7 +28,7 @@ export class AddedSchema extends Resealed implements Answer {
 type Answer = GatewayMessages['add_record']['answer'];
 type Request = Integrated & { readonly record: AskedRecord };
 
-/** Publishes a record that the policy allows: decision, zones, intent on the disk, provider, outcome, handle. */
+/** Publishes a record that the policy allows: decision, zones, intent on disk, provider, outcome, handle. */
 @Injectable()
 export class AddRecord {
   constructor(
@@ -52,7 +52,7 @@ export class AddRecord {
           throw new Problem(decision.code, decision.message, { field: decision.field });
         }
         const { zone, record, mode } = decision;
-        // Sealed first, in both forms: a record that was created can then always be removed.
+        // Seals both forms first, so that a created record can always be removed.
         const handles = {
           created: this.handles.sealRecord(integrated, { zone, record }),
           existed: this.handles.sealRecord(integrated, { zone, record, existed: true }),
@@ -79,7 +79,7 @@ export class AddRecord {
     );
   }
 
-  /** The provider is asked for its zones only about a record that could be written. */
+  /** Queries the provider for its zones only when the record could be written. */
   async #decide(
     wanted: AskedRecord,
     { integration: handle, integration_id: integrationId }: Integrated,
@@ -93,12 +93,12 @@ export class AddRecord {
     const isApexOpen = this.rules.apexIntegrations.includes(integrationId);
     const decision = placeRecord(judged, zones, isApexOpen);
     if (decision.allowed || decision.code !== 'zone_not_found' || isFresh) return decision;
-    // The zone may have been made since the others were listed.
+    // The zone may have been created since the others were listed.
     return placeRecord(judged, await this.memory.fresh(handle, list), isApexOpen);
   }
 }
 
-/** Characters of a refused text that the audit log keeps. */
+/** Max characters of a refused text in the audit log. */
 const maxRefusedLength = 600;
 
 function refusalOf(wanted: AskedRecord, decision: RefusedRecord) {

@@ -22,7 +22,7 @@ export class ZonesSchema extends Resealed implements Answer {
   readonly zones: readonly ZoneSchema[];
 }
 
-/** The zones in which an integration may change records, as the provider says now. */
+/** The zones in which an integration may change records, as currently listed by the provider. */
 @Injectable()
 export class GetZones {
   constructor(

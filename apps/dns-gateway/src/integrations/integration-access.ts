@@ -10,7 +10,7 @@ import { problemOfProvider, ProblemWithHandle } from '../wire/problem';
 import { RefusedHandles } from './refused-handles';
 import type { RequestContext } from './request-bounds';
 
-/** Opens integration handles, and seals them again when what they hold has changed, whether the work succeeds or not. */
+/** Opens integration handles. Seals them again when their content has changed, whether the work succeeds or fails. */
 @Injectable()
 export class IntegrationAccess {
   constructor(
@@ -21,7 +21,7 @@ export class IntegrationAccess {
     @Inject(RunningProcess) private readonly running: Pick<RunningProcess, 'log'>,
   ) {}
 
-  /** @throws Problem; anything else is a fault of ours */
+  /** @throws Problem; anything else is an internal error */
   async use<T extends object>(
     integrated: Integrated,
     context: RequestContext,
@@ -57,7 +57,7 @@ export class IntegrationAccess {
     }
   }
 
-  /** Never throws: a change that was made is told, whatever becomes of the handle. */
+  /** Never throws: a completed change is reported even when the handle cannot be sealed. */
   #resealed(
     owner: Integrated,
     { kept, isRetiring }: OpenedIntegration,
@@ -85,7 +85,7 @@ export function providerOf(providers: Providers, name: ProviderName): DnsProvide
   throw new Problem('invalid_value', 'This gateway does not know the provider.', { field: 'provider' });
 }
 
-/** What an error means at our edge; undefined: nobody meant to throw it. */
+/** Maps an error to a response; undefined: unexpected error. */
 export function problemOf(error: unknown, signal: AbortSignal): Problem | undefined {
   if (error instanceof Problem) return error;
   if (signal.aborted)

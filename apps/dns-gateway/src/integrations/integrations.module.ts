@@ -18,7 +18,7 @@ import { RemoveRecord } from './remove-record';
 import { RequestBounds } from './request-bounds';
 import { ZoneMemory } from './zone-memory';
 
-/** Integrations whose zones are remembered; each takes a few hundred bytes. */
+/** Max integrations whose zones are cached; each takes a few hundred bytes. */
 const maxRemembered = 1_000;
 
 function loggedRules(config: GatewayConfig, { log }: RunningProcess): RecordRules {

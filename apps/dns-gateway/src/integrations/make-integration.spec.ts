@@ -26,13 +26,13 @@ const keptIn = (answer: unknown): unknown =>
   keys.openIntegration(owner, (answer as { readonly integration: string }).integration).kept;
 
 describe('make_integration', () => {
-  it('takes the credentials, tries them at the provider, and answers the handle', async () => {
+  it('tests the credentials at the provider and returns the handle', async () => {
     expect(keptIn(await made())).toEqual(kept);
     expect(provider.calls).toEqual(['accept', 'zones']);
     expect(provider.opened).toEqual([kept]);
   });
 
-  it('answers the handle of what the try renewed', async () => {
+  it('returns a handle with the credentials renewed by the test', async () => {
     provider.renewed = { token: 'rotated' };
     expect(keptIn(await made())).toEqual({ token: 'rotated' });
   });
@@ -47,17 +47,17 @@ describe('make_integration', () => {
     expect(await made({}, 30)).toEqual({ code: 'timeout' });
   });
 
-  it('refuses what no handle can hold, before it is tried', async () => {
+  it('refuses credentials too long for a handle before testing them', async () => {
     const long = { type: 'bearer', a: 'x'.repeat(3_000), b: 'y'.repeat(3_000) };
     expect(await made({ credentials: long })).toEqual({ code: 'invalid_value', field: 'credentials' });
     expect(provider.calls).toEqual(['accept']);
   });
 
-  it('knows only the providers that there are', async () => {
+  it('refuses an unknown provider', async () => {
     expect(await made({ provider: 'gandi' })).toEqual({ code: 'invalid_value', field: 'provider' });
   });
 
-  it('asks the provider nothing with sealed credentials that do not open', async () => {
+  it('does not call the provider with sealed credentials that do not open', async () => {
     const sealed = { type: 'sealed', jwe: 'a.b.c.d.e' };
     expect(await made({ credentials: sealed })).toEqual({ code: 'invalid_value', field: 'credentials.jwe' });
     expect(provider.calls).toEqual([]);

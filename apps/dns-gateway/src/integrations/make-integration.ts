@@ -17,7 +17,7 @@ export class IntegrationSchema implements Answer {
   @ApiProperty({ description: 'The integration handle.' }) readonly integration: string;
 }
 
-/** Takes credentials, tries them, and returns them as a handle that only this gateway opens. */
+/** Tests credentials at the provider and returns them as a handle that only this gateway opens. */
 @Injectable()
 export class MakeIntegration {
   constructor(
@@ -35,7 +35,7 @@ export class MakeIntegration {
     const credentials = await this.#plain(given, owner);
     try {
       const kept = await within(signal, provider.accept(credentials, owner.account, this.ports, signal));
-      // Before they are tried, so that what no handle can hold is refused without a call.
+      // Before the test, so that credentials too long for a handle are refused without a call.
       const handle = this.handles.sealIntegration(owner, kept);
       const session = provider.session(kept, owner.account, this.ports, signal);
       await within(signal, session.zones());

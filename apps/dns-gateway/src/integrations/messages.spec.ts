@@ -13,7 +13,7 @@ const owner = { account: '42', integration_id: 'int_7', provider: 'cloudflare' }
 const integrated = { ...owner, integration: 'cwi1.x' };
 const record = { fqdn: '_acme-challenge.example.com', type: 'TXT', value: 'token' };
 
-/** Fields and codes of the faults, or what was read. */
+/** Fields and codes of the errors, or the message read. */
 function outcome(read: (body: unknown) => unknown, body: unknown): unknown {
   try {
     return read(body);
@@ -26,7 +26,7 @@ function outcome(read: (body: unknown) => unknown, body: unknown): unknown {
 }
 
 describe('a message', () => {
-  it('is read with exactly the members that it has', () => {
+  it('is read with exactly its documented members', () => {
     const whole = { ...integrated, record: { ...record, ttl: 60, replace: true } };
     expect(readAddRecord(whole)).toEqual(whole);
     expect(readAddRecord({ ...integrated, record })).toEqual({ ...integrated, record });
@@ -45,7 +45,7 @@ describe('a message', () => {
     expect(outcome(readGetZones, body)).toBe('The body must be a JSON object.');
   });
 
-  it('names every member that is missing, unknown or of another type', () => {
+  it('reports every member that is missing, unknown or of another type', () => {
     expect(outcome(readGetZones, {})).toEqual([
       'missing_field account',
       'missing_field integration_id',
@@ -94,7 +94,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('is read with a type and a TTL that only the policy refuses, as that writes the refusal down', () => {
+  it('accepts a type and a TTL that only the policy refuses, because the policy records the refusal', () => {
     const asked = { ...integrated, record: { ...record, type: 'MX', ttl: 2_592_000 } };
     expect(readAddRecord(asked)).toEqual(asked);
   });
@@ -118,13 +118,13 @@ describe('a message', () => {
     expect(outcome(readMakeIntegration, { ...owner, credentials })).toEqual(faults);
   });
 
-  it('has the faults of its credentials together with those of its other members', () => {
+  it('reports errors of its credentials together with those of its other members', () => {
     expect(
       outcome(readMakeIntegration, { ...owner, account: 1, credentials: { type: 'bearer', a: 7 } }),
     ).toEqual(expect.arrayContaining(['invalid_value account', 'invalid_value credentials']));
   });
 
-  it('never repeats a value, and of a long name only its beginning', () => {
+  it('never repeats a value, and only the beginning of a long name', () => {
     const secret = 'S3CRET'.repeat(20);
     const body = { ...owner, credentials: { type: 'bearer', token: [secret] }, [`x${secret}`]: secret };
     try {
@@ -135,7 +135,7 @@ describe('a message', () => {
     expect.assertions(1);
   });
 
-  it('names at most twenty faults', () => {
+  it('reports at most twenty errors', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`m${n}`, n]));
     expect(outcome(readGetZones, { ...integrated, ...many })).toHaveLength(20);
   });

@@ -61,7 +61,7 @@ class IntegratedRequest extends OwnerRequest implements Integrated {
 @ApiSchema({ name: 'GetZones' })
 export class GetZonesRequest extends IntegratedRequest implements Request<'get_zones'> {}
 
-/** Only its shape is read: the policy decides about the rest, and what it refuses is written to the audit log. */
+/** Only its format is checked here. The policy decides on the rest and writes refusals to the audit log. */
 @ApiSchema({ name: 'Record' })
 class RecordRequest implements AskedRecord {
   @StringMember('a name', {
@@ -114,5 +114,5 @@ export class RemoveRecordRequest extends IntegratedRequest implements Request<'r
   readonly record_handle: string;
 }
 
-/** Schemas of requests: their objects have no other members. */
+/** Schemas of requests; additional properties are not allowed. */
 export const requestSchemas = ['MakeIntegration', 'GetZones', 'AddRecord', 'RemoveRecord', 'Record'];

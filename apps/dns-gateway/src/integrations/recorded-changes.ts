@@ -9,7 +9,7 @@ import { problemOf } from './integration-access';
 import { OwnAdditions } from '../audit/own-additions';
 import { type RequestContext, within } from './request-bounds';
 
-/** Whether a fault of the provider leaves it open what became of the change. */
+/** Whether the outcome of the change is unknown after this provider error. */
 const resultOf = {
   auth_failed: 'failed',
   rejected: 'failed',
@@ -21,7 +21,10 @@ const resultOf = {
 
 export type ChangeAudit = Pick<AuditLog, 'intent' | 'outcome'>;
 
-/** Every change of a customer's zone: on the disk before it is made, and its outcome after. Nothing here knows a credential. */
+/**
+ * Records every change of a customer's zone: the intent on disk before it, the outcome after it. Handles no
+ * credentials.
+ */
 @Injectable()
 export class RecordedChanges {
   constructor(
@@ -36,8 +39,8 @@ export class RecordedChanges {
   }
 
   /**
-   * @throws Problem `service_outage` when the intent cannot be written: then nothing was changed; whatever the change
-   * throws, and the signal's reason
+   * @throws Problem `service_outage` when the intent cannot be written: nothing was changed; errors of the change;
+   *   the signal's reason
    */
   async carryOut<T>(intent: AuditIntent, signal: AbortSignal, change: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -54,7 +57,7 @@ export class RecordedChanges {
     } finally {
       this.own.outcome(id, outcome);
       await this.audit.outcome(id, outcome).catch((err: unknown) => {
-        // The intent stands without an outcome, which says as much: not known.
+        // An intent without an outcome means: unknown.
         this.running.log.error({ ...lineOf(intent), err }, 'the outcome of a change could not be written');
       });
       this.running.log.info({ ...lineOf(intent), ...outcome }, 'a change');
@@ -80,7 +83,7 @@ export class RecordedChanges {
   }
 }
 
-/** Who changes, and through which integration: the part of an entry that every change has. */
+/** Actor and integration: the part of an entry that every change has. */
 export const changeOf = (
   { account, integration_id: integrationId, provider }: IntegrationOwner,
   { requestId, client }: RequestContext,
@@ -98,7 +101,7 @@ function outcomeOf(error: unknown, signal: AbortSignal): AuditOutcome {
   return { result: isAnswer ? resultOf[error.kind] : 'unknown', problem };
 }
 
-/** Values of approval records are public by their nature. */
+/** Values of approval records are public. */
 const lineOf = ({
   requestId,
   client,

@@ -30,7 +30,7 @@ const added = async (record = challenge): Promise<string> =>
 const line = '_acme-challenge.www.example.com TXT LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAjEuX0';
 
 describe('add_record', () => {
-  it('asks for the zones, writes the intent, changes, and writes the outcome, in this order', async () => {
+  it('queries the zones, writes the intent, changes, and writes the outcome, in this order', async () => {
     expect(await add()).toEqual({ record_handle: expect.stringMatching(/^cwr1\./) as string });
     expect(parts.provider.calls).toEqual(['zones', 'intent allowed', 'add', 'outcome done']);
     expect(parts.provider.records).toEqual([line]);
@@ -68,7 +68,7 @@ describe('add_record', () => {
     ['policy_violation', 'record.value', { ...challenge, type: 'CNAME' as const, value: 'evil.example.net' }],
     ['policy_violation', 'record.type', { ...challenge, type: 'MX', value: '10 mx.evil.test' }],
     ['out_of_range', 'record.ttl', { ...challenge, ttl: 2_592_000 }],
-  ])('answers %s of %s, writes the refusal, and changes nothing', async (code, field, record) => {
+  ])('returns %s of %s, records the refusal, and changes nothing', async (code, field, record) => {
     expect(await add(record)).toEqual({ code, field });
     expect(parts.provider.calls.filter((each) => each !== 'zones')).toEqual(['intent refused']);
     expect(parts.entries).toMatchObject([
@@ -76,7 +76,7 @@ describe('add_record', () => {
     ]);
   });
 
-  it('asks the provider nothing at all about a record that does not relate to issuance', async () => {
+  it('does not call the provider for a record that does not relate to issuance', async () => {
     await add({ ...challenge, value: 'v=spf1 -all' });
     await add({ ...challenge, type: 'A' });
     expect(parts.provider.calls).toEqual(['intent refused', 'intent refused']);
@@ -90,7 +90,7 @@ describe('add_record', () => {
     expect(parts.provider.calls).toEqual(['zones']);
   });
 
-  it('answers with the handle when only the outcome could not be written: the change is made', async () => {
+  it('returns the handle when only the outcome could not be written', async () => {
     parts.provider.at.add = () => Promise.resolve(void (parts.audit.full = true));
     expect(await add()).toHaveProperty('record_handle');
     expect(parts.lines.join('')).toContain('the outcome of a change could not be written');
@@ -106,7 +106,7 @@ describe('add_record', () => {
     expect(parts.provider.records).toHaveLength(20);
   });
 
-  it('believes zones for 45 seconds, and asks again for a name that is in none of them', async () => {
+  it('caches zones for 45 seconds, and lists them again for a name in none of them', async () => {
     await add();
     parts.provider.zones = [{ id: 'z2', name: 'example.net' }];
     parts.clock.nowMs = 44_999;
@@ -136,7 +136,7 @@ describe('when the provider fails', () => {
     expect(parts.entries.at(-1)).toEqual({ result, problem: answer.code });
   });
 
-  it('and says when to come again, that is told, a day at most', async () => {
+  it('with a retry time, the response repeats it, up to a day', async () => {
     parts.provider.at.zones = () => Promise.reject(new ProviderFault('rate_limited', 'Slow down.', 7));
     expect(await add()).toEqual({ code: 'provider_rate_limited', retryAfterS: 7 });
     parts.provider.at.zones = () => Promise.reject(new ProviderFault('rate_limited', 'Slow down.', 1e9));
@@ -144,19 +144,19 @@ describe('when the provider fails', () => {
     expect(parts.entries).toEqual([]);
   });
 
-  it('by not answering in time, nobody knows: timeout, though it heeds no signal', async () => {
+  it('by not responding in time, returns a timeout even when it ignores the signal', async () => {
     parts.provider.at.add = () => new Promise(() => undefined);
     expect(await add(challenge, 30)).toEqual({ code: 'timeout' });
     expect(parts.entries.at(-1)).toEqual({ result: 'unknown', problem: 'timeout' });
   });
 
-  it('in a way that nobody meant, the error is thrown as it is, and the audit log says unknown', async () => {
+  it('with an unexpected error, rethrows it and records the outcome unknown', async () => {
     parts.provider.at.add = () => Promise.reject(new TypeError('x is not a function'));
     await expect(add()).rejects.toThrow(TypeError);
     expect(parts.entries.at(-1)).toEqual({ result: 'unknown', problem: 'internal_error' });
   });
 
-  it('while listing zones, nothing is remembered of it', async () => {
+  it('while listing zones, caches nothing', async () => {
     parts.provider.at.zones = () => Promise.reject(new ProviderFault('unavailable', 'Away.'));
     await add();
     parts.provider.at = {};
@@ -170,7 +170,7 @@ const handled = {
 };
 
 describe('remove_record', () => {
-  it('removes what the handle describes, and a second time changes nothing', async () => {
+  it('removes the record of the handle, and changes nothing the second time', async () => {
     const handle = await added();
     await added({ ...challenge, value: 'B'.repeat(43) });
     expect(await remove(handle)).toEqual({});
@@ -183,7 +183,7 @@ describe('remove_record', () => {
     ]);
   });
 
-  it('leaves a record in place that existed before it was added, also one that a replacement kept', async () => {
+  it('keeps a record that existed before it was added, including one kept by a replacement', async () => {
     const cname = { ...challenge, type: 'CNAME', value: 'x.approval.certwright.example' } as const;
     for (const record of [challenge, cname]) {
       const text = `${record.fqdn} ${record.type} ${record.value}`;
@@ -195,12 +195,12 @@ describe('remove_record', () => {
     expect(parts.lines.join('')).toContain('record left in place');
   });
 
-  it('removes a record of ours that a repeated request found there, after an answer was lost on either side', async () => {
-    // The caller lost our answer.
+  it('removes a record of ours that a repeated request found after a response was lost on either side', async () => {
+    // The response to the caller was lost.
     await added();
     await remove(await added());
     expect(parts.provider.records).toEqual([]);
-    // We lost the provider's answer: the record was written, and the request ended as unknown.
+    // The provider's response was lost: the record was written, and the request ended as unknown.
     parts.provider.at.add = () => {
       parts.provider.records.push(line);
       return Promise.reject(new ProviderFault('unavailable', 'Away.'));
@@ -209,13 +209,13 @@ describe('remove_record', () => {
     parts.provider.at = {};
     await remove(await added());
     expect(parts.provider.records).toEqual([]);
-    // What was removed is not ours any more when somebody else adds it.
+    // A removed record is foreign when another client adds it again.
     parts.provider.records.push(line);
     await remove(await added());
     expect(parts.provider.records).toEqual([line]);
   });
 
-  it('leaves a record in place that an addition which was refused found there', async () => {
+  it('keeps a record that a refused addition found', async () => {
     parts.provider.records.push(line);
     parts.provider.at.add = () => Promise.reject(new ProviderFault('rate_limited', 'Slow down.'));
     await add();
@@ -227,7 +227,7 @@ describe('remove_record', () => {
   it.each([
     ['another account', { account: '43' }],
     ['another integration', { integration_id: 'int_8' }],
-  ])('of a record of %s is a bad_handle, and asks the provider nothing', async (_what, change) => {
+  ])('of a record of %s is a bad_handle, without a call to the provider', async (_what, change) => {
     const other = { ...owner, ...change };
     const foreign = parts.keys.sealRecord(other, handled);
     expect(await remove(foreign)).toEqual({ code: 'bad_handle' });
@@ -266,7 +266,7 @@ describe('a handle that does not open', () => {
     expect(parts.lines.filter((text) => text.includes('"handle refused"'))).toHaveLength(2);
   });
 
-  it('is recorded ten times at once, then once in six seconds with the number of those that were not', async () => {
+  it('is recorded ten times at once, then once in six seconds with the number of unrecorded ones', async () => {
     for (let tries = 0; tries < 30; tries++) await remove('cwr1.x');
     expect(parts.refusals).toHaveLength(10);
     parts.clock.nowMs += 6_000;
@@ -279,7 +279,7 @@ describe('a handle that does not open', () => {
 describe('the apex of a zone', () => {
   const apex = { ...challenge, fqdn: 'example.com' };
 
-  it('takes TXT and CAA beside what is there, for an integration that the operator opened it for', async () => {
+  it('accepts additional TXT and CAA records for an integration that the operator opened it for', async () => {
     const open = integrationParts(undefined, { apexIntegrations: [owner.integration_id] });
     const handle = open.keys.sealIntegration(owner, kept);
     const ask = (record: AskedRecord) =>
@@ -305,7 +305,7 @@ describe('the apex of a zone', () => {
   });
 });
 
-it('get_zones lists the zones that records may be written into, and no other, in normal form', async () => {
+it('get_zones lists only zones that records may be written into, in normal form', async () => {
   const names = [
     'Example.COM.',
     '0/25.2.0.192.in-addr.arpa',
@@ -324,7 +324,7 @@ describe('a new integration handle', () => {
   const rotated = { token: 'planted-credential-rotated' };
   const handleIn = (answer: unknown): string => String((answer as { integration?: string }).integration);
 
-  it('comes with the answer when the provider renewed the credentials', async () => {
+  it('is returned when the provider renewed the credentials', async () => {
     parts.provider.renewed = rotated;
     const answer = await outcomeOf(parts.zones.get(integrated(), context()));
     expect(answer).toMatchObject({ zones: [{ id: 'z1', name: 'example.com' }] });
@@ -339,7 +339,7 @@ describe('a new integration handle', () => {
     ],
     ['a timeout', () => new Promise<never>(() => undefined), 'timeout'],
     ['a fault of ours', () => Promise.reject(new TypeError('x is not a function')), 'internal_error'],
-  ])('comes with the error too, after %s', async (_what, at, code) => {
+  ])('is returned with the error too, after %s', async (_what, at, code) => {
     parts.provider.renewed = rotated;
     parts.provider.at.add = at;
     const answer = await add(challenge, 30);
@@ -347,14 +347,14 @@ describe('a new integration handle', () => {
     expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
   });
 
-  it('comes with a refusal of the policy', async () => {
+  it('is returned with a refusal of the policy', async () => {
     parts.provider.renewed = rotated;
     const answer = await add({ ...challenge, fqdn: 'example.com' });
     expect(answer).toMatchObject({ code: 'policy_violation', field: 'record.fqdn' });
     expect(parts.keys.openIntegration(owner, handleIn(answer)).kept).toEqual(rotated);
   });
 
-  it('comes when the key that sealed the old one is retiring, with what it held', async () => {
+  it('is returned with the same content when the key of the old one is retiring', async () => {
     const [old, fresh] = [randomBytes(32), randomBytes(32)];
     integration = new HandleKeys([old]).sealIntegration(owner, kept);
     parts = integrationParts(new HandleKeys([fresh, old]));
@@ -365,18 +365,18 @@ describe('a new integration handle', () => {
     });
   });
 
-  it('does not come otherwise', async () => {
+  it('is not returned otherwise', async () => {
     expect(await outcomeOf(parts.zones.get(integrated(), context()))).not.toHaveProperty('integration');
   });
 
-  it('that cannot be sealed does not take the answer to a change away', async () => {
+  it('that cannot be sealed does not suppress the response to a change', async () => {
     parts.provider.renewed = { token: 'x'.repeat(5_000) };
     expect(await add()).toEqual({ record_handle: expect.any(String) as string });
     expect(parts.lines.join('')).toContain('renewed credentials are lost');
   });
 });
 
-it('log and audit log hold neither credentials nor handles', async () => {
+it('log and audit log contain neither credentials nor handles', async () => {
   const handle = await added();
   parts.provider.at.remove = () => Promise.reject(new ProviderFault('auth_failed', 'No.'));
   await remove(handle);

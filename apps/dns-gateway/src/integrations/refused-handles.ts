@@ -4,13 +4,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AuditLog } from '../audit/audit-log';
 import type { RequestContext } from './request-bounds';
 
-/** Per client: a captured backend that tries handles is seen, and cannot fill the audit disk. */
+/** Per client: a compromised backend that tries handles is visible and cannot fill the audit disk. */
 const recorded: Rate = { ratePerS: 1 / 6, burst: 10 };
 
-/** Records handles that do not open: a mix-up of rows, a lost key, or somebody who tries handles of others. */
+/** Records handles that do not open: swapped rows, a lost key, or attempts to use foreign handles. */
 @Injectable()
 export class RefusedHandles {
-  /** Per client, since the last one that was recorded. */
+  /** Refusals per client since the last recorded one. */
   readonly #unrecorded = new Map<string, number>();
 
   constructor(
@@ -19,7 +19,7 @@ export class RefusedHandles {
     @Inject(RunningProcess) private readonly running: Pick<RunningProcess, 'log'>,
   ) {}
 
-  /** Never throws: the caller's error is that of the handle. */
+  /** Never throws: the caller gets the error of the handle. */
   async record(
     { account, integration_id: integrationId, provider }: IntegrationOwner,
     handle: 'integration' | 'record',
@@ -27,7 +27,7 @@ export class RefusedHandles {
   ): Promise<void> {
     const { ok } = await this.buckets.take(client, { ...recorded, cost: 1 });
     const unrecorded = this.#unrecorded.get(client) ?? 0;
-    // Clients are a closed list of the operator's, so that the map is bounded.
+    // Clients are a closed list set by the operator, so the map is bounded.
     this.#unrecorded.set(client, ok ? 0 : unrecorded + 1);
     if (!ok) return;
     const entry = {

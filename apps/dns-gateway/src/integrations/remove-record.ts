@@ -14,8 +14,8 @@ type Request = GatewayMessages['remove_record']['request'];
 export class RemovedSchema extends Resealed {}
 
 /**
- * Removes what a record handle describes, and nothing else: no part of the request says which record. A record that the
- * gateway found rather than created stays.
+ * Removes the record that the record handle describes, and nothing else: the request cannot name a record. A record
+ * that the gateway found rather than created stays.
  */
 @Injectable()
 export class RemoveRecord {

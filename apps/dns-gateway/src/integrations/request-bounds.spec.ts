@@ -3,14 +3,14 @@ import { RequestBounds, within } from './request-bounds';
 const forever = (): Promise<never> => new Promise(() => undefined);
 
 describe('the bounds of requests', () => {
-  it('give each its time, after which its signal says so', async () => {
+  it('abort the signal of a request after its time limit', async () => {
     const bounds = new RequestBounds({ timeMs: 20, mostAtOnce: 1 });
     await expect(bounds.run((signal) => within(signal, forever()))).rejects.toMatchObject({
       name: 'TimeoutError',
     });
   });
 
-  it('let so many be worked on at one time, and refuse the next with a time to wait', async () => {
+  it('limit concurrent requests and refuse the next with a time to wait', async () => {
     const bounds = new RequestBounds({ timeMs: 5_000, mostAtOnce: 2 });
     const ends: (() => void)[] = [];
     const one = () => bounds.run(() => new Promise<void>((resolve) => ends.push(resolve)));
@@ -24,17 +24,17 @@ describe('the bounds of requests', () => {
 });
 
 describe('within a signal', () => {
-  it('what is done in time counts, also when the signal comes later', async () => {
+  it('returns a result that precedes the signal', async () => {
     const abort = new AbortController();
     expect(await within(abort.signal, Promise.resolve(7))).toBe(7);
     abort.abort(new Error('late'));
   });
 
-  it('nothing counts when it came before', async () => {
+  it('returns no result when the signal came first', async () => {
     await expect(within(AbortSignal.abort(new Error('over')), forever())).rejects.toThrow('over');
   });
 
-  it('a failure after the signal is nobody’s', async () => {
+  it('ignores a failure after the signal', async () => {
     let fail: (error: Error) => void = () => undefined;
     const pending = new Promise<never>((_resolve, reject) => (fail = reject));
     await expect(within(AbortSignal.timeout(5), pending)).rejects.toMatchObject({ name: 'TimeoutError' });

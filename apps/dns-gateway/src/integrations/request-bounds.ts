@@ -1,6 +1,6 @@
 import { Problem } from '@certwright/errors';
 
-/** Of a request. */
+/** Context of a request. */
 export interface RequestContext {
   readonly requestId: string;
   /** Identity of the client certificate. */
@@ -10,13 +10,13 @@ export interface RequestContext {
 }
 
 export interface Bounds {
-  /** Of one request, from its whole body to its answer, milliseconds. */
+  /** Time limit of one request, from its whole body to its response, milliseconds. */
   readonly timeMs: number;
-  /** Requests of all clients that are worked on at one time, those whose client has gone away included. */
+  /** Max concurrent requests of all clients, including those whose client has disconnected. */
   readonly mostAtOnce: number;
 }
 
-/** How long one request may take, and how many are worked on at one time. Of this process alone. */
+/** Limits the time per request and the number of concurrent requests, for this process alone. */
 export class RequestBounds {
   #underWay = 0;
 
@@ -24,7 +24,7 @@ export class RequestBounds {
 
   /**
    * @param work ends soon after the signal
-   * @throws Problem `service_outage` when there is no room; whatever the work throws
+   * @throws Problem `service_outage` when the limit is reached; errors of the work
    */
   async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { timeMs, mostAtOnce } = this.bounds;
@@ -43,8 +43,8 @@ export class RequestBounds {
 }
 
 /**
- * What is pending, or the signal's reason when that comes first. The work itself may go on: a provider that does not heed
- * the signal holds up no answer.
+ * The pending result, or the signal's reason when that comes first. The work may continue: a provider that ignores
+ * the signal delays no response.
  */
 export async function within<T>(signal: AbortSignal, pending: Promise<T>): Promise<T> {
   let stop: () => void = () => undefined;

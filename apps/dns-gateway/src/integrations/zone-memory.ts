@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Zone } from '@certwright/gateway-contract';
 
 export interface ZoneMemoryOptions {
-  /** How long zones are believed, milliseconds: as long may a zone that was taken away still be written to by us. */
+  /**
+   * How long zones are cached, milliseconds. For this long the gateway may still write to a zone that was removed.
+   */
   readonly keptMs: number;
-  /** Integrations remembered; beyond it the oldest is forgotten. */
+  /** Max integrations cached; the oldest is dropped. */
   readonly most: number;
   /** Monotonic, milliseconds. */
   readonly nowMs: () => number;
@@ -17,24 +19,24 @@ interface Remembered {
 
 export interface KnownZones {
   readonly zones: readonly Zone[];
-  /** Whether they were asked for by this very request. */
+  /** Whether this request listed them. */
   readonly isFresh: boolean;
 }
 
 /**
- * The zones of integrations for a short while, so that a hundred names do not list them a hundred times. Nothing is lost
- * with it, and no copy of the process needs another's.
+ * Caches the zones of integrations briefly, so that a hundred names do not list them a hundred times. The cache can
+ * be lost, and processes do not share it.
  */
 export class ZoneMemory {
   readonly #byHandle = new Map<string, Remembered>();
 
   constructor(private readonly options: ZoneMemoryOptions) {}
 
-  /** @param list asks the provider; what it throws is thrown, and remembered by nobody */
+  /** @param list queries the provider; its errors are thrown and not cached */
   async known(handle: string, list: () => Promise<readonly Zone[]>): Promise<KnownZones> {
     const remembered = this.#byHandle.get(keyOf(handle));
     if (remembered !== undefined && this.options.nowMs() - remembered.sinceMs < this.options.keptMs) {
-      // Asked for by another request, whose time may run out before ours does.
+      // Started by another request, which may time out before this one.
       const zones = await remembered.zones.catch(() => null);
       if (zones !== null) return { zones, isFresh: false };
     }
@@ -58,11 +60,11 @@ export class ZoneMemory {
     }
   }
 
-  /** After a fault of the provider: what was known may not hold any more. */
+  /** After a provider error the cached zones may be outdated. */
   forget(handle: string): void {
     this.#byHandle.delete(keyOf(handle));
   }
 }
 
-/** Of the handle, which opened before: it names the owner and cannot be made up. */
+/** Key: the opened handle, which is bound to its owner and cannot be forged. */
 const keyOf = (handle: string): string => createHash('sha256').update(handle).digest('base64');

@@ -5,7 +5,7 @@ const own = 'k3jd8.approval.example.net';
 const token = 'abcdefghij0123456789abcdefghij01';
 type Attack = readonly [gain: string, wanted: Partial<AskedRecord>];
 
-/** A caller that may say anything, with the handle of an integration for example.com, and what it would gain. */
+/** A caller that may send anything, with an integration handle for example.com, and what it could gain. */
 const attacks: readonly Attack[] = [
   // Mail in the customer's name.
   ['SPF at a name beside its mail server', { fqdn: 'mail.example.com', value: 'v=spf1 +all' }],
@@ -156,7 +156,7 @@ const attacks: readonly Attack[] = [
   ['a challenge with a second string', { value: `${digest}" "v=spf1 +all` }],
   ['a server of its own', { type: 'A', value: '192.0.2.1' }],
   ['mail', { type: 'MX', value: '10 mx.evil.test' }],
-  // Ways around.
+  // Bypass attempts.
   ["another customer's name", { fqdn: '_acme-challenge.victim.test' }],
   ['a name that ends alike', { fqdn: '_acme-challenge.evilexample.com' }],
   ['a zone file line', { value: `${digest}\nwww 60 IN A 192.0.2.1` }],
@@ -177,11 +177,11 @@ describe('a captured backend gains', () => {
     ['co.uk', '_acme-challenge.victim.co.uk'],
     ['github.io', '_acme-challenge.victim.github.io'],
     ['.', '_acme-challenge.victim.com'],
-  ])('nothing by a provider of its own that claims the zone %s', (claimed, fqdn) => {
+  ])('nothing with its own provider that claims the zone %s', (claimed, fqdn) => {
     expect(verdict({ fqdn }, {}, [zone(claimed)])).toBe('zone_not_found record.fqdn');
   });
 
-  it('nothing at the apex of a zone that was cut for it', () => {
+  it('nothing at the apex of a zone that was created for it', () => {
     const cut = [zone('example.com'), zone('_domainkey.example.com')];
     expect(verdict({ fqdn: '_x._domainkey.example.com', type: 'NS', value: own }, {}, cut)).toBe(
       'policy_violation record.fqdn',

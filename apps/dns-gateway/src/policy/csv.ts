@@ -1,7 +1,7 @@
 /**
- * The records of a CSV text (RFC 4180; lines may also end in a bare LF). Empty lines are left out.
+ * The records of a CSV text (RFC 4180; lines may also end in a bare LF). Empty lines are skipped.
  *
- * @throws Error with the line number where a quote is not closed or stands inside an unquoted field
+ * @throws Error with the line number when a quote is not closed or occurs inside an unquoted field
  */
 export function readCsv(text: string): string[][] {
   const records: string[][] = [];
@@ -29,7 +29,7 @@ export function readCsv(text: string): string[][] {
 
 interface Field {
   readonly value: string;
-  /** Where the comma, the line's end or the text's end stands. */
+  /** Position of the comma, the end of the line or the end of the text. */
   readonly end: number;
 }
 

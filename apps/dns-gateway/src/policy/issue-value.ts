@@ -3,7 +3,7 @@
  * `_validation-persist` record (draft-ietf-acme-dns-persist).
  */
 export interface IssueValue {
-  /** Lower case; empty: nobody may issue. */
+  /** Lower case; empty: no CA may issue. */
   readonly issuer: string;
   /** By name in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
@@ -11,15 +11,17 @@ export interface IssueValue {
 
 const domain = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const parameterName = /^[a-z0-9]+(?:-+[a-z0-9]+)*$/;
-/** %x21-3A / %x3C-7E without quote and backslash, which presentation formats escape, each in its own way. */
+/** %x21-3A / %x3C-7E without quote and backslash, which presentation formats escape differently. */
 const parameterValue = /^[!#-:<-[\]-~]*$/;
 
-/** Undefined when the text is not of the grammar, or names a parameter twice: readers disagree on which one counts. */
+/**
+ * Undefined when the text does not match the grammar or repeats a parameter: parsers disagree on which one counts.
+ */
 export function readIssueValue(text: string): IssueValue | undefined {
   const [issuerText = '', ...rest] = text.split(';').map((part) => part.replace(/^[ \t]+|[ \t]+$/g, ''));
   const issuer = issuerText.toLowerCase();
   if (issuer !== '' && (!domain.test(issuer) || issuer.length > 253)) return undefined;
-  // A semicolon that nothing follows is allowed after the issuer, and only there.
+  // The grammar allows a trailing semicolon only directly after the issuer.
   if (rest.length === 1 && rest[0] === '') rest.pop();
   const parameters = new Map<string, string>();
   for (const parameter of rest) {
@@ -33,7 +35,7 @@ export function readIssueValue(text: string): IssueValue | undefined {
   return { issuer, parameters };
 }
 
-/** The one spelling of it. */
+/** The canonical spelling. */
 export function writeIssueValue({ issuer, parameters }: IssueValue): string {
   return [issuer, ...[...parameters].map(([name, value]) => `${name}=${value}`)].join('; ').trim();
 }

@@ -1,6 +1,9 @@
 import { parseDnsName } from '@certwright/dns-names';
 
-/** RFC 1035, section 2.3.4: octets of a label; 255 octets of a name on the wire are 253 characters without the last dot. */
+/**
+ * RFC 1035, section 2.3.4: bytes of a label; 255 bytes of a name on the wire are 253 characters without the last
+ * dot.
+ */
 const longestLabel = 63;
 const longestName = 253;
 
@@ -10,10 +13,10 @@ export type ReadName =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Reads the name of a record, a zone or a target into the one spelling that every later comparison is made in: lower
- * case, no dot at the end. Nothing is mapped: what a resolver, a provider and this gateway could each read as another
- * name (an escape, a fullwidth letter, an ideographic full stop) is refused. Labels have letters, digits and hyphens,
- * and may start with one underscore.
+ * Reads the name of a record, a zone or a target into the normal form used by every later comparison: lower case, no
+ * trailing dot. Nothing is mapped: a name that a resolver, a provider and this gateway could read differently (an
+ * escape, a fullwidth letter, an ideographic full stop) is refused. Labels have letters, digits and hyphens, and may
+ * start with one underscore.
  */
 export function readRecordName(input: string): ReadName {
   if (/[^\x20-\x7e]/.test(input)) {
@@ -39,7 +42,7 @@ function faultOf(label: string): string | undefined {
   if (!/^_?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label)) {
     return 'has a label that is not letters, digits and hyphens after at most one leading underscore';
   }
-  // An A-label that no U-label encodes to is shown differently by different software. Any registered domain would do.
+  // Software displays an A-label that no U-label encodes to inconsistently. Any registered domain would do.
   if (label.startsWith('xn--') && !parseDnsName(`${label}.example.com`).ok) {
     return 'has a label that starts with "xn--" and is not a valid A-label';
   }
@@ -50,7 +53,7 @@ function no(reason: string): ReadName {
   return { ok: false, reason };
 }
 
-/** Whether a name is below another one, at a boundary of labels. Takes names in normal form. */
+/** Whether a name is below another one, at a label boundary. Takes names in normal form. */
 export function isBelow(name: string, ancestor: string): boolean {
   return name.endsWith(`.${ancestor}`);
 }

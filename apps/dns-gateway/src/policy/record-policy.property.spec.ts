@@ -2,7 +2,7 @@ import type { WantedRecord } from '@certwright/gateway-contract';
 import fc from 'fast-check';
 import { accountUri, decideRecord, digest, rules, underscoredNames, zone, zones } from './testing/rules';
 
-/** Pieces that names and values are made of: what is allowed, what is nearly allowed, and noise. */
+/** Parts of names and values: allowed ones, nearly allowed ones, and noise. */
 const label = fc.oneof(
   fc.constantFrom(
     '_acme-challenge',
@@ -63,7 +63,7 @@ const wanted: fc.Arbitrary<WantedRecord> = fc.record(
 );
 const offered = fc.subarray([...zones, zone('com'), zone('net'), zone('Example.ORG')]);
 
-/** The rules once more, each as a sentence of its own over what would be written. */
+/** The rules again, each as an independent check of the record to be written. */
 const holds: Readonly<
   Record<string, (decision: Extract<ReturnType<typeof decideRecord>, { allowed: true }>) => boolean>
 > = {
@@ -100,8 +100,8 @@ const holds: Readonly<
   'the TTL is from 30 to 3600': ({ record: { ttlS } }) => ttlS === null || (ttlS >= 30 && ttlS <= 3_600),
 };
 
-describe('whatever is allowed', () => {
-  it('holds every rule, and the decision is the same when it is asked again', () => {
+describe('an allowed record', () => {
+  it('satisfies every rule, and the decision is repeatable', () => {
     const met = new Set<string>();
     fc.assert(
       fc.property(wanted, offered, (record, ofIntegration) => {
@@ -115,13 +115,13 @@ describe('whatever is allowed', () => {
       }),
       { numRuns: 20_000 },
     );
-    // Random records that are all refused would prove nothing.
+    // A run in which all random records are refused proves nothing.
     expect([...met].sort()).toEqual(
       expect.arrayContaining(['add CAA', 'add TXT', 'replace CNAME', 'replace NS', 'replace TXT']),
     );
   }, 60_000);
 
-  it('is decided the same for its own normal form', () => {
+  it('gets the same decision in its normal form', () => {
     fc.assert(
       fc.property(wanted, (record) => {
         const decision = decideRecord(record, zones, rules);

@@ -156,7 +156,7 @@ describe('the canonical name', () => {
   ];
   it.each(names)('%s: %j', (_, fqdn, expected) => expect(verdict({ fqdn }).split(' _')[0]).toBe(expected));
 
-  it('that is malformed is told without anything invisible', () => {
+  it('is reported without invisible characters when malformed', () => {
     const decision = decideRecord(wants({ fqdn: '_acme\u202e.example.com' }), zones, rules);
     expect(decision).toMatchObject({
       allowed: false,
@@ -242,7 +242,7 @@ describe('the zone', () => {
     expect(verdict({ fqdn }, {}, ofIntegration.map(zone))).toContain(expected),
   );
 
-  it('is the one of the provider, with its own id', () => {
+  it('is the provider’s, with its id', () => {
     expect(decideRecord(wants(), zones, rules)).toMatchObject({ zone: { id: 'id of example.com' } });
   });
 });
@@ -252,7 +252,7 @@ describe('the TTL', () => {
   it.each([29, 3_601, 0, -60, 60.5, NaN, Infinity])('may not be %d', (ttl) =>
     expect(verdict({ ttl })).toBe('out_of_range record.ttl'),
   );
-  it('is handed on, and null when it was left out', () => {
+  it('is passed on, and null when omitted', () => {
     expect(decideRecord(wants({ ttl: 300 }), zones, rules)).toMatchObject({ record: { ttlS: 300 } });
     expect(decideRecord(wants(), zones, rules)).toMatchObject({ record: { ttlS: null } });
   });
@@ -330,11 +330,11 @@ describe('the value', () => {
     expect(verdict(wanted, open)).toBe('invalid_value record.value');
   });
 
-  it('of 512 octets is allowed where the operator turned the value policy off', () => {
+  it('of 512 bytes is allowed when the value policy is off', () => {
     expect(verdict({ value: 'v=spf1 -all '.padEnd(512, '"\\;') }, open)).toMatch(/^add/);
   });
 
-  it('is held to the rule on types and names even without the value policy', () => {
+  it('is subject to the rule on types and names even without the value policy', () => {
     expect(verdict({ fqdn: '_dmarc.example.com', replace: true }, open)).toBe('policy_violation record.fqdn');
     expect(verdict({ type: 'CNAME', value: target, replace: false }, open)).toBe(
       'policy_violation record.replace',
@@ -349,7 +349,7 @@ describe('the value', () => {
   });
 });
 
-describe('rules that an operator writes', () => {
+describe('rules set by an operator', () => {
   it('refuse CAA, persistent approvals and every target until CAs and zones are configured', () => {
     const bare = recordRules({ underscoredNames });
     expect(bare.valuePolicy).toBe(true);
@@ -359,7 +359,7 @@ describe('rules that an operator writes', () => {
     );
   });
 
-  it('may name the only underscored labels there are', () => {
+  it('may restrict underscored labels to a list', () => {
     const { ownLabels } = recordRules({ underscoredNames, ownLabels: ['_DNSAuth'] });
     const token = 'abcdefghij0123456789';
     expect(verdict({ fqdn: '_dnsauth.example.com', value: token }, { ownLabels })).toMatch(/^add/);
@@ -369,7 +369,7 @@ describe('rules that an operator writes', () => {
     expect(verdict({}, { ownLabels })).toMatch(/^add/);
   });
 
-  it('may give tokens a prefix', () => {
+  it('may require a prefix of tokens', () => {
     const txtShapes = { ...rules.txtShapes, tokenPrefixes: ['ca-check='] };
     const wanted = { fqdn: '_ca1.example.com', value: 'ca-check=abcdefghij0123456789' };
     expect(verdict(wanted)).toBe('policy_violation record.value');
@@ -395,7 +395,7 @@ describe('rules that an operator writes', () => {
     expect(() => recordRules({ underscoredNames, ...wanted })).toThrow(reason);
   });
 
-  it('name CAs as CAA records do, several accounts in several entries', () => {
+  it('name CAs in CAA syntax, with one entry per account', () => {
     expect(readCaaIssuers(['CA.example; accounturi=u:1', 'ca.example;accounturi=u:2', 'b.example'])).toEqual([
       { issuer: 'ca.example', accountUris: ['u:1', 'u:2'] },
       { issuer: 'b.example', accountUris: [] },

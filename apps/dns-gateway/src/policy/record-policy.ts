@@ -9,10 +9,10 @@ import { chooseZone } from './zone-choice';
 
 export type RecordMode = 'add' | 'replace';
 
-/** As a caller asks for it: the type may be any text, since what is refused has to be told and written down, too. */
+/** As requested: the type may be any text, because refusals are reported and recorded, too. */
 export type AskedRecord = Omit<WantedRecord, 'type'> & { readonly type: string };
 
-/** A record that relates to the issuance of certificates; the zone is still to be chosen. */
+/** A record that relates to the issuance of certificates; its zone is not chosen yet. */
 export interface FitRecord {
   readonly allowed: true;
   readonly record: DnsRecord;
@@ -31,12 +31,15 @@ export interface RefusedRecord {
   readonly message: string;
 }
 
-/** Seconds: below, resolvers ask for nothing but this record; above, a renewal would wait for the old one to fade. */
+/**
+ * Seconds: below the min, resolvers query this record too often; above the max, a renewal would wait for the cached
+ * one to expire.
+ */
 const ttlRangeS = { min: 30, max: 3_600 } as const;
 
 /**
- * Whether a record relates to the issuance of certificates, and if so, what exactly to write: the answer holds the normal
- * forms that were judged, and nothing else of the request may reach a provider.
+ * Whether a record relates to the issuance of certificates, and exactly what to write: the result contains the
+ * checked normal forms. Nothing else of the request may reach a provider.
  */
 export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord | RefusedRecord {
   const type = recordTypes.find((each) => each === wanted.type);
@@ -66,7 +69,7 @@ export function judgeRecord(wanted: AskedRecord, rules: RecordRules): FitRecord 
 }
 
 /**
- * Where a record goes that was judged before.
+ * Chooses the zone of a checked record.
  *
  * @param zones as the provider listed them for this integration
  * @param isApexOpen whether the operator lets this integration add TXT and CAA records at the apex of its zones
@@ -82,7 +85,7 @@ export function placeRecord(
     case 'below':
       return { ...fit, zone: choice.zone };
     case 'apex':
-      // `brokenRule` lets nothing but TXT and CAA be added, and lets nothing be replaced at a name without an underscore.
+      // `brokenRule` allows adding TXT and CAA only, and no replacement at a name without an underscore.
       return isApexOpen
         ? { ...fit, zone: choice.zone }
         : violation(
@@ -96,7 +99,7 @@ export function placeRecord(
   }
 }
 
-/** The rule of `add_record`: what may stand beside others, and what may take others' place, where. */
+/** The rule of `add_record`: which records may be added to others, and which may replace others, at which names. */
 function brokenRule(
   mode: RecordMode,
   type: DnsRecord['type'],

@@ -8,39 +8,41 @@ import type { UnderscoredNames } from './underscored-names';
 export interface CaaIssuer {
   /** The CA's issuer domain name, lower case. */
   readonly issuer: string;
-  /** The operator's accounts there. With one or more, a record must name one of them; with none, it may name none. */
+  /** The operator's accounts there. If there are any, a record must name one of them; otherwise it may name none. */
   readonly accountUris: readonly string[];
 }
 
-/** What the text of a TXT record may look like where no standard says it. */
+/** Format of the text of a TXT record that no standard defines. */
 export interface TxtShapes {
-  /** At an unregistered underscored label: an optional prefix, then this many of `A-Z a-z 0-9 _ -`, then at most two `=`. */
+  /** At an unregistered underscored label: an optional prefix, this many of `A-Z a-z 0-9 _ -`, at most two `=`. */
   readonly tokenLength: { readonly min: number; readonly max: number };
-  /** What may stand before a token, such as a CA's `ca-check=`. */
+  /** Allowed prefixes of a token, such as a CA's `ca-check=`. */
   readonly tokenPrefixes: readonly string[];
-  /** At a name without an underscore: exactly so many base64url characters. Empty: no TXT record there. */
+  /** At a name without an underscore: allowed numbers of base64url characters. Empty: no TXT record there. */
   readonly bareLengths: readonly number[];
 }
 
-/** What the operator lets `add_record` do; `recordRules` makes it and checks it. */
+/** What the operator allows `add_record` to do. Created and checked by `recordRules`. */
 export interface RecordRules {
   readonly underscoredNames: UnderscoredNames;
-  /** Where targets of CNAME and NS must lie, strictly below one of them. Empty: no CNAME and no NS. */
+  /** Targets of CNAME and NS must be strictly below one of these. Empty: no CNAME and no NS. */
   readonly approvalZones: readonly string[];
-  /** Whom CAA and `_validation-persist` records may name. Empty: none of either. */
+  /** CAs that CAA and `_validation-persist` records may name. Empty: none of either. */
   readonly caaIssuers: readonly CaaIssuer[];
   readonly txtShapes: TxtShapes;
-  /** Labels that other services read: see `othersLabels`. An asterisk stands for anything; without underscores. */
+  /** Labels that other services read: see `othersLabels`. An asterisk matches anything; without underscores. */
   readonly othersLabels: readonly string[];
-  /** The only underscored labels besides `_acme-challenge` and `_validation-persist`; null: every one that is free. */
+  /**
+   * The only underscored labels besides `_acme-challenge` and `_validation-persist`; null: every unregistered one.
+   */
   readonly ownLabels: readonly string[] | null;
   /** Ids of integrations that may add TXT and CAA records at the apex of their zones. Empty: none. */
   readonly apexIntegrations: readonly string[];
-  /** False: only the rule on types and names holds, and a caller may write any value. */
+  /** False: only the rule on types and names applies, and a caller may write any value. */
   readonly valuePolicy: boolean;
 }
 
-/** Under which they are injected. */
+/** Injection token. */
 export const RecordRules = Symbol('RecordRules');
 
 /** A SHA-256 digest in base64url, as a dns-01 response is (RFC 8555, section 8.4) and as acme-dns takes it. */
@@ -53,17 +55,16 @@ export const defaultTxtShapes: TxtShapes = {
 };
 
 /**
- * The rules that a deployment runs with; what is left out has its default, under which nothing depends on the operator's
- * zones or CAs.
+ * The rules of a deployment. Omitted members have defaults that do not depend on the operator's zones or CAs.
  *
- * @throws Error that names the member at fault
+ * @throws Error that names the invalid member
  */
 export function recordRules(
   wanted: Partial<RecordRules> & Pick<RecordRules, 'underscoredNames'>,
 ): RecordRules {
   const shapes = wanted.txtShapes ?? defaultTxtShapes;
   const { min, max } = shapes.tokenLength;
-  // Below 16 characters a "token" may be a word that somebody reads; 512 is the longest value there is.
+  // Below 16 characters a "token" may be a word with a meaning elsewhere; 512 is the max length of a value.
   if (!(Number.isInteger(min) && Number.isInteger(max) && 16 <= min && min <= max && max <= 512))
     throw new Error('tokenLength: from 16 to 512.');
   if (!shapes.tokenPrefixes.every((prefix) => /^[!-~]{1,64}$/.test(prefix)))
@@ -97,8 +98,8 @@ function ownLabel(text: string): string {
 }
 
 /**
- * Reads the operator's CAs as they are written in a CAA record: `letsencrypt.org; accounturi=https://…/acct/1`. Several
- * entries of one issuer are several accounts there.
+ * Reads the operator's CAs in CAA syntax: `letsencrypt.org; accounturi=https://…/acct/1`. Several entries of one
+ * issuer are several accounts there.
  *
  * @throws Error that repeats the entry
  */

@@ -2,7 +2,7 @@ import type { RecordType } from '@certwright/gateway-contract';
 import { type IssueValue, readIssueValue, writeIssueValue } from './issue-value';
 import { readRecordName } from './record-name';
 
-/** A value in its normal form, read as far as the policy looks into it. */
+/** A value in its normal form, parsed as far as the policy needs it. */
 export type RecordValue =
   | { readonly type: 'TXT'; readonly text: string }
   | { readonly type: 'CNAME' | 'NS'; readonly text: string }
@@ -18,7 +18,7 @@ export type ReadValue =
   /** A sentence. */
   | { readonly ok: false; readonly message: string };
 
-/** Two strings of a TXT record, and more than anything that belongs to issuance needs. Octets. */
+/** Two strings of a TXT record; issuance never needs more. Bytes. */
 const longestValue = 512;
 
 export function readRecordValue(type: RecordType, input: string): ReadValue {
@@ -42,7 +42,10 @@ function readTarget(type: 'CNAME' | 'NS', input: string): ReadValue {
   return { ok: true, value: { type, text: target.name } };
 }
 
-/** RFC 8659, section 4.1.1; the value in quotes, since an unquoted one ends at the first blank or semicolon in some readers. */
+/**
+ * RFC 8659, section 4.1.1; the value in quotes, because some parsers end an unquoted one at the first space or
+ * semicolon.
+ */
 function readCaa(input: string): ReadValue {
   const parts = /^(\d{1,3})[ \t]+([A-Za-z0-9]{1,15})[ \t]+"([^"\\]*)"$/.exec(input);
   if (parts === null)

@@ -11,7 +11,7 @@ const csv = (...lines: readonly string[]) =>
 describe('the registry that is shipped', () => {
   const names = loadUnderscoredNames(shipped);
 
-  it('tells its version: entries, newest date, digest', () => {
+  it('states its version: entries, newest date, digest', () => {
     expect(names.version).toEqual({
       entries: 63,
       newestSourceDate: '2026-04-23',
@@ -31,7 +31,7 @@ describe('the registry that is shipped', () => {
 });
 
 describe('a registry that the operator loads', () => {
-  it('may have quoted fields, a byte order mark, CRLF, upper case and a multi-line note', () => {
+  it('accepts quoted fields, a byte order mark, CRLF, upper case and a multi-line note', () => {
     const names = loadUnderscoredNames(
       `\uFEFF${csv('"_New","TXT, or ""any""","2026 (RFC 10023)"', '_x,"two\r\nlines",2024')}\r\n`,
     );
@@ -39,12 +39,12 @@ describe('a registry that the operator loads', () => {
     expect(names.version).toMatchObject({ entries: core.length + 2, newestSourceDate: '2026' });
   });
 
-  it("may have the columns of IANA's own file, which gives no dates", () => {
+  it("accepts the columns of IANA's own file, which has no dates", () => {
     const text = `RR Type,_NODE NAME,Reference\n${core.map((name) => `TXT,${name},[RFC8552]`).join('\n')}\n`;
     expect(loadUnderscoredNames(text).version).toMatchObject({ entries: 7, newestSourceDate: null });
   });
 
-  it('has another digest when a byte is another one', () => {
+  it('has another digest when a byte differs', () => {
     expect(loadUnderscoredNames(csv()).version.sha256).not.toBe(loadUnderscoredNames(csv('')).version.sha256);
   });
 

@@ -1,24 +1,27 @@
 import { createHash } from 'node:crypto';
 import { readCsv } from './csv';
 
-/** Which text the registry was loaded from. */
+/** Version of the loaded registry. */
 export interface RegistryVersion {
-  /** Lines of the registry; a node name has one for each type of record. */
+  /** Number of entries; a node name has one for each record type. */
   readonly entries: number;
   /** The end of the newest `source_date` (`2026-04-23`); null in a file without that column, such as IANA's own. */
   readonly newestSourceDate: string | null;
-  /** SHA-256 over the UTF-8 octets of the text, hex. */
+  /** SHA-256 over the UTF-8 bytes of the text, hex. */
   readonly sha256: string;
 }
 
 /** IANA's registry "Underscored and Globally Scoped DNS Node Names" (RFC 8552, section 4.1). */
 export interface UnderscoredNames {
   readonly version: RegistryVersion;
-  /** Whether the registry knows the label, for whatever type of record. Takes one label in lower case. */
+  /** Whether the registry contains the label, for any record type. Takes one label in lower case. */
   has(label: string): boolean;
 }
 
-/** Of RFC 8552 and 8553 and the mail RFCs: a registry without them is cut off or another file, and would allow too much. */
+/**
+ * From RFC 8552, RFC 8553 and the mail RFCs. A registry without them is truncated or another file, and would allow
+ * too much.
+ */
 const neverMissing = ['_acme-challenge', '_dmarc', '_domainkey', '_mta-sts', '_spf', '_tcp', '_udp'] as const;
 
 const nodeName = /^_[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:-\*)?$/;
@@ -26,10 +29,10 @@ const nodeName = /^_[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:-\*)?$/;
 const sourceDate = /^(?:\d{4}(?:-\d\d-\d\d)?\.\.)?(\d{4}(?:-\d\d-\d\d)?)(?: \([^()]*\))?$/;
 
 /**
- * Reads the registry from CSV: a header that names at least `node_name` and `rr_type` (in the spelling of IANA's file
- * too), and one line per entry. `_ta-*` stands for every label that starts with `_ta-`.
+ * Reads the registry from CSV: a header with at least `node_name` and `rr_type` (IANA's spelling is accepted too),
+ * and one line per entry. `_ta-*` matches every label that starts with `_ta-`.
  *
- * @throws Error that names the line, when anything in it is not as expected
+ * @throws Error that names the line when anything in it is unexpected
  */
 export function loadUnderscoredNames(csvText: string): UnderscoredNames {
   const [header = [], ...records] = readCsv(csvText.replace(/^\uFEFF/, ''));

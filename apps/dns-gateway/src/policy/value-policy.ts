@@ -14,10 +14,10 @@ export interface ValueRefusal {
   readonly message: string;
 }
 
-/** RFC 8657, section 4, with the methods registered since. */
+/** RFC 8657, section 4, and methods registered since. */
 const validationMethods = ['dns-01', 'http-01', 'tls-alpn-01', 'dns-account-01', 'dns-persist-01'];
 
-/** What is wrong with the value at this name; null when nothing is. @param name in normal form */
+/** The reason why the value is refused at this name, or null. @param name in normal form */
 export function judgeValue(name: string, value: RecordValue, rules: RecordRules): ValueRefusal | null {
   const label = underscoredLabels(name).find((each) => isOthers(each, rules));
   if (label !== undefined) {
@@ -66,7 +66,7 @@ function judgeCaa({ issuer, parameters }: IssueValue, rules: RecordRules): Value
     if (parameter === 'accounturi') continue;
     if (parameter !== 'validationmethods')
       return refused('The parameters of a CAA record are accounturi and validationmethods.');
-    // A method that no CA knows would refuse every issuance.
+    // A method unknown to all CAs would block every issuance.
     if (!text.split(',').every((method) => validationMethods.includes(method)))
       return refused(`The validationmethods of a CAA record are some of ${validationMethods.join(', ')}.`);
   }
@@ -82,7 +82,8 @@ function judgeIssuer(
   const known = issuers.find((each) => each.issuer === issuer);
   if (known === undefined) return refused('The issuer is none of those that the operator orders from.');
   if (accountUri === undefined) {
-    // Without an account it would let every customer of that CA in, beside a record that lets in one.
+    // Without an account, the record would authorize every customer of that CA, even beside a record with an
+    // account.
     return known.accountUris.length === 0
       ? null
       : refused("The accounturi of the operator's account is missing.");
@@ -138,7 +139,7 @@ function judgePersistence(name: string, text: string, rules: RecordRules): Value
   return null;
 }
 
-/** No `=` but the padding: `name=value` is how other services write their proofs of ownership. */
+/** No `=` except padding: other services use `name=value` for proofs of ownership. */
 function isToken(text: string, { txtShapes }: RecordRules): boolean {
   const { min, max } = txtShapes.tokenLength;
   return ['', ...txtShapes.tokenPrefixes].some((prefix) => {

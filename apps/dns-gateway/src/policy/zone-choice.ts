@@ -5,8 +5,8 @@ import { isBelow, readRecordName } from './record-name';
 export type ZoneChoice = { readonly kind: 'below' | 'apex'; readonly zone: Zone } | { readonly kind: 'none' };
 
 /**
- * The zone that a record belongs into: the longest of those that the name is in, as the shorter ones have delegated it
- * away. A name that is a zone's own is its apex, whichever other zones are there.
+ * The zone of a record: the longest zone that contains the name, as the shorter ones have delegated it. A name that
+ * equals any zone's name is that zone's apex.
  *
  * @param name in normal form
  */
@@ -21,8 +21,8 @@ export function chooseZone(name: string, zones: readonly Zone[]): ZoneChoice {
 
 /**
  * The zones that records may be written into, their names in normal form. Zones come from providers, some of which
- * customers run themselves: what is no name of a host (`0/25.2.0.192.in-addr.arpa`, RFC 2317), a single label or a public
- * suffix is passed over.
+ * customers operate themselves. Skips names that are not host names (`0/25.2.0.192.in-addr.arpa`, RFC 2317), single
+ * labels and public suffixes.
  */
 export function usableZones(zones: readonly Zone[]): readonly Zone[] {
   return zones.flatMap(({ id, name }) => {
@@ -32,8 +32,9 @@ export function usableZones(zones: readonly Zone[]): readonly Zone[] {
 }
 
 /**
- * Not where many parties register names. A suffix is told by what is right below it: that is a registered domain. The
- * second look finds the parents of suffixes (`*.kobe.jp`). Names beneath no listed suffix are of a private network.
+ * False for a public suffix, below which many parties register names. A name is a suffix when a name directly below
+ * it is a registered domain. The second check finds parents of suffixes (`*.kobe.jp`). Names below no listed suffix
+ * belong to a private network.
  *
  * @param name in normal form
  */

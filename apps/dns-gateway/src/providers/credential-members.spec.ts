@@ -7,7 +7,7 @@ const rules: readonly MemberRule[] = [
 const read = (credentials: object) => readMembers(credentials as never, { bearer: rules });
 
 describe('credentials', () => {
-  it('are read without their type, absent members absent', () => {
+  it('are read without their type and without absent members', () => {
     expect(read({ type: 'bearer', token: 'abc' })).toEqual({ token: 'abc' });
     expect(read({ type: 'bearer', token: 'abc', note: 'x' })).toEqual({ token: 'abc', note: 'x' });
   });
@@ -26,7 +26,7 @@ describe('credentials', () => {
       'credentials',
       'invalid_value',
     ],
-  ])('%s is refused by the name of its field, and never repeated', (_, credentials, field, code) => {
+  ])('%s is refused with the name of its field, and never repeated', (_, credentials, field, code) => {
     expect(() => read(credentials)).toThrow(
       expect.objectContaining({ code: 'bad_request', faults: [expect.objectContaining({ field, code })] }),
     );
@@ -37,7 +37,7 @@ describe('credentials', () => {
     }
   });
 
-  it('of a provider that the operator has not set up are refused with that reason', () => {
+  it('for a provider that is not configured are refused with that reason', () => {
     expect(() => readMembers({ type: 'bearer', token: 'x' }, {})).toThrow(
       expect.objectContaining({ faults: [expect.objectContaining({ field: 'credentials.type' })] }),
     );

@@ -4,14 +4,14 @@ import type { CredentialKind, CredentialMember, Credentials } from '@certwright/
 import type { KeptCredentials } from './dns-provider';
 import { ProviderFault } from './provider-fault';
 
-/** A member as it is described, and the shape it must have. */
+/** A member with its description and required format. */
 export interface MemberRule extends CredentialMember {
   readonly shape: RegExp;
   /** Ends the sentence "It must be …". */
   readonly shapeWords: string;
 }
 
-/** What can stand in a header: no space, no control, no line break. */
+/** Characters allowed in a header: no space, no control character, no line break. */
 export const visibleAscii: Pick<MemberRule, 'shape' | 'shapeWords'> = {
   shape: /^[\x21-\x7e]{1,4096}$/,
   shapeWords: 'at most 4096 visible ASCII characters without spaces',
@@ -34,7 +34,7 @@ export const oauthCodeMembers: readonly MemberRule[] = [
   },
 ];
 
-/** The part that customers are told. */
+/** The part shown to customers. */
 export const described = (rules: readonly MemberRule[]): readonly CredentialMember[] =>
   rules.map(({ name, meaning, secret, required }) => ({ name, meaning, secret, required }));
 
@@ -46,7 +46,7 @@ export const bearerKind = (rules: readonly MemberRule[]): CredentialKind => ({
   external_id: null,
 });
 
-/** @param more what a provider wants besides the code, such as a project */
+/** @param more members that a provider requires besides the code, such as a project */
 export const oauthCodeKind = (
   authorizationUrl: string,
   more: readonly MemberRule[] = [],
@@ -59,10 +59,10 @@ export const oauthCodeKind = (
 });
 
 /**
- * The members of credentials that a customer gave, each of its shape; absent optional ones are absent.
+ * Validates the members of a customer's credentials. Absent optional members stay absent.
  *
- * @param kinds what the provider takes: the rules of each type of credentials
- * @throws Problem `bad_request` with a fault per member; never repeats a value
+ * @param kinds the provider's rules for each type of credentials
+ * @throws Problem `bad_request` with an error per member; never repeats a value
  */
 export function readMembers(
   credentials: Credentials,
@@ -95,7 +95,7 @@ function faultsOf({ name, required, shape, shapeWords }: MemberRule, value: unkn
 
 function unknown(rules: readonly MemberRule[], given: ReadonlyMap<string, unknown>): readonly FieldFault[] {
   const known = rules.map(({ name }) => name);
-  // The names of unknown members stay out of messages: a secret may stand in the wrong place.
+  // Names of unknown members are not repeated: they may be secrets in the wrong place.
   return [...given.keys()].every((name) => known.includes(name))
     ? []
     : [
@@ -107,7 +107,7 @@ function unknown(rules: readonly MemberRule[], given: ReadonlyMap<string, unknow
       ];
 }
 
-/** @throws ProviderFault when the handle holds something else than this version keeps */
+/** @throws ProviderFault when the handle's content has another format than this version writes */
 export function keptMember(kept: KeptCredentials, name: string): string {
   const value = Object.hasOwn(kept, name) ? kept[name] : undefined;
   if (typeof value === 'string') return value;

@@ -3,10 +3,10 @@ import { OutboundFault } from '@certwright/outbound';
 import type { ProviderPorts } from './dns-provider';
 
 /**
- * Refuses a host that is never connected to: that is an error of the request, not of the server. A host that cannot be
- * looked up at the moment passes; each connection checks its addresses again.
+ * Refuses a host that is never connected to: this is an error of the request, not of the server. A host whose lookup
+ * fails temporarily is accepted; each connection checks its addresses again.
  *
- * @param field where the customer gave the host, such as `credentials.server`
+ * @param field the request's field with the host, such as `credentials.server`
  * @throws Problem `bad_request` naming the field
  */
 export async function checkCustomerHost(

@@ -1,13 +1,13 @@
 import { externalIdOf } from './external-id';
 
 describe('the external id', () => {
-  it('is the same for an account for ever', () => {
+  it('never changes for an account', () => {
     expect(externalIdOf('a secret of the operator', 'route53', 'account-1')).toBe(
       'certwright-zkghoipsi4ahpp3svxcr3orc7ly5remushal2r25lxapowx7hpya',
     );
   });
 
-  it('differs by account, provider and secret, and fits into what AWS and Azure take', () => {
+  it('differs by account, provider and secret, and fits the formats of AWS and Azure', () => {
     const ids = [
       externalIdOf('one secret', 'route53', 'account-1'),
       externalIdOf('one secret', 'route53', 'account-2'),

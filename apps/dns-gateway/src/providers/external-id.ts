@@ -2,11 +2,12 @@ import { createHmac } from 'node:crypto';
 import type { ProviderName } from '@certwright/gateway-contract';
 
 /**
- * What a customer writes into its cloud account so that we act there for this account alone. The ids of cloud accounts are
- * no secret: without it, whoever names another customer's would be let in as that customer ("confused deputy").
+ * Id that a customer sets in its cloud account to restrict our access to requests for this account. Ids of cloud
+ * accounts are not secret: without the external id, a user could name another customer's cloud account and get
+ * access as that customer ("confused deputy").
  *
- * Chosen by us, always the same for an account, and of no use to anybody else: it is compared, not presented by callers.
- * Preimage of the HMAC-SHA-256: `certwright external id 1`, provider and account, each ended by a NUL.
+ * Chosen by us, constant per account, and useless to others: it is compared, not presented by callers. Preimage of
+ * the HMAC-SHA-256: `certwright external id 1`, provider and account, each terminated by a NUL.
  */
 export function externalIdOf(secret: string, provider: ProviderName, account: string): string {
   const preimage = ['certwright external id 1', provider, account].map((part) => `${part}\0`).join('');

@@ -4,25 +4,25 @@ import type { ProviderName } from '@certwright/gateway-contract';
 export interface OauthClientSettings {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** As registered; the provider sends the customer's browser there. */
+  /** As registered; the provider redirects the customer's browser there. */
   readonly redirectUri: string;
-  /** What is asked for, when the registration names it otherwise than the provider's documentation does. */
+  /** The requested scope, when the registration names it differently from the provider's documentation. */
   readonly scope?: string;
 }
 
 export type OauthProviderName = 'cloudflare' | 'digitalocean' | 'dnsimple' | 'google';
 
-/** The operator's own AWS account, which customers let assume a role of theirs. */
+/** The operator's own AWS account, which customers allow to assume one of their roles. */
 export interface AwsSettings {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary keys; null for those of a user. */
+  /** For temporary keys; null for a user's keys. */
   readonly sessionToken: string | null;
-  /** Whom customers name in their role's trust policy, such as `arn:aws:iam::111122223333:user/certwright`. */
+  /** Principal in the trust policy of customers' roles, such as `arn:aws:iam::111122223333:user/certwright`. */
   readonly principalArn: string;
-  /** Of the STS endpoint; Route 53 itself is always signed for us-east-1. */
+  /** Region of the STS endpoint; Route 53 itself is always signed for us-east-1. */
   readonly stsRegion: string;
-  /** At least 16 octets, never changed: external ids are made with it. */
+  /** At least 16 bytes. Must never change: external ids are derived from it. */
   readonly externalIdSecret: string;
 }
 
@@ -30,7 +30,7 @@ export interface AwsSettings {
 export interface AzureSettings {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** As in `AwsSettings`, and that one when it is absent. Without either, Azure cannot be used. */
+  /** As in `AwsSettings`, whose value is the default. Without either, Azure is unavailable. */
   readonly externalIdSecret?: string;
 }
 
@@ -39,15 +39,15 @@ export interface OperatorSettings {
   readonly oauth: Readonly<Record<OauthProviderName, OauthClientSettings | null>>;
   readonly aws: AwsSettings | null;
   readonly azure: AzureSettings | null;
-  /** Instead of the providers' real ones: for tests, and for APIs behind a proxy. */
+  /** Replace the providers' real base URLs: for tests, and for APIs behind a proxy. */
   readonly baseUrls: Partial<Readonly<Record<ProviderName, string>>>;
-  /** The same for where tokens come from: OAuth servers, Microsoft Entra ID, AWS STS. */
+  /** The same for token endpoints: OAuth servers, Microsoft Entra ID, AWS STS. */
   readonly loginUrls?: Partial<Readonly<Record<ProviderName, string>>>;
-  /** Where no port is given; 53 anywhere but in tests. */
+  /** Default port; always 53 except in tests. */
   readonly rfc2136Port: number;
 }
 
-/** Nothing set up: only providers that customers bring their own credentials for. */
+/** No setup: only providers for which customers provide their own credentials. */
 export const bareOperator: OperatorSettings = {
   oauth: { cloudflare: null, digitalocean: null, dnsimple: null, google: null },
   aws: null,

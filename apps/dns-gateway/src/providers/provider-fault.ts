@@ -1,16 +1,19 @@
-/** Why a provider did not do what was asked; each becomes an error code of its own at the edge. */
+/** Why a provider did not apply a request; each kind has its own error code in responses. */
 export type ProviderFaultKind =
   | 'auth_failed'
-  /** It understood and refused: another try is refused as well. */
+  /** The provider understood and refused the request: a retry is refused as well. */
   | 'rejected'
   | 'rate_limited'
-  /** No answer, or none as documented: nobody knows whether the change was made. */
+  /** No response, or not as documented: it is unknown whether the change was applied. */
   | 'unavailable'
-  /** Something else stands at the name that the record cannot stand beside. */
+  /** The name has another record that the record cannot coexist with. */
   | 'conflict'
   | 'zone_not_found';
 
-/** The message is a sentence for the customer. It never holds credentials, nor octets of the other side unless they were read and judged. */
+/**
+ * The message is a sentence for the customer. It never contains credentials, and contains bytes of the provider only
+ * after they were parsed and checked.
+ */
 export class ProviderFault extends Error {
   constructor(
     readonly kind: ProviderFaultKind,

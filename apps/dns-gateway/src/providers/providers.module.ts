@@ -25,7 +25,7 @@ async function portsOf(config: GatewayConfig): Promise<ProviderPorts> {
   };
 }
 
-/** A resolver that is given by name (a service of the cluster) is looked up once, by the means of the system. */
+/** A resolver given by name (a service of the cluster) is looked up once, by the system resolver. */
 async function addressOf({ host, port }: ResolverAddress): Promise<ResolverAddress> {
   const { address } = await lookup(host);
   return { host: address, port };

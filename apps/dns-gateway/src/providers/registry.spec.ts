@@ -28,13 +28,13 @@ describe('the registry', () => {
     for (const [name, provider] of all) expect(provider.name).toBe(name);
   });
 
-  it('describes every provider that the operator has set up, without a secret', () => {
+  it('describes every provider configured by the operator, without a secret', () => {
     const kinds = [...providers(whole).values()].map((provider) => provider.credentialKinds('account-1'));
     for (const each of kinds) expect(each.length).toBeGreaterThan(0);
     expect(JSON.stringify(kinds)).not.toContain('planted');
   });
 
-  it('offers nothing that needs an account of the operator where there is none', () => {
+  it('offers no provider that needs an account of the operator when there is none', () => {
     const all = providers(bareOperator);
     for (const name of ['azure', 'google', 'route53'] as const) {
       expect(all.get(name)?.credentialKinds('account-1')).toEqual([]);

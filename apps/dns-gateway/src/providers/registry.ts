@@ -19,12 +19,12 @@ import { route53Provider } from './route53/route53';
 
 export type Providers = ReadonlyMap<ProviderName, DnsProvider>;
 
-/** Under which they are injected. */
+/** Injection token. */
 export const Providers = Symbol('Providers');
 
 /**
- * Every provider, as this operator has set it up. Changes of one zone stand in line within this process, at every provider:
- * most have no compare-and-swap, and those that have one are spared the tries that would be lost.
+ * Every provider, as configured by the operator. Changes of one zone are serialized within this process, at every
+ * provider: most have no compare-and-swap, and for the others it saves attempts that would fail.
  */
 export function providers(operator: OperatorSettings): Providers {
   const { oauth, aws, baseUrls, loginUrls = {}, rfc2136Port } = operator;

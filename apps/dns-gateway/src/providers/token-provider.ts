@@ -15,23 +15,23 @@ import type { TokenEndpoint } from './oauth/token-endpoint';
 import type { OauthClientSettings } from './operator';
 import { ProviderFault } from './provider-fault';
 
-/** A provider's OAuth, as it documents it. */
+/** A provider's OAuth parameters, as it documents them. */
 export interface OauthOffer extends Pick<TokenEndpoint, 'tokenUrl' | 'clientAuthentication'> {
-  /** Null: the operator is not registered there. */
+  /** Null: the operator has no registration there. */
   readonly client: OauthClientSettings | null;
-  /** Where the browser is sent. */
+  /** Authorization URL for the browser. */
   readonly authorizeUrl: string;
   readonly scope: string;
-  /** What goes to `authorizeUrl` beyond RFC 6749, section 4.1.1. */
+  /** Parameters of `authorizeUrl` beyond RFC 6749, section 4.1.1. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** What customers give besides the code; it is kept. */
+  /** Members that customers give besides the code; they are stored. */
   readonly members?: readonly MemberRule[];
 }
 
 export interface TokenProviderOptions extends Pick<DnsProvider, 'name' | 'title' | 'advice'> {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
-  /** What customers bring, in words for them; null: they can only authorize us. */
+  /** The token that customers provide, described for them; null: OAuth only. */
   readonly token: string | null;
   /** Default: a bearer token (RFC 6750). */
   readonly authorizationOf?: (token: string) => Authorization;
@@ -45,7 +45,7 @@ export interface TokenProviderOptions extends Pick<DnsProvider, 'name' | 'title'
   ): Omit<ProviderSession, 'renewed'>;
 }
 
-/** A provider whose API speaks JSON, and lets us in by a token: one that customers bring, one that OAuth gives, or either. */
+/** A provider with a JSON API and token authentication: with a customer's token, with OAuth, or with either. */
 export function tokenProvider(options: TokenProviderOptions): DnsProvider {
   const { name, title, advice, baseUrl, authorizationOf = bearer, oauth, reading } = options;
   const rules = options.token === null ? null : [tokenRule(options.token)];
@@ -98,7 +98,7 @@ function codeKinds(offer: OauthOffer | undefined): readonly CredentialKind[] {
   return [oauthCodeKind(authorizationUrl(authorizeUrl, client, scope, parameters), members)];
 }
 
-/** @throws ProviderFault when the operator gave the registration up */
+/** @throws ProviderFault when the operator has removed the registration */
 function registered(provider: string, access: OauthAccess | null): OauthAccess {
   if (access !== null) return access;
   throw new ProviderFault('auth_failed', `This service is not registered at ${provider} any more.`);

@@ -9,7 +9,7 @@ export interface KeyAndCertificate {
 }
 
 export interface Leaf {
-  /** As OpenSSL's configuration has it: `URI:spiffe://…`, `DNS:localhost, IP:127.0.0.1`. Absent: none. */
+  /** In the syntax of OpenSSL's configuration: `URI:spiffe://…`, `DNS:localhost, IP:127.0.0.1`. Absent: none. */
   readonly names?: string;
   readonly use?: 'clientAuth' | 'serverAuth';
   /** Negative: expired since yesterday. */
@@ -20,7 +20,7 @@ export const spiffe = (name: string): string => `spiffe://certwright.internal/${
 
 const ecKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout'];
 
-/** A private root and what it certifies, made by OpenSSL. */
+/** A private root and its certificates, created by OpenSSL. */
 export class TestAuthority {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'certwright-gateway-'));
   readonly root: string;
@@ -62,7 +62,7 @@ export class TestAuthority {
     return { key: this.#read('leaf.key'), certificate: this.#read('leaf.pem') };
   }
 
-  /** Writes a text into a file of its folder, and says where. */
+  /** Writes a text into a file of its directory, and returns the path. */
   file(name: string, text: string): string {
     const file = path.join(this.folder, name);
     writeFileSync(file, text, { mode: 0o600 });

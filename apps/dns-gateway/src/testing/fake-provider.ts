@@ -11,16 +11,16 @@ export const exampleCom: Zone = { id: 'z1', name: 'example.com' };
 
 type Step = 'accept' | 'zones' | 'add' | 'replace' | 'remove';
 
-/** A provider in memory that notes what it is asked, and does at each step what a spec says. */
+/** An in-memory provider that records its calls, and runs a spec's code at each step. */
 export class FakeProvider implements DnsProvider {
   readonly title = 'Fake';
   readonly advice = 'Allow nothing.';
   readonly calls: string[] = [];
   readonly records: string[] = [];
   zones: readonly Zone[] = [exampleCom];
-  /** What sessions say they renewed. */
+  /** Renewed credentials that sessions report. */
   renewed: KeptCredentials | null = null;
-  /** What happens at a step, before or instead of it. Default: nothing. */
+  /** Runs at a step, before or instead of it. Default: nothing. */
   at: Partial<Record<Step, (signal: AbortSignal) => Promise<void>>> = {};
   opened: KeptCredentials[] = [];
 

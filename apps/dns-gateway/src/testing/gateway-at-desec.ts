@@ -12,7 +12,7 @@ export const aText = expect.any(String) as string;
 /** Status and body in one. */
 export const shown = ({ status, body }: WireAnswer): unknown => ({ status, ...body });
 
-/** A running gateway whose deSEC is an imitation with the zones example.com and example.net. */
+/** A running gateway with a fake deSEC that has the zones example.com and example.net. */
 export class GatewayAtDesec {
   private constructor(
     readonly desec: DesecImitation,
@@ -29,7 +29,7 @@ export class GatewayAtDesec {
     return { type: 'bearer', token: this.desec.token };
   }
 
-  /** A new integration, as later messages name it. */
+  /** Creates an integration and returns the members that later messages send. */
   async integrated() {
     const made = await this.gateway.post('make_integration', { ...owner, credentials: this.credentials() });
     return { ...owner, integration: String(made.body['integration']) };

@@ -42,15 +42,15 @@ export const ports: ProviderPorts = {
 export interface IntegrationParts {
   readonly provider: FakeProvider;
   readonly keys: HandleKeys;
-  /** The audit log so far, one word after the other, the provider's calls not among them. */
+  /** The audit log so far, in order, without the provider's calls. */
   readonly entries: (AuditIntent | AuditOutcome)[];
-  /** Handles that did not open, as the audit log has them. */
+  /** Handles that did not open, as recorded in the audit log. */
   readonly refusals: readonly HandleRefusal[];
   readonly audit: { full: boolean };
   /** Every log line so far. */
   readonly lines: string[];
   readonly memory: ZoneMemory;
-  /** Milliseconds; only a spec moves it. */
+  /** Milliseconds; only a spec advances it. */
   readonly clock: { nowMs: number };
   readonly access: IntegrationAccess;
   readonly adds: AddRecord;
@@ -58,7 +58,7 @@ export interface IntegrationParts {
   readonly removes: RemoveRecord;
 }
 
-/** The use cases over a provider in memory; handles, policy and bounds are the real ones. */
+/** The use cases with an in-memory provider and real handles, policy and bounds. */
 export function integrationParts(
   keys = new HandleKeys([randomBytes(32)]),
   policy: Partial<RecordRules> = {},
@@ -123,14 +123,14 @@ export function integrationParts(
   };
 }
 
-/** As the wire brings it. @param timeMs of the request */
+/** As received. @param timeMs time limit of the request */
 export const context = (timeMs = 5_000) => ({
   requestId: 'req_1',
   client: 'spiffe://certwright.internal/issuance-worker',
   signal: AbortSignal.timeout(timeMs),
 });
 
-/** The answer, or what the error object says. */
+/** The response, or the content of the error object. */
 export async function outcomeOf(pending: Promise<unknown>): Promise<unknown> {
   try {
     return await pending;

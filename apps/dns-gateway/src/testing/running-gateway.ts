@@ -7,7 +7,7 @@ import { type KeyAndCertificate, spiffe, TestAuthority } from './certificates';
 
 export const workspaceRoot = path.join(__dirname, '../../../..');
 
-/** Of this run alone: others may build at the same time. Inside the workspace, where packages are found. */
+/** For this run only: others may build at the same time. Inside the workspace, where packages are resolved. */
 const bundleFolder = `dist/specs/dns-gateway-${process.pid}`;
 let bundled: Promise<void> | undefined;
 afterAll(() => rmSync(path.join(workspaceRoot, bundleFolder), { recursive: true, force: true }));
@@ -31,11 +31,14 @@ export interface WireAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The gateway as a process of its own, from its bundle, with certificates, keys and an audit folder in a temporary place. */
+/**
+ * The gateway as a separate process, run from its bundle, with certificates, keys and an audit directory in a
+ * temporary directory.
+ */
 export class RunningGateway {
   readonly worker: KeyAndCertificate;
   readonly auditFolder: string;
-  /** What `openapi.json` says about the responses; every response is compared with it. */
+  /** The responses in `openapi.json`; every response is compared with them. */
   readonly documented = new DocumentedResponses(openApiDocument);
   child!: Child;
   #ended = '';
@@ -65,7 +68,7 @@ export class RunningGateway {
     this.authority.file('clients.pem', clientCa);
   }
 
-  /** Also after it was stopped: with the same files. */
+  /** Also restarts a stopped gateway, with the same files. */
   async begin(): Promise<void> {
     this.#ended += this.child?.output() ?? '';
     const file = (name: string): string => path.join(this.authority.folder, name);
@@ -89,12 +92,12 @@ export class RunningGateway {
     this.port = Number(/"url":"https:\/\/127\.0\.0\.1:(\d+)"/.exec(this.child.output())?.[1]);
   }
 
-  /** All that it and its predecessors wrote. */
+  /** All output of it and its predecessors. */
   output(): string {
     return this.#ended + this.child.output();
   }
 
-  /** What the audit log holds so far, as text. */
+  /** The audit log so far, as text. */
   audit(): string {
     return readdirSync(this.auditFolder)
       .filter((name) => name.endsWith('.jsonl'))
@@ -103,7 +106,7 @@ export class RunningGateway {
       .join('');
   }
 
-  /** @throws Error of the connection when there is none */
+  /** @throws Error of the connection when it fails */
   post(endpoint: string, body: unknown, as: KeyAndCertificate | null = this.worker): Promise<WireAnswer> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.ask(
@@ -113,7 +116,7 @@ export class RunningGateway {
     );
   }
 
-  /** @throws Error of the connection when there is none, or when a response differs from `openapi.json` */
+  /** @throws Error of the connection when it fails, or when a response differs from `openapi.json` */
   async ask(
     options: RequestOptions,
     body = '',

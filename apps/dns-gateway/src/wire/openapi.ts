@@ -19,7 +19,7 @@ const {
   provider_unavailable,
 } = problemExamples;
 
-/** The errors of the gateway. Where several have one code, the name says which it is. */
+/** The errors of the gateway. The name distinguishes errors with the same code. */
 export const errorExamples = new ErrorExamples(
   {
     bad_request,
@@ -78,14 +78,14 @@ export const errorExamples = new ErrorExamples(
 /** Name of an error → when a request fails with it. */
 type Reasons = Parameters<typeof errorExamples.responses>[0];
 
-/** Of every request. */
+/** Errors of every request. */
 const failsAnyway: Reasons = {
   unauthorized: 'The client may not use this endpoint',
   rate_limited: 'Too many requests of this client; see Retry-After',
   internal_error: 'A fault of the gateway; repeat with back-off',
 };
 
-/** Of every POST. */
+/** Errors of every POST. */
 const failsPosted: Reasons = {
   bad_request: 'The body is not valid; see sub_errors',
   missing_member: 'The body is not valid; see sub_errors',
@@ -95,7 +95,7 @@ const failsPosted: Reasons = {
 
 export const failsWithHandle: Reasons = { bad_handle: 'A handle does not open' };
 
-/** Of a request that needs the provider. */
+/** Errors of a request that needs the provider. */
 const failsAtProvider: Reasons = {
   provider_auth_failed: 'The provider refused the credentials',
   provider_rejected: 'The provider refused the request',
@@ -110,11 +110,11 @@ interface Described {
   readonly summary: string;
   readonly description: string;
   readonly success: Type;
-  /** How it fails, besides what every request of its kind does. */
+  /** Errors in addition to those of every request of its kind. */
   readonly fails: Reasons;
 }
 
-/** What the OpenAPI document says about a route, apart from its request. */
+/** Description of a route in the OpenAPI document, except its request. */
 export function Describes({ success, fails, ...operation }: Described): MethodDecorator {
   return applyDecorators(
     ApiExtraModels(ErrorSchema),
@@ -126,6 +126,6 @@ export function Describes({ success, fails, ...operation }: Described): MethodDe
   );
 }
 
-/** As `Describes`, of a message: a POST that needs the provider. */
+/** Like `Describes`, for a message: a POST that needs the provider. */
 export const DescribesMessage = ({ fails, ...described }: Described): MethodDecorator =>
   Describes({ ...described, fails: { ...failsPosted, ...fails, ...failsAtProvider } });

@@ -4,7 +4,7 @@ import { errorObject, type RenderedProblem } from '@certwright/service';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { ProviderFault, type ProviderFaultKind } from '../providers/provider-fault';
 
-/** Codes that this process answers, and their status; a code that it never throws is a fault of ours. */
+/** Error codes of this process and their status; any other code is an internal error. */
 const statusOf: Partial<Record<ProblemCode, number>> = {
   bad_request: 400,
   bad_query: 400,
@@ -29,7 +29,9 @@ const statusOf: Partial<Record<ProblemCode, number>> = {
   timeout: 504,
 };
 
-/** A problem whose answer brings a new integration handle, which the caller stores although the request failed. */
+/**
+ * A problem whose response contains a new integration handle, which the caller stores although the request failed.
+ */
 export class ProblemWithHandle extends Problem {
   constructor(
     { code, message, field, faults, retryAfterS }: Problem,
@@ -46,7 +48,7 @@ class SubErrorSchema {
   @ApiProperty({ description: 'For people.' }) readonly message: string;
 }
 
-/** A response that may bring a new handle. */
+/** A response that may contain a new handle. */
 export class Resealed implements MaybeResealed {
   @ApiPropertyOptional({
     description:
@@ -77,11 +79,11 @@ export function renderProblem(problem: Problem): RenderedProblem {
 
 interface Meaning {
   readonly code: ProblemCode;
-  /** Seconds to wait when the provider does not say; null: waiting does not help. */
+  /** Default delay in seconds when the provider states none; null: waiting does not help. */
   readonly retryAfterS: number | null;
 }
 
-/** What each fault of a provider is called at our edge. */
+/** The error code for each kind of provider error. */
 const meaningOf = {
   auth_failed: { code: 'provider_auth_failed', retryAfterS: null },
   rejected: { code: 'provider_rejected', retryAfterS: null },
@@ -91,7 +93,7 @@ const meaningOf = {
   zone_not_found: { code: 'zone_not_found', retryAfterS: null },
 } as const satisfies Record<ProviderFaultKind, Meaning>;
 
-/** A day: a provider that says more is not believed. */
+/** A day: a longer delay from a provider is shortened to this. */
 const maxRetryAfterS = 86_400;
 
 export function problemOfProvider({ kind, message, retryAfterS }: ProviderFault): Problem {

@@ -53,7 +53,7 @@ export function chainFiles(folder: string, instance = 'gateway-1'): readonly Cha
     .map((name) => ({ name, bytes: readFileSync(path.join(folder, name)) }));
 }
 
-/** The check after all files: null, or `file:line: reason`. @param kept a head that was kept elsewhere */
+/** Checks all files: null, or `file:line: reason`. @param kept a head that was kept elsewhere */
 export function breakOf(
   files: readonly ChainFile[],
   kept: ChainHead | null = null,

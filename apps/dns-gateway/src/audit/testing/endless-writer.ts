@@ -1,6 +1,9 @@
 import { anIntent, openLog } from './chains';
 
-/** A process that writes until it is killed: `endless-writer <folder>`. Says every entry id that was promised to be on the disk. */
+/**
+ * A process that writes until it is killed: `endless-writer <folder>`. Prints the id of every entry reported to be
+ * on disk.
+ */
 async function main(folder: string): Promise<void> {
   const log = await openLog(folder, { rotateAtBytes: 20_000 });
   process.stdout.write(`open ${log.head().sequence}\n`);

@@ -17,7 +17,7 @@ export const underscoredNames = loadUnderscoredNames(
   readFileSync(path.join(__dirname, '../../../data/underscored-names.csv'), 'utf8'),
 );
 
-/** As an operator runs it: one approval zone, one CA with an account, one without. */
+/** As an operator configures it: one approval zone, one CA with an account, one without. */
 export const rules = recordRules({
   underscoredNames,
   approvalZones: ['approval.example.net'],
@@ -30,7 +30,7 @@ export const zones = [zone('example.com'), zone('deep.example.com'), zone('examp
 /** 43 base64url characters, as a dns-01 digest. */
 export const digest = 'LPJNul-wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ';
 
-/** A record that is allowed, but for what a row says. */
+/** An allowed record, except for the members that a row changes. */
 export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
   fqdn: '_acme-challenge.www.example.com',
   type: 'TXT',
@@ -38,7 +38,7 @@ export const wants = (changes: Partial<AskedRecord> = {}): AskedRecord => ({
   ...changes,
 });
 
-/** The whole decision, as for an integration with these zones. */
+/** The complete decision for an integration with these zones. */
 export function decideRecord(
   wanted: AskedRecord,
   ofIntegration: readonly Zone[],

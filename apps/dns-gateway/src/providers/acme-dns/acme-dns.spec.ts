@@ -10,8 +10,8 @@ const zone = { id: registration.subdomain, name: 'auth.example.org' };
 const txt = (value: string, fqdn: string = fulldomain) => ({ fqdn, type: 'TXT', value, ttlS: null }) as const;
 
 /**
- * The conformance suite is about zones whose records can be removed; of this one only what is left of it. What acme-dns
- * cannot do: any name but one, any type but TXT, any text but a digest, removal, replacement, reading.
+ * Only part of the conformance suite applies, because it requires zones with removable records. acme-dns does not
+ * support other names, types other than TXT, texts other than a digest, removal, replacement or reading.
  */
 describe('acme-dns as a DNS provider', () => {
   let server: ApiServer;
@@ -36,11 +36,11 @@ describe('acme-dns as a DNS provider', () => {
   });
   afterEach(() => server.close());
 
-  it('has one zone, the one above its name', async () => {
+  it('has one zone, the parent of its name', async () => {
     expect(await (await openSession(world)).zones()).toEqual([zone]);
   });
 
-  it('adds a value as documented, and two stand beside each other', async () => {
+  it('adds a value as documented, and keeps two values', async () => {
     const session = await openSession(world);
     await session.add(zone, txt(first));
     await session.add(zone, txt(second));
@@ -57,7 +57,7 @@ describe('acme-dns as a DNS provider', () => {
     });
   });
 
-  it('removal is a success that changes nothing', async () => {
+  it('removal succeeds and changes nothing', async () => {
     const session = await openSession(world);
     await session.add(zone, txt(first));
     await session.remove(zone, txt(first));
@@ -66,7 +66,7 @@ describe('acme-dns as a DNS provider', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('a third value takes the place of the first', async () => {
+  it('a third value replaces the first', async () => {
     const session = await openSession(world);
     for (const value of [first, second, third]) await session.add(zone, txt(value));
     expect(imitation.values).toEqual([second, third]);
@@ -84,7 +84,7 @@ describe('acme-dns as a DNS provider', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('refuses to replace, as it cannot', async () => {
+  it('refuses a replacement, which is not supported', async () => {
     const session = await openSession(world);
     await expect(session.replace(zone, txt(first))).rejects.toMatchObject({ kind: 'rejected' });
   });

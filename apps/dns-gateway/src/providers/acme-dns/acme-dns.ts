@@ -20,7 +20,7 @@ const advice =
   'nothing else. acme-dns keeps the two newest values and cannot remove one: a removal is a success that changes nothing, ' +
   'the value stands until two newer ones came, and adding a value again may push out the other one.';
 
-/** RFC 8555, section 8.4: a SHA-256 digest in base64url, the only text that acme-dns takes. */
+/** RFC 8555, section 8.4: a SHA-256 digest in base64url, the only text that acme-dns accepts. */
 const challengeDigest = /^[A-Za-z0-9_-]{43}$/;
 
 const members: readonly MemberRule[] = [
@@ -46,14 +46,14 @@ const members: readonly MemberRule[] = [
   },
 ];
 
-/** https://github.com/acme-dns/acme-dns: one name that holds two TXT values, and an API that replaces the older one. */
+/** https://github.com/acme-dns/acme-dns: one name with two TXT values, and an API that replaces the older one. */
 export function acmeDnsProvider(): DnsProvider {
   return {
     name: 'acme-dns',
     title,
     advice,
     credentialKinds: () => [bearerKind(members)],
-    // Not tried out: the one thing that could be tried pushes a value out.
+    // Not tested: the only possible call would overwrite a value.
     async accept(credentials, _account, ports, signal) {
       const given = readMembers(credentials, { bearer: members });
       const { endpoint = '', subdomain = '', fulldomain = '' } = given;

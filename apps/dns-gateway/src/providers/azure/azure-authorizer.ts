@@ -14,7 +14,7 @@ export interface TenantAccess {
 const scope = 'https://management.azure.com/.default';
 const grantWithinMs = 25_000;
 
-/** The application's own access to a tenant that let it in; tokens are cached by tenant. */
+/** The application's own access to a tenant that admitted it; tokens are cached by tenant. */
 export class AzureAuthorizer implements Authorizer {
   #used: HeldToken | null = null;
   #renewals = 0;

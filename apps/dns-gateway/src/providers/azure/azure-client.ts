@@ -17,9 +17,9 @@ import { type AzureRecord, normalOf, recordsIn, recordsOut, writingOf } from './
 
 const provider = 'Azure DNS';
 const version = { 'api-version': '2018-05-01' } as const;
-/** A record set has a TTL here; short, since what we add is looked at once. Seconds. */
+/** TTL of record sets that we create, seconds; short, because added records are read immediately. */
 const usualTtlS = 60;
-/** A tag of the zone whose value is the account's external id. */
+/** The tag of the zone that contains the account's external id. */
 export const externalIdTag = 'certwright-external-id';
 
 export interface AzurePlace {
@@ -28,13 +28,13 @@ export interface AzurePlace {
   readonly externalId: string;
 }
 
-/** What a record set is compared by, and what must not be lost when it is written. */
+/** The ETag of a record set, and the members that must be preserved when it is written. */
 interface Version {
   readonly etag: string;
   readonly metadata: unknown;
 }
 
-/** Azure Resource Manager over record sets. ETags are the compare-and-swap, one record set at a time. */
+/** Record sets in Azure Resource Manager. ETags provide compare-and-swap per record set. */
 export class AzureClient implements RrsetPorts {
   private readonly api: JsonApi;
   readonly write = oneByOne((zone, fqdn, change) => this.writeOne(zone, fqdn, change));
@@ -53,7 +53,7 @@ export class AzureClient implements RrsetPorts {
     });
   }
 
-  /** Only those that carry the external id: an application is let in by tenant, and tenants' ids are no secret. */
+  /** Only zones tagged with the external id: an application is admitted per tenant, and tenant ids are not secret. */
   zones(): Promise<readonly Zone[]> {
     const where = path`/subscriptions/${this.place.subscription}/providers/Microsoft.Network/dnszones`;
     const readPage = async (skipToken: string) => {
@@ -115,11 +115,11 @@ export class AzureClient implements RrsetPorts {
       query: version,
       headers: condition,
       accepted: [412],
-      // Made a second time it is stale, and looking again tells that it was made.
+      // A repeated change is stale, and a new read shows that it was applied.
       repeatable: true,
     };
     if (after === null) {
-      // 204: it was gone already.
+      // 204: it did not exist.
       const { status } = await this.api.request({ ...request, method: 'DELETE', accepted: [404, 412] });
       return status === 412 ? 'stale' : 'written';
     }
@@ -150,7 +150,7 @@ function rrsetPath(zone: Zone, fqdn: string, type: RecordType): string {
 interface ListedZone {
   readonly zone: Zone;
   readonly externalId: string | null;
-  /** Private ones, of former times, are seen inside a network only. */
+  /** Legacy private zones are visible inside a network only. */
   readonly isPublic: boolean;
 }
 
@@ -162,7 +162,7 @@ function readZone(json: Json): ListedZone {
   return { zone: zoneOf(id, json.member('name').string()), externalId, isPublic };
 }
 
-/** The link itself is not followed: it could lead, with the token, to another host. */
+/** The link itself is not followed: it could send the token to another host. */
 function skipTokenOf(nextLink: string): string {
   const members = URL.canParse(nextLink) ? [...new URL(nextLink).searchParams] : [];
   const [, token] = members.find(([name]) => name.toLowerCase() === '$skiptoken') ?? [];
@@ -173,7 +173,7 @@ function undocumented(how: string): never {
   throw new ProviderFault('unavailable', `${provider} did not answer as it documents: ${how}.`);
 }
 
-/** `{ error: { code, message } }`; some errors of the DNS service itself come without the outer member. */
+/** `{ error: { code, message } }`; some errors of the DNS service lack the outer member. */
 const errorOf = (json: Json): Json => json.optional('error') ?? json;
 
 const missingZone: readonly string[] = [

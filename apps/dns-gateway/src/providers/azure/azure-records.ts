@@ -5,9 +5,9 @@ import { formatCaa, parseCaa } from '../records/caa-value';
 import { normalName } from '../records/names';
 import { txtStrings } from '../records/txt-value';
 
-/** One record within a record set, as the API writes each of the four types. */
+/** One record within a record set, in the API's format for each of the four types. */
 export interface AzureRecord {
-  /** TXT: strings of at most 255 octets, without quotes. CAA: the text after the tag. */
+  /** TXT: strings of at most 255 bytes, without quotes. CAA: the text after the tag. */
   readonly value?: readonly string[] | string;
   readonly flags?: number;
   readonly tag?: string;
@@ -34,7 +34,7 @@ export function recordsIn(type: RecordType, properties: Json): readonly AzureRec
     NS: () => list('NSRecords').map((one) => ({ nsdname: one.member('nsdname').string() })),
     CNAME: () => {
       const one = properties.optional('CNAMERecord');
-      // An alias to another resource of Azure has no name in it.
+      // An alias to another Azure resource contains no name.
       return one === null ? [] : [{ cname: one.member('cname').string() }];
     },
   };
@@ -51,7 +51,7 @@ export function recordsOut(type: RecordType, records: readonly AzureRecord[]): o
   return writers[type]();
 }
 
-/** A record as the text that RRset changes carry. */
+/** A record as the text used in RRset changes. */
 export function writingOf({ type, value }: DnsRecord): string {
   const writers: Record<RecordType, () => AzureRecord> = {
     TXT: () => ({ value: txtStrings(value) }),

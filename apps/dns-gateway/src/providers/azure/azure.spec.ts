@@ -91,7 +91,7 @@ describe('azure on the wire', () => {
     return world.provider.session(kept, account, world.ports, never);
   };
 
-  it('a value is added with the ETag that was read, and what others wrote into the set is kept', async () => {
+  it('a value is added with the ETag that was read, and foreign values in the set are kept', async () => {
     await world.plant({ fqdn, type: 'TXT', value: 'of others' });
     world.imitation.metadata.set(`${fqdn} TXT`, { owner: 'somebody' });
     const session = await openSession(world);
@@ -113,7 +113,7 @@ describe('azure on the wire', () => {
     });
   });
 
-  it('the first value is added only if there is still none', async () => {
+  it('the first value is added only if there is none yet', async () => {
     const session = await openSession(world);
     const [zone] = await session.zones();
     await session.add(zone!, { fqdn, type: 'TXT', value: 'x'.repeat(300), ttlS: null });
@@ -124,7 +124,7 @@ describe('azure on the wire', () => {
     });
   });
 
-  it('changes at once without a lock end with all values, by their ETags alone', async () => {
+  it('concurrent changes without a lock keep all values, by ETags alone', async () => {
     const values = Array.from({ length: 8 }, (_, at) => `value-${at}`);
     const sessions = await Promise.all(values.map(() => open('account-1')));
     const [zone] = await sessions[0]!.zones();
@@ -134,14 +134,14 @@ describe('azure on the wire', () => {
     expect((await world.list(fqdn)).map(({ value }) => value).sort()).toEqual(values);
   });
 
-  it('another account that names the same subscription sees none of its zones, since they are tagged for the first', async () => {
+  it('another account that names the same subscription sees none of its zones, because they are tagged for the first', async () => {
     expect(await (await open('account-2')).zones()).toEqual([]);
     expect((await (await open('account-1')).zones()).map(({ name }) => name).sort()).toEqual(
       [...names].sort(),
     );
   });
 
-  it('a token that was withdrawn before its end is replaced once', async () => {
+  it('a token revoked before its expiry is replaced once', async () => {
     const session = await openSession(world);
     await session.zones();
     world.tokens.clear();
@@ -155,7 +155,7 @@ describe('azure on the wire', () => {
     expect(lists.map(({ query }) => query.get('$skipToken'))).toEqual([null, '3', '6', '9']);
   });
 
-  it('a next page that cannot be asked for is a fault, and no end of the list', async () => {
+  it('a next page that cannot be requested is an error, not the end of the list', async () => {
     const { ports } = world;
     const callApi: typeof ports.callApi = async (request, signal) => {
       const answer = await ports.callApi(request, signal);
@@ -173,7 +173,7 @@ describe('azure on the wire', () => {
     await expect(added).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('a zone that is gone is zone_not_found', async () => {
+  it('a deleted zone is zone_not_found', async () => {
     const session = await openSession(world);
     const gone = { id: AzureImitation.idOf('gone.example'), name: 'gone.example' };
     const added = session.add(gone, { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null });

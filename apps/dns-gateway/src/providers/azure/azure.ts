@@ -13,7 +13,7 @@ export interface AzureOptions {
   readonly baseUrl?: string;
   /** Microsoft Entra ID. Default: https://login.microsoftonline.com */
   readonly loginUrl?: string;
-  /** Null: the provider cannot be used. */
+  /** Null: the provider is unavailable. */
   readonly azure: (AzureSettings & { readonly externalIdSecret: string }) | null;
 }
 

@@ -14,15 +14,15 @@ import { eitherTxt, quotedTxt } from '../records/txt-value';
 const provider = 'Cloudflare';
 
 /**
- * 81057 and 81058: an identical record exists already. 81053 and 81054: a CNAME would stand beside something else. The list
- * tells which of them is a success.
+ * 81057 and 81058: an identical record exists. 81053 and 81054: a CNAME conflicts with other records. The list shows
+ * which of them is a success.
  */
 const existsCodes: readonly number[] = [81053, 81054, 81057, 81058];
 /** A malformed Authorization header, an unknown or expired token, a token without the permission. */
 const authCodes: readonly number[] = [6003, 6111, 9103, 9106, 9107, 9109, 10000];
 const unknownZoneCodes: readonly number[] = [1001, 7003];
 
-/** The API's v4: every answer is `{ success, errors, messages, result, result_info }`. */
+/** API v4: every response is `{ success, errors, messages, result, result_info }`. */
 export class CloudflareClient implements RecordPorts {
   constructor(private readonly api: JsonApi) {}
 
@@ -38,7 +38,7 @@ export class CloudflareClient implements RecordPorts {
   }
 
   async create(zone: Zone, record: DnsRecord): Promise<StoredRecord | undefined> {
-    // 1 is "automatic", which is 300 s; 60 is the least on all plans but Enterprise.
+    // 1 is "automatic", which is 300 s; 60 is the min on all plans but Enterprise.
     const ttl = record.ttlS === null ? 1 : Math.min(86_400, Math.max(60, record.ttlS));
     const body = { type: record.type, name: record.fqdn, ttl, ...contentOf(record) };
     const { json } = await this.api.request({
@@ -75,8 +75,8 @@ export class CloudflareClient implements RecordPorts {
 }
 
 /**
- * Only "full" zones are served by Cloudflare from its own records: "partial" ones by another provider, "secondary" ones
- * from what is transferred, and "internal" ones to networks inside.
+ * Cloudflare serves only "full" zones from its own records. Another provider serves "partial" zones, "secondary"
+ * zones are transferred, and "internal" zones are visible inside networks only.
  */
 const readZone = (zone: Json): Zone & { readonly isServed: boolean } => ({
   ...zoneOf(zone.member('id').string(), zone.member('name').string()),
@@ -94,7 +94,7 @@ const readRecord = (json: Json): ApiRecord => ({
   id: json.member('id').string(),
   type: json.member('type').string(),
   name: normalName(json.member('name').string()),
-  // Some types have no content, only data; none of ours.
+  // Some types have only data and no content; none of ours.
   content: json.optional('content')?.string() ?? '',
 });
 
@@ -121,7 +121,7 @@ export const reading: JsonReading = {
   wordsOf: (json) => json.member('errors').array()[0]?.member('message').string() ?? null,
 };
 
-/** Asked for every answer, since a failure may come with 200 and `success: false`. */
+/** Called for every response, because a failure may have status 200 and `success: false`. */
 function kindOf(json: Json, status: number): ProviderFaultKind | null {
   const success = json.optional('success');
   if (success === null || success.boolean()) return null;

@@ -7,7 +7,7 @@ import { openSession, type ProviderSpec, racingSession } from '../testing/provid
 import { cloudflareProvider } from './cloudflare';
 import { CloudflareImitation } from './testing/cloudflare-imitation';
 
-/** 50 zones a page. */
+/** 50 zones per page. */
 const names = zoneNames(60);
 const token = 'v1.0-planted-token-123456';
 
@@ -73,7 +73,7 @@ describe('cloudflare on the wire', () => {
     await expect(session.add(zone!, record)).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('a record that another copy added between our look and our change is a success', async () => {
+  it('a record that another copy added between our read and our write is a success', async () => {
     const session = await openSession(world);
     const [zone] = await session.zones();
     const record = { fqdn: '_x.example.com', type: 'TXT', value: 'text', ttlS: null } as const;
@@ -82,7 +82,7 @@ describe('cloudflare on the wire', () => {
     expect(await world.list(record.fqdn)).toHaveLength(1);
   });
 
-  it('a zone that is gone is zone_not_found', async () => {
+  it('a deleted zone is zone_not_found', async () => {
     const session = await openSession(world);
     const record = { fqdn: 'a.gone.example', type: 'TXT', value: 'text', ttlS: null } as const;
     const gone = session.add({ id: 'f'.repeat(32), name: 'gone.example' }, record);

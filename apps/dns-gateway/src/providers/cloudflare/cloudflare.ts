@@ -9,7 +9,7 @@ export interface CloudflareOptions {
   readonly baseUrl?: string;
   /** Default: https://dash.cloudflare.com/oauth2 */
   readonly oauthUrl?: string;
-  /** Null: customers bring API tokens only. */
+  /** Null: customers use API tokens only. */
   readonly oauth: OauthClientSettings | null;
 }
 
@@ -32,7 +32,7 @@ export function cloudflareProvider(options: CloudflareOptions): DnsProvider {
       tokenUrl: `${oauthUrl}/token`,
       clientAuthentication: 'basic',
       authorizeUrl: `${oauthUrl}/auth`,
-      // The permissions "Zone Read" and "DNS Write"; `offline_access` is what a refresh token is given for.
+      // The permissions "Zone Read" and "DNS Write"; `offline_access` is required for a refresh token.
       scope: 'zone.read dns.write offline_access',
     },
     reading,

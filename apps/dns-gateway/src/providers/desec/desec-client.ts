@@ -8,7 +8,7 @@ import { normalValue, presentationOf } from '../records/presentation';
 import { isRecordType } from '../records/record-changes';
 import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rrset-changes';
 
-/** Seconds. The contract's own shortest one counts where a domain (below dedyn.io) may have less. */
+/** Seconds. The contract's min applies where a domain (below dedyn.io) allows less. */
 const shortestTtlS = 60;
 const longestTtlS = 604_800;
 
@@ -16,7 +16,7 @@ const longestTtlS = 604_800;
 export class DesecClient implements RrsetPorts {
   readonly format = presentationOf;
   readonly normal = normalValue;
-  /** By zone id, seconds; what a list of domains says need not be asked again, as reading is limited too. */
+  /** Min TTL by zone id, seconds. Cached from the list of domains, because reads are rate limited too. */
   readonly #minimumTtls = new Map<string, number>();
 
   constructor(private readonly api: JsonApi) {}
@@ -29,7 +29,7 @@ export class DesecClient implements RrsetPorts {
         const { json, headers } = await this.api.request({
           method: 'GET',
           path: '/domains/',
-          // An empty one opens the paged mode, without which more than 500 domains are an error.
+          // An empty cursor selects paged mode; without it more than 500 domains are an error.
           query: { cursor },
         });
         return { items: json.array().map((domain) => this.zone(domain)), next: nextCursor(headers['link']) };
@@ -39,7 +39,7 @@ export class DesecClient implements RrsetPorts {
   }
 
   async read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]> {
-    // One request for all types: at one name there are never so many RRsets that they come in pages.
+    // One request for all types: one name never has enough RRsets for a second page.
     const found = await this.api.get(path`/domains/${zone.id}/rrsets/`, { subname: subname(fqdn, zone) });
     return found
       .array()
@@ -49,14 +49,14 @@ export class DesecClient implements RrsetPorts {
   }
 
   /**
-   * All or none ("Bulk operations are performed atomically"). Not sent again on its own: whoever changed the RRset in
-   * between would be overwritten with what was there before.
+   * All or none ("Bulk operations are performed atomically"). Not retried automatically: a retry could overwrite a
+   * change made in between.
    */
   async write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome> {
     const body: unknown[] = [];
     for (const { type, before, after } of changes) {
       const named = { subname: subname(fqdn, zone), type };
-      // An empty list of records deletes.
+      // An empty list of records deletes the RRset.
       if (after === null) body.push({ ...named, records: [] });
       else {
         const kept = before !== null && before.ttlS === after.ttlS ? after.ttlS : null;
@@ -80,7 +80,7 @@ export class DesecClient implements RrsetPorts {
   }
 }
 
-/** The apex is the empty one; `@` is for paths only. */
+/** The apex is the empty name; `@` is for paths only. */
 const subname = (fqdn: string, zone: Zone): string => (fqdn === zone.name ? '' : relativeName(fqdn, zone));
 
 function readRrset(rrset: Json): readonly Rrset[] {
@@ -93,7 +93,7 @@ function readRrset(rrset: Json): readonly Rrset[] {
   return [{ type, values, ttlS: rrset.member('ttl').number(), version: null }];
 }
 
-/** Only the cursor of the next page's address is followed: the address itself is the other side's choice. */
+/** Uses only the cursor of the next page's URL: the provider controls the URL itself. */
 function nextCursor(link: string | undefined): string | null {
   const next = (link ?? '').split(/,\s*(?=<)/).find((entry) => /;\s*rel="?next"?\s*(;|$)/.test(entry));
   const address = /^\s*<([^>]*)>/.exec(next ?? '')?.[1];
@@ -102,7 +102,7 @@ function nextCursor(link: string | undefined): string | null {
 
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
-  /** `detail` (permissions, limits), or what is wrong with an RRset; of a bulk request a list, `{}` for what is right. */
+  /** `detail` (permissions, limits), or errors of an RRset; a list for a bulk request, with `{}` for valid ones. */
   wordsOf(json) {
     const about = json.isArray() ? json.array().find(hasWords) : json;
     if (about === undefined) return null;

@@ -29,7 +29,7 @@ describe('deSEC', () => {
 
   const lastWrite = () => world.server.requests.filter(({ method }) => method === 'PATCH').at(-1);
 
-  it('a TXT record is sent in quotes, in strings of 255 octets, beside those of others as they came', async () => {
+  it('a TXT record is sent in quotes, in strings of 255 bytes, with foreign values unchanged', async () => {
     world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
     const session = await openSession(world);
     await session.add(at, { fqdn, type: 'TXT', value: `a"b${'c'.repeat(253)}`, ttlS: null });
@@ -72,7 +72,7 @@ describe('deSEC', () => {
     ]);
   });
 
-  it('RRsets at other names stay where the filter is not looked at', async () => {
+  it('RRsets at other names stay when the API ignores the filter', async () => {
     world.imitation.filters = false;
     world.imitation.plant({ fqdn: `www.${fqdn}`, type: 'TXT', value: 'theirs' }, zone);
     const session = await openSession(world);
@@ -89,7 +89,7 @@ describe('deSEC', () => {
     });
   });
 
-  it('a domain that the account does not have is zone_not_found', async () => {
+  it('a domain that is not in the account is zone_not_found', async () => {
     const session = await openSession(world);
     const gone: Zone = { id: 'gone.example', name: 'gone.example' };
     const record = { fqdn: '_acme-challenge.gone.example', type: 'TXT', value: 'v', ttlS: null } as const;
@@ -97,7 +97,7 @@ describe('deSEC', () => {
     await expect(session.remove(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
   });
 
-  it('its limit of writes is told on, with the seconds to wait', async () => {
+  it('its rate limit of writes is reported, with the seconds to wait', async () => {
     world.imitation.throttled = true;
     const session = await openSession(world);
     await expect(session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS: null })).rejects.toMatchObject({

@@ -4,7 +4,7 @@ import { tokenProvider } from '../token-provider';
 import { DesecClient, reading } from './desec-client';
 
 export interface DesecOptions {
-  /** Without a slash at the end. Default: the real one. */
+  /** Without a trailing slash. Default: the real one. */
   readonly baseUrl?: string;
 }
 
@@ -15,7 +15,7 @@ const advice =
   'know them. Records take effect at once, but the shortest TTL is the minimum_ttl of the domain, one hour unless ' +
   'deSEC agreed to less, and writing is limited to 15 changes a minute and 300 a day for each domain.';
 
-/** deSEC's API, version 1: whole RRsets, several at once and all or none of them; no compare-and-swap. */
+/** deSEC's API, version 1: whole RRsets, several per request and atomic; no compare-and-swap. */
 export const desecProvider = ({ baseUrl = 'https://desec.io/api/v1' }: DesecOptions = {}): DnsProvider =>
   tokenProvider({
     name: 'desec',

@@ -10,15 +10,15 @@ import { isRecordType, type RecordPorts, type StoredRecord } from '../records/re
 
 const provider = 'DigitalOcean';
 const perPage = 200;
-/** The least that the API takes. */
+/** Min TTL of the API, seconds. */
 const leastTtlS = 30;
 
-/** The domain records of API v2: names relative to the domain, TXT without quotes, targets with their dot. */
+/** The domain records of API v2: names relative to the domain, TXT without quotes, targets with a trailing dot. */
 export class DigitalOceanClient implements RecordPorts {
   constructor(private readonly api: JsonApi) {}
 
   zones(): Promise<readonly Zone[]> {
-    // A domain has no id besides its name.
+    // A domain has no id except its name.
     const readZone = (domain: Json): Zone => {
       const name = domain.member('name').string();
       return zoneOf(name, name);
@@ -97,7 +97,7 @@ function stored({ id, type, data, flags, tag }: ApiRecord, zone: Zone): readonly
   if (!isRecordType(type)) return [];
   if (type === 'TXT') return [{ id, type, value: data }];
   if (type === 'CAA') return [{ id, type, value: formatCaa({ flags, tag, value: data.replace(/\.$/, '') }) }];
-  // The domain itself is shown as `@`.
+  // The API returns the domain itself as `@`.
   return [{ id, type, value: data === '@' ? zone.name : normalName(data) }];
 }
 
@@ -105,7 +105,7 @@ function dataOf({ type, value }: DnsRecord): object {
   if (type === 'TXT') return { data: value };
   const caa = type === 'CAA' ? parseCaa(value) : null;
   if (caa === null) return { data: absolute(value) };
-  // The domain of a CA is a target as well, and is refused without its dot; an address (iodef) is not.
+  // The CA's domain is a target too, and is refused without a trailing dot; an address (iodef) is not a target.
   const isDomain = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(caa.value);
   return { data: isDomain ? absolute(caa.value) : caa.value, flags: caa.flags, tag: caa.tag };
 }

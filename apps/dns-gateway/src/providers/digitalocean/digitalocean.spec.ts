@@ -7,7 +7,7 @@ import { openSession, type ProviderSpec } from '../testing/provider-world';
 import { digitalOceanProvider } from './digitalocean';
 import { DigitalOceanImitation } from './testing/digitalocean-imitation';
 
-/** 200 domains a page. */
+/** 200 domains per page. */
 const names = zoneNames(210);
 const token = 'dop_v1_planted_token_123456';
 
@@ -52,7 +52,7 @@ describe('digitalocean on the wire', () => {
     });
   });
 
-  it('a CNAME to the domain itself, which is shown as "@", is found and removed', async () => {
+  it('a CNAME to the domain itself, which is returned as "@", is found and removed', async () => {
     const session = await openSession(world);
     const [zone] = await session.zones();
     const record = { fqdn: 'www.example.com', type: 'CNAME', value: 'example.com', ttlS: 60 } as const;
@@ -61,14 +61,14 @@ describe('digitalocean on the wire', () => {
     expect(await world.list('www.example.com')).toEqual([]);
   });
 
-  it('a domain that is gone is zone_not_found', async () => {
+  it('a deleted domain is zone_not_found', async () => {
     const session = await openSession(world);
     const record = { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null } as const;
     const gone = session.add({ id: 'gone.example', name: 'gone.example' }, record);
     await expect(gone).rejects.toMatchObject({ kind: 'zone_not_found' });
   });
 
-  it('the domain of a CA has its dot when it is sent, and none when it is compared', async () => {
+  it('the domain of a CA is sent with a trailing dot and compared without it', async () => {
     const session = await openSession(world);
     const [zone] = await session.zones();
     const record = { fqdn: 'example.com', type: 'CAA', value: '0 issue "ca.example"', ttlS: null } as const;

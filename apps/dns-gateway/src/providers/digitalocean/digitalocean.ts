@@ -9,7 +9,7 @@ export interface DigitalOceanOptions {
   readonly baseUrl?: string;
   /** Default: https://cloud.digitalocean.com/v1/oauth */
   readonly oauthUrl?: string;
-  /** Null: customers bring their own tokens only. */
+  /** Null: customers use their own tokens only. */
   readonly oauth: OauthClientSettings | null;
 }
 

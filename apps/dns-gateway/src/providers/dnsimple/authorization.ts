@@ -1,15 +1,15 @@
 import type { JsonApi } from '../http/json-api';
 import type { OauthClientSettings } from '../operator';
 
-/** What is kept of an authorization. */
+/** Stored data of an authorization. */
 export interface Authorized {
   readonly token: string;
   readonly account: string;
 }
 
 /**
- * Uses the code up (https://developer.dnsimple.com/v2/oauth/). The token lasts until the customer withdraws it, and
- * there is none to refresh it with; the `state` must come a second time.
+ * Redeems the code (https://developer.dnsimple.com/v2/oauth/). The token is valid until the customer revokes it;
+ * there is no refresh token. The `state` must be sent again.
  *
  * @throws ProviderFault
  */

@@ -9,10 +9,10 @@ import { normalValue, presentationOf } from '../records/presentation';
 import { isRecordType, type RecordPorts, type StoredRecord } from '../records/record-changes';
 import { eitherTxt } from '../records/txt-value';
 
-/** The most that `per_page` allows. */
+/** Max value of `per_page`. */
 const pageSize = 100;
 
-/** The account that a token belongs to; null for the token of a user, who may have several. */
+/** The account that a token belongs to; null for a user token, which may have several. */
 export async function accountOf(api: JsonApi): Promise<string | null> {
   const whoami = await api.get('/whoami');
   return whoami.member('data').optional('account')?.member('id').id() ?? null;
@@ -29,7 +29,7 @@ export class DnsimpleClient implements RecordPorts {
     const zones = await this.all({ path: path`/${this.account}/zones` });
     return (
       zones
-        // A secondary zone is a copy of one that is written elsewhere.
+        // A secondary zone is a copy of a zone edited elsewhere.
         .filter((zone) => zone.optional('secondary')?.boolean() !== true)
         .map((zone) => zone.member('name').string())
         .map((name) => zoneOf(name, name))
@@ -59,7 +59,7 @@ export class DnsimpleClient implements RecordPorts {
     await this.api.request({
       method: 'DELETE',
       path: `${this.records(zone)}${path`/${id}`}`,
-      // An id is never given again, so that a second time changes nothing more.
+      // Ids are never reused, so a repeated deletion changes nothing.
       repeatable: true,
       accepted: [404],
     });
@@ -86,7 +86,7 @@ export class DnsimpleClient implements RecordPorts {
 /** The apex is the empty name. */
 const nameIn = (zone: Zone, fqdn: string): string => (fqdn === zone.name ? '' : relativeName(fqdn, zone));
 
-/** TXT in quotes, strings of 255; names are absolute always and stand without the dot at the end. */
+/** TXT in quotes, strings of 255; names are absolute, without a trailing dot. */
 const contentOf = (record: DnsRecord): string =>
   record.type === 'TXT' || record.type === 'CAA' ? presentationOf(record) : record.value;
 
@@ -94,14 +94,14 @@ function readRecord(record: Json): readonly StoredRecord[] {
   const type = record.member('type').string();
   if (!isRecordType(type)) return [];
   const content = record.member('content').string();
-  // TXT records from before the quotes became the rule show the text itself.
+  // TXT records created before quotes became mandatory contain the text itself.
   const value = type === 'TXT' ? eitherTxt(content) : normalValue(type, content);
   return [{ id: record.member('id').id(), type, value }];
 }
 
 export const reading: JsonReading = {
   kindOf(json, status) {
-    // `error` stands only in what the token endpoint refuses (RFC 6749, section 5.2): a code that is used or unknown.
+    // Only refusals of the token endpoint have `error` (RFC 6749, section 5.2): a used or unknown code.
     if (status >= 400 && status < 500 && json.optional('error')?.string() === 'invalid_grant')
       return 'auth_failed';
     return status === 404 ? 'zone_not_found' : null;

@@ -41,7 +41,7 @@ describe('DNSimple', () => {
       .filter(({ method }) => method === 'POST')
       .map(({ path, body }) => [path, JSON.parse(body) as unknown]);
 
-  it('a TXT record is sent in quotes, in strings of 255 octets, to the account of the token', async () => {
+  it('a TXT record is sent in quotes, in strings of 255 bytes, to the account of the token', async () => {
     const session = await openSession(world);
     await session.add(at, { ...record, value: `a"b${'c'.repeat(253)}` });
     await session.add(at, { ...record, ttlS: 60 });
@@ -53,7 +53,7 @@ describe('DNSimple', () => {
     ]);
   });
 
-  it('targets are sent without the dot at the end', async () => {
+  it('targets are sent without a trailing dot', async () => {
     const session = await openSession(world);
     await session.replace(at, { fqdn, type: 'CNAME', value: 'x.approval.example', ttlS: null });
     expect(sent()).toEqual([
@@ -61,14 +61,14 @@ describe('DNSimple', () => {
     ]);
   });
 
-  it('a TXT record without quotes, as old ones are, is found and removed', async () => {
+  it('an old TXT record without quotes is found and removed', async () => {
     world.imitation.plantContent(fqdn, zone, 'TXT', 'two words');
     const session = await openSession(world);
     await session.remove(at, { ...record, value: 'two words' });
     expect(world.imitation.list(fqdn)).toEqual([]);
   });
 
-  it('a record that others added meanwhile is a success', async () => {
+  it('a record that another client added meanwhile is a success', async () => {
     const session = await openSession(world);
     world.imitation.beforeNextCreation(() => world.imitation.plant(record, zone));
     await session.add(at, record);
@@ -86,7 +86,7 @@ describe('DNSimple', () => {
   it.each([
     [{}, 'https://api.dnsimple.com/v2/whoami'],
     [{ environment: 'sandbox' }, 'https://api.sandbox.dnsimple.com/v2/whoami'],
-  ])('credentials %j are asked about at %s', async (more, expected) => {
+  ])('credentials %j are checked at %s', async (more, expected) => {
     const asked: string[] = [];
     const callApi = async ({ url }: ApiRequest) => {
       asked.push(url);
@@ -113,14 +113,14 @@ describe('DNSimple', () => {
     });
   });
 
-  it('a state that is not that of the code is refused, and a missing one is a bad request', async () => {
+  it('a state that does not match the code is refused, and a missing one is a bad request', async () => {
     await expect(openSession(world, byCode('another'))).rejects.toMatchObject({ kind: 'rejected' });
     await expect(openSession(world, { type: 'oauth_code', code: 'c' })).rejects.toMatchObject({
       faults: [{ field: 'credentials.state', code: 'missing_field' }],
     });
   });
 
-  it('neither the code nor the secret of this service is told when the exchange fails', async () => {
+  it('a failed exchange discloses neither the code nor the secret of this service', async () => {
     world.server.misbehave('echo');
     const attempt = openSession(world, byCode(world.imitation.state));
     const error = await attempt.then(String, String);
@@ -128,7 +128,7 @@ describe('DNSimple', () => {
     expect(error).not.toMatch(/planted/);
   });
 
-  it('OAuth is offered with an address for the browser, and not without a registration', () => {
+  it('OAuth is offered with an authorization URL, and only with a registration', () => {
     const [, kind] = world.provider.credentialKinds('acct_1');
     const url = new URL(kind?.authorization_url ?? '');
     expect(`${url.origin}${url.pathname}`).toBe('https://app.dnsimple.com/oauth/authorize');
@@ -137,7 +137,7 @@ describe('DNSimple', () => {
     expect(dnsimpleProvider({ oauth: null }).credentialKinds('acct_1')).toHaveLength(1);
   });
 
-  it('an environment of another name is a bad request that names the member', async () => {
+  it('an unknown environment is a bad request that names the member', async () => {
     const credentials = {
       type: 'bearer',
       token: 'dnsimple_a_x',
@@ -148,7 +148,7 @@ describe('DNSimple', () => {
     });
   });
 
-  it('a secondary zone is not among the zones, and an unknown one is zone_not_found', async () => {
+  it('a secondary zone is not listed, and an unknown one is zone_not_found', async () => {
     const session = await openSession(world);
     expect((await session.zones()).map(({ name }) => name)).not.toContain('copy.example');
     const gone: Zone = { id: 'gone.example', name: 'gone.example' };

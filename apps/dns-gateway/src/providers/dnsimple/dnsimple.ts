@@ -18,11 +18,11 @@ import { authorizedBy } from './authorization';
 import { accountOf, DnsimpleClient, reading } from './dnsimple-client';
 
 export interface DnsimpleOptions {
-  /** Of both environments. Without a slash at the end. Default: the real ones. */
+  /** Base URLs of both environments. Without a trailing slash. Default: the real ones. */
   readonly baseUrl?: string;
-  /** Of the page that asks the customer. Default: https://app.dnsimple.com/oauth */
+  /** Authorization page for customers. Default: https://app.dnsimple.com/oauth */
   readonly oauthUrl?: string;
-  /** Null, the default: customers bring their own tokens only. */
+  /** Null, the default: customers use their own tokens only. */
   readonly oauth?: OauthClientSettings | null;
 }
 
@@ -45,7 +45,7 @@ const members: readonly MemberRule[] = [
   },
 ];
 
-/** DNSimple wants it again with the code. */
+/** DNSimple requires the `state` again with the code. */
 const stateMember: MemberRule = {
   name: 'state',
   meaning: 'the state that the browser was sent with',
@@ -65,7 +65,7 @@ export function dnsimpleProvider(options: DnsimpleOptions = {}): DnsProvider {
   const codeMembers = [...oauthCodeMembers, stateMember];
   const kinds: readonly CredentialKind[] = [
     bearerKind(members),
-    // It has no scopes: a customer is asked for an account.
+    // DNSimple has no scopes: the customer must enter an account.
     ...(oauth === null
       ? []
       : [oauthCodeKind(authorizationUrl(`${oauthUrl}/authorize`, oauth, ''), [stateMember])]),
@@ -97,7 +97,7 @@ export function dnsimpleProvider(options: DnsimpleOptions = {}): DnsProvider {
         return { environment: 'production', ...(await authorizedBy(api, oauth, given)) };
       }
       const { token = '', environment = 'production' } = given;
-      // Every path names the account, and only a token of an account belongs to one.
+      // Every path contains the account, and only an account token belongs to one.
       const account = await accountOf(open(bearer(token), environment, ports, signal));
       if (account === null) throw userToken();
       return { token, environment, account };

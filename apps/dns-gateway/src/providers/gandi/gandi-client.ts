@@ -14,10 +14,10 @@ import {
   type WriteOutcome,
 } from '../records/rrset-changes';
 
-/** The most that `per_page` allows. */
+/** Max value of `per_page`. */
 const pageSize = 100;
 
-/** Seconds, as documented for `rrset_ttl`; without one an RRset gets 10800. */
+/** Seconds, as documented for `rrset_ttl`; the default for an RRset is 10800. */
 const shortestTtlS = 300;
 const longestTtlS = 2_592_000;
 
@@ -56,7 +56,7 @@ export class GandiClient implements RrsetPorts {
       path: path`/domains/${zone.id}/records/${name}`,
       accepted: [404],
     });
-    // A name without records, or no such domain: the domain itself tells.
+    // The name has no records, or the domain does not exist: a request for the domain shows which.
     if (status === 404) {
       await this.api.get(path`/domains/${zone.id}`);
       return [];
@@ -68,9 +68,7 @@ export class GandiClient implements RrsetPorts {
       .filter(({ type }) => types.includes(type));
   }
 
-  /**
-   * Not sent again on its own: whoever changed the RRset in between would be overwritten with what was there before.
-   */
+  /** Not retried automatically: a retry could overwrite a change made in between. */
   private async writeOne(zone: Zone, fqdn: string, { type, after }: RrsetChange): Promise<WriteOutcome> {
     const rrset = path`/domains/${zone.id}/records/${relativeName(fqdn, zone)}/${type}`;
     if (after === null) await this.api.request({ method: 'DELETE', path: rrset, accepted: [404] });
@@ -86,7 +84,7 @@ export class GandiClient implements RrsetPorts {
   }
 }
 
-/** Without the header a full page is taken to have another after it. */
+/** Without the header, a full page is assumed to be followed by another. */
 function totalCount(header: string | undefined, items: number, seen: number): number {
   if (header !== undefined && /^\d{1,9}$/.test(header)) return Number(header);
   return items >= pageSize ? seen + 1 : seen;
@@ -104,7 +102,7 @@ function readRrset(rrset: Json): readonly Rrset[] {
 
 export const reading: JsonReading = {
   kindOf: (_json, status) => (status === 404 ? 'zone_not_found' : null),
-  /** What is wrong with which member of the request, else the sentence for the whole. */
+  /** The errors per member of the request, otherwise the message for the whole request. */
   wordsOf(json) {
     const [first] = json.optional('errors')?.array() ?? [];
     return (first?.optional('description') ?? json.optional('message'))?.string() ?? null;

@@ -29,7 +29,7 @@ describe('Gandi', () => {
 
   const writes = () => world.server.requests.filter(({ method }) => method !== 'GET');
 
-  it('a TXT record is sent in quotes, in strings of 255 octets, with the whole RRset as it came', async () => {
+  it('a TXT record is sent in quotes, in strings of 255 bytes, with the rest of the RRset unchanged', async () => {
     world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
     const session = await openSession(world);
     await session.add(at, { fqdn, type: 'TXT', value: `a"b${'c'.repeat(253)}`, ttlS: 60 });
@@ -50,13 +50,13 @@ describe('Gandi', () => {
     [60, 300],
     [600, 600],
     [9_999_999, 2_592_000],
-  ])('a TTL of %p becomes %p, as 300 s is the shortest and 30 days the longest', async (ttlS, expected) => {
+  ])('a TTL of %p becomes %p, as 300 s is the min and 30 days the max', async (ttlS, expected) => {
     const session = await openSession(world);
     await session.add(at, { fqdn, type: 'TXT', value: 'v', ttlS });
     expect(world.imitation.rrsetsAt(fqdn)[0]?.rrset_ttl).toBe(expected);
   });
 
-  it('the last value takes its RRset with it', async () => {
+  it('removing the last value removes its RRset', async () => {
     const session = await openSession(world);
     const record = { fqdn, type: 'TXT', value: 'v', ttlS: null } as const;
     await session.add(at, record);
@@ -64,7 +64,7 @@ describe('Gandi', () => {
     expect(writes().map(({ method }) => method)).toEqual(['PUT', 'DELETE']);
   });
 
-  it('zones come from every page where the API does not count them', async () => {
+  it('zones are read from every page when the API does not count them', async () => {
     world.imitation.hideCount();
     const session = await openSession(world);
     expect(await session.zones()).toHaveLength(names.length);
@@ -78,7 +78,7 @@ describe('Gandi', () => {
     });
   });
 
-  it('a domain that the token does not reach is zone_not_found, for removal too', async () => {
+  it('a domain that the token cannot access is zone_not_found, for removal too', async () => {
     const session = await openSession(world);
     const gone: Zone = { id: 'gone.example', name: 'gone.example' };
     const record = { fqdn: '_acme-challenge.gone.example', type: 'TXT', value: 'v', ttlS: null } as const;

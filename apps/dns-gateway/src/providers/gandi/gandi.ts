@@ -4,7 +4,7 @@ import { tokenProvider } from '../token-provider';
 import { GandiClient, reading } from './gandi-client';
 
 export interface GandiOptions {
-  /** Without a slash at the end. Default: the real one. */
+  /** Without a trailing slash. Default: the real one. */
   readonly baseUrl?: string;
 }
 
@@ -14,7 +14,7 @@ const advice =
   'it brings along; no permission for renewals, purchases or owners. Choose its lifetime knowingly: when it ends, ' +
   'renewals stop. The former API keys reach everything of your account and are not taken. The shortest TTL is 300 s.';
 
-/** Gandi's LiveDNS API, version 5: one whole RRset at a time; no compare-and-swap. */
+/** Gandi's LiveDNS API, version 5: one whole RRset per request; no compare-and-swap. */
 export const gandiProvider = ({
   baseUrl = 'https://api.gandi.net/v5/livedns',
 }: GandiOptions = {}): DnsProvider =>

@@ -17,26 +17,26 @@ import {
 
 const provider = 'Google Cloud DNS';
 
-/** An RRset has a TTL here; short, since what we add is looked at once. Seconds. */
+/** TTL of RRsets that we create, seconds; short, because added records are read immediately. */
 const usualTtlS = 60;
 
-/** https://docs.cloud.google.com/dns/docs/error-messages: what 403 says besides "not you". */
+/** https://docs.cloud.google.com/dns/docs/error-messages: reasons of 403 besides missing permission. */
 const kinds: ReadonlyMap<string, ProviderFaultKind> = new Map([
   ['rateLimitExceeded', 'rate_limited'],
   ['userRateLimitExceeded', 'rate_limited'],
-  // As many RRsets or records as there may be: another try is refused as well.
+  // The max number of RRsets or records is reached: a retry is refused as well.
   ['quotaExceeded', 'rejected'],
 ]);
 
 /**
- * What goes is not there any more (404) or differs (412), or what comes is there meanwhile (409). Also 404: the zone is
- * gone, which looking again tells.
+ * A deleted RRset does not exist (404) or differs (412), or an added one exists (409). 404 may also mean that the
+ * zone does not exist; a new read shows which.
  */
 const staleStatuses: readonly number[] = [404, 409, 412];
 
 /**
- * Cloud DNS v1. A change names RRsets that go and RRsets that come; it is made whole or not at all, and those that go
- * must be exactly what stands there: that is the compare-and-swap.
+ * Cloud DNS v1. A change lists RRsets to delete and RRsets to add, and is atomic. The deleted ones must equal the
+ * existing ones exactly: this is the compare-and-swap.
  */
 export class GoogleClient implements RrsetPorts {
   readonly format = presentationOf;
@@ -58,7 +58,7 @@ export class GoogleClient implements RrsetPorts {
   }
 
   async read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]> {
-    // A type can be asked for alone; all types of a name are one page, and few.
+    // The API filters by one type at most; all types of a name are few and fit on one page.
     const [only, ...others] = types;
     const query = {
       name: absolute(fqdn),
@@ -97,7 +97,7 @@ export class GoogleClient implements RrsetPorts {
         ),
       },
       accepted: staleStatuses,
-      // Made a second time it is stale, and looking again tells that it was made.
+      // A repeated change is stale, and a new read shows that it was applied.
       repeatable: true,
     });
     if (staleStatuses.includes(status)) return 'stale';
@@ -106,13 +106,13 @@ export class GoogleClient implements RrsetPorts {
   }
 }
 
-/** An empty list may be left out; what kind of answer it is never is. */
+/** An empty list may be absent; the kind of the response is always present. */
 function listOf(json: Json, member: string): readonly Json[] {
   json.member('kind').string();
   return json.optional(member)?.array() ?? [];
 }
 
-/** Private zones are seen by networks inside only: no CA would find a record there. */
+/** Private zones are visible inside networks only: no CA would find a record there. */
 function publicZone(json: Json): readonly Zone[] {
   const visibility = json.optional('visibility')?.string() ?? 'public';
   if (visibility !== 'public') return [];
@@ -124,7 +124,7 @@ function readRrset(json: Json) {
     name: normalName(json.member('name').string()),
     type: json.member('type').string(),
     ttlS: json.optional('ttl')?.number() ?? null,
-    /** Null: a routing policy stands in its place. */
+    /** Null: the RRset has a routing policy instead. */
     values:
       json.optional('routingPolicy') === null
         ? json

@@ -24,7 +24,7 @@ async function setUp(codesLast = true): Promise<OauthWorld> {
   });
   return {
     ...world,
-    // Of a change, not of the request for a token.
+    // For a change, not for the request for a token.
     loseNextAnswer: () =>
       world.server.misbehave('applied_then_cut', 1, ({ path }) => path.endsWith('/changes')),
     secrets: [oauthClient.clientSecret],
@@ -44,7 +44,7 @@ describe('google on the wire', () => {
   afterEach(() => world.close?.());
   const fqdn = '_acme-challenge.example.com';
 
-  it('a value is added by taking the RRset away as it stands and putting it back longer, in one change', async () => {
+  it('a value is added by deleting the RRset as read and adding the extended one, in one change', async () => {
     await world.plant({ fqdn, type: 'TXT', value: 'of others' });
     const session = await openSession(world);
     const [zone] = await session.zones();
@@ -75,7 +75,7 @@ describe('google on the wire', () => {
     ]);
   });
 
-  it('a change that another program got in the way of is decided anew', async () => {
+  it('a change is decided again after a concurrent change', async () => {
     const session = await openSession(world);
     const [zone] = await session.zones();
     const theirs = { fqdn, type: 'TXT', value: 'theirs', ttlS: null } as const;
@@ -92,7 +92,7 @@ describe('google on the wire', () => {
     await expect(added).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('an RRset with a routing policy is left as it is', async () => {
+  it('an RRset with a routing policy stays unchanged', async () => {
     await world.plant({ fqdn, type: 'TXT', value: 'by weight' });
     api.routed.add(`${fqdn} TXT`);
     const session = await openSession(world);
@@ -113,14 +113,14 @@ describe('google on the wire', () => {
     await expect(session.zones()).rejects.toMatchObject({ kind });
   });
 
-  it('a zone that is gone is zone_not_found', async () => {
+  it('a deleted zone is zone_not_found', async () => {
     const session = await openSession(world);
     const record = { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null } as const;
     const gone = { id: 'zone-gone', name: 'gone.example' };
     await expect(session.add(gone, record)).rejects.toMatchObject({ kind: 'zone_not_found' });
   });
 
-  it('a browser is sent for access that lasts', () => {
+  it('the authorization URL requests offline access', () => {
     const [kind] = world.provider.credentialKinds('account-1');
     const { searchParams } = new URL(String(kind?.authorization_url));
     expect([searchParams.get('access_type'), searchParams.get('prompt')]).toEqual(['offline', 'consent']);

@@ -8,9 +8,9 @@ import { GoogleClient, reading } from './google-client';
 export interface GoogleOptions {
   /** Default: https://dns.googleapis.com */
   readonly baseUrl?: string;
-  /** Where tokens come from. Default: https://oauth2.googleapis.com */
+  /** Token endpoint. Default: https://oauth2.googleapis.com */
   readonly oauthUrl?: string;
-  /** Null: the provider cannot be used. */
+  /** Null: the provider is unavailable. */
   readonly oauth: OauthClientSettings | null;
 }
 
@@ -24,7 +24,7 @@ const projectRule: MemberRule = {
   meaning: 'the id of the project that the zones are in',
   secret: false,
   required: true,
-  // https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones have a domain in front.
+  // https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; old ids have a domain prefix.
   shape: /^([a-z0-9.-]{1,100}:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/,
   shapeWords: 'the id of a project, such as my-project-123456',
 };
@@ -44,7 +44,7 @@ export function googleProvider(options: GoogleOptions): DnsProvider {
       clientAuthentication: 'form',
       authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
       scope: 'https://www.googleapis.com/auth/ndev.clouddns.readwrite',
-      // Without both, Google gives a refresh token only the first time, and then never again.
+      // Without both, Google returns a refresh token for the first authorization only.
       parameters: { access_type: 'offline', prompt: 'consent' },
       members: [projectRule],
     },

@@ -17,16 +17,19 @@ import {
 } from '../records/rrset-changes';
 import { stepsOf } from './rrset-steps';
 
-/** The most that `per_page` allows. */
+/** Max value of `per_page`. */
 const pageSize = 50;
 
-/** A change is accepted first and made then, mostly within a second; milliseconds and number of looks. */
+/**
+ * A change is accepted first and applied later, mostly within a second. Poll interval in milliseconds, and number of
+ * polls.
+ */
 const pollRestMs = 250;
 const mostPolls = 60;
 
 /**
- * The change did not fit what is there now, and nothing was made: gone (404), added by others or changed during the
- * request (409 `uniqueness_error`, `conflict`), in another change's hands (423 `locked`).
+ * The change did not match the current state, and nothing was applied: removed (404), added by others or changed
+ * during the request (409 `uniqueness_error`, `conflict`), locked by another change (423 `locked`).
  */
 const staleStatuses = [404, 409, 423];
 
@@ -45,7 +48,7 @@ export class HetznerClient implements RrsetPorts {
     const zones = await this.all('/zones', 'zones');
     return (
       zones
-        // Secondary zones are copies of what is written elsewhere.
+        // Secondary zones are copies of zones edited elsewhere.
         .filter((zone) => zone.member('mode').string() === 'primary')
         .map((zone) => zoneOf(zone.member('id').id(), zone.member('name').string()))
     );
@@ -60,7 +63,7 @@ export class HetznerClient implements RrsetPorts {
       .filter(({ type }) => types.includes(type));
   }
 
-  /** Adds and removes single records, so that those of others stay even when they came in between. */
+  /** Adds and removes single records, so that foreign records stay even when added meanwhile. */
   private async writeOne(zone: Zone, fqdn: string, change: RrsetChange): Promise<WriteOutcome> {
     const actions = path`/zones/${zone.id}/rrsets/${relativeName(fqdn, zone)}/${change.type}/actions`;
     for (const { action, body } of stepsOf(change)) {
@@ -118,10 +121,10 @@ function readRrset(rrset: Json): readonly Rrset[] {
   return [{ type, values, ttlS: rrset.optional('ttl')?.number() ?? null, version: null }];
 }
 
-/** What an error code says beyond its status. */
+/** Meaning of an error code beyond its status. */
 const kinds: ReadonlyMap<string, ProviderFaultKind> = new Map([
   ['token_readonly', 'auth_failed'],
-  // Both come with 403: a zone may be protected against changes, and have no more than so many records.
+  // Both have status 403: a zone may be protected against changes, and its number of records is limited.
   ['protected', 'rejected'],
   ['resource_limit_exceeded', 'rejected'],
   ['not_found', 'zone_not_found'],

@@ -37,7 +37,7 @@ describe('Hetzner', () => {
       .filter(({ method }) => method === 'POST')
       .map(({ path, body }) => [path.split('/').slice(-4).join('/'), JSON.parse(body) as unknown]);
 
-  it('a record is added alone, in quotes, and the TTL is sent only with the first', async () => {
+  it('only the added record is sent, in quotes, and the TTL only with the first', async () => {
     const session = await openSession(world);
     await session.add(at, { ...record, value: `a"b${'c'.repeat(253)}`, ttlS: 300 });
     await session.add(at, { ...record, ttlS: 600 });
@@ -50,7 +50,7 @@ describe('Hetzner', () => {
     ]);
   });
 
-  it('a record is removed alone', async () => {
+  it('only the removed record is sent', async () => {
     world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
     world.imitation.plant({ fqdn, type: 'TXT', value: 'v' }, zone);
     const session = await openSession(world);
@@ -71,7 +71,7 @@ describe('Hetzner', () => {
     expect(world.imitation.rrsetsAt(fqdn)[0]?.ttl).toBe(60);
   });
 
-  it('a change is waited for until it is made', async () => {
+  it('waits until a change is applied', async () => {
     world.imitation.actionLooks = 5;
     const session = await openSession(world);
     await session.add(at, record);
@@ -79,7 +79,7 @@ describe('Hetzner', () => {
     expect(looks).toHaveLength(5);
   });
 
-  it('a change that fails after it was accepted is unavailable, and one that never ends too', async () => {
+  it('a change that fails after acceptance, or never ends, is unavailable', async () => {
     const session = await openSession(world);
     world.imitation.actionEnd = 'error';
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
@@ -87,14 +87,14 @@ describe('Hetzner', () => {
     await expect(session.add(at, { ...record, value: 'w' })).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  it('a zone in the hands of another change is tried again', async () => {
+  it('a zone locked by another change is retried', async () => {
     world.imitation.refuseNext(locked, locked);
     const session = await openSession(world);
     await session.add(at, record);
     expect(actions()).toHaveLength(3);
   });
 
-  it('a value that others added meanwhile is a success', async () => {
+  it('a value that another client added meanwhile is a success', async () => {
     const session = await openSession(world);
     world.imitation.beforeNextAction(() => world.imitation.plant(record, zone));
     await session.add(at, record);
@@ -102,7 +102,7 @@ describe('Hetzner', () => {
     expect(world.imitation.list(fqdn)).toHaveLength(1);
   });
 
-  it('values that others add and remove meanwhile are neither lost nor brought back', async () => {
+  it('values added and removed meanwhile by other clients are neither lost nor restored', async () => {
     const theirs = { fqdn, type: 'TXT', value: 'theirs' } as const;
     const session = await openSession(world);
     world.imitation.beforeNextAction(() => world.imitation.plant(theirs, zone));
@@ -113,7 +113,7 @@ describe('Hetzner', () => {
     expect(world.imitation.list(fqdn).map(({ value }) => value)).toEqual(['theirs', 'more']);
   });
 
-  it('a token for reading only is auth_failed', async () => {
+  it('a read-only token is auth_failed', async () => {
     world.imitation.refuseNext(readonly);
     const session = await openSession(world);
     await expect(session.add(at, record)).rejects.toMatchObject({
@@ -122,23 +122,20 @@ describe('Hetzner', () => {
     });
   });
 
-  it.each([protectedZone, tooMany])(
-    'a refusal that has nothing to do with the token is rejected',
-    async (reply) => {
-      world.imitation.refuseNext(reply);
-      const session = await openSession(world);
-      await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
-    },
-  );
+  it.each([protectedZone, tooMany])('a refusal unrelated to the token is rejected', async (reply) => {
+    world.imitation.refuseNext(reply);
+    const session = await openSession(world);
+    await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'rejected' });
+  });
 
-  it('the TTL of others stays as it is, also where it is the default of the zone', async () => {
+  it('a foreign TTL stays unchanged, even when it is the default of the zone', async () => {
     world.imitation.plant({ fqdn, type: 'TXT', value: 'theirs' }, zone);
     const session = await openSession(world);
     await session.add(at, { ...record, ttlS: 60 });
     expect(actions().map(([path]) => path)).toEqual(['_acme-challenge/TXT/actions/add_records']);
   });
 
-  it('a secondary zone is not among the zones, and an unknown one is zone_not_found', async () => {
+  it('a secondary zone is not listed, and an unknown one is zone_not_found', async () => {
     const session = await openSession(world);
     expect((await session.zones()).map(({ name }) => name)).not.toContain('copy.example');
     await expect(session.add({ id: '1', name: zone }, record)).rejects.toMatchObject({

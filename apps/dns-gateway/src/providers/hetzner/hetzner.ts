@@ -4,7 +4,7 @@ import { tokenProvider } from '../token-provider';
 import { HetznerClient, reading } from './hetzner-client';
 
 export interface HetznerOptions {
-  /** Without a slash at the end. Default: the real one. */
+  /** Without a trailing slash. Default: the real one. */
   readonly baseUrl?: string;
 }
 
@@ -13,7 +13,7 @@ const advice =
   'its project, servers too, so keep your DNS zones in a project of their own that holds nothing else. Tokens of the ' +
   'former DNS Console (dns.hetzner.com) do not work here: move the zones to the Console first.';
 
-/** The DNS of Hetzner's Cloud API, version 1: RRsets, to which records are added and taken away one by one. */
+/** DNS in Hetzner's Cloud API, version 1: RRsets whose records are added and removed one by one. */
 export const hetznerProvider = ({
   baseUrl = 'https://api.hetzner.cloud/v1',
 }: HetznerOptions = {}): DnsProvider =>

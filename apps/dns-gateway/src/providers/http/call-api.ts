@@ -9,13 +9,13 @@ export interface ApiAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whole: a longer one than is allowed is a fault, not cut. */
+  /** Complete: a body over the limit is an error, and is not truncated. */
   readonly text: string;
 }
 
 /**
- * One HTTP exchange, bounded in time and size. Follows no redirect and repeats nothing.
+ * One HTTP exchange, bounded in time and size. Follows no redirects and does not retry.
  *
- * @throws ProviderFault `unavailable` when there is no whole answer; the signal's reason
+ * @throws ProviderFault `unavailable` when there is no complete response; the signal's reason
  */
 export type CallApi = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>;

@@ -30,7 +30,7 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
 ])('%s', (_, callWithin) => {
   const call = callWithin(bounds);
 
-  it('sends what it is given and brings the whole answer', async () => {
+  it('sends the request and returns the whole answer', async () => {
     const url = await serve((request, response) => {
       request.on('data', (chunk: Buffer) => {
         response
@@ -70,7 +70,7 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
     await expect(call(get(url), never)).rejects.toMatchObject({ name: 'ProviderFault', kind: 'unavailable' });
   });
 
-  it('an answer that never comes is unavailable', async () => {
+  it('an answer that never arrives is unavailable', async () => {
     const url = await serve(() => undefined);
     const impatient = callWithin({ ...bounds, timeoutMs: 100 });
     await expect(impatient(get(url), never)).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
     });
   });
 
-  it('nobody there is unavailable', async () => {
+  it('a closed port is unavailable', async () => {
     const url = await serve(() => undefined);
     await new Promise((resolve) => server?.close(resolve));
     await expect(call(get(url), never)).rejects.toMatchObject({ kind: 'unavailable' });
@@ -92,7 +92,7 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
     await expect(call(get(url), controller.signal)).rejects.toBe(reason);
   });
 
-  it('a header that cannot be sent is a fault without its text', async () => {
+  it('a header that cannot be sent is an error without its text', async () => {
     const url = await serve((_request, response) => void response.end());
     const error = await call({ ...get(url), headers: { 'x-key': 'secret\nx: y' } }, never).catch(
       (e: unknown) => e,
@@ -104,15 +104,15 @@ describe.each<readonly [string, (within: typeof bounds) => CallApi]>([
   });
 });
 
-it('platformCall keeps its connections', async () => {
+it('platformCall reuses its connections', async () => {
   const url = await serve((_request, response) => void response.end('{}'));
   const call = platformCall(bounds);
   for (let at = 0; at < 8; at += 1) await call(get(url), never);
-  // A second one is opened while the first is just being given back.
+  // A second connection may be opened while the first is just being released.
   expect(connections).toBeLessThanOrEqual(2);
 });
 
-it('customerCall goes to no inner address', async () => {
+it('customerCall connects to no internal address', async () => {
   const url = await serve((_request, response) => void response.end('{}'));
   const call = customerCall(new AddressGuard({ allowedNetworks: [] }), bounds);
   await expect(call(get(url), never)).rejects.toMatchObject({ kind: 'rejected' });

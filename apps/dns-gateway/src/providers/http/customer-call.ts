@@ -3,7 +3,7 @@ import { ProviderFault } from '../provider-fault';
 import type { CallApi } from './call-api';
 import { type CallBounds, hostOf, usualBounds } from './platform-call';
 
-/** Calls a host that a customer chose: the address is judged, and the connection goes to what was judged. */
+/** Calls a host chosen by a customer: checks the address and connects to the checked address. */
 export function customerCall(
   guard: AddressGuard,
   bounds: CallBounds = usualBounds,
@@ -37,7 +37,7 @@ function asProviderFault(error: unknown, url: string): ProviderFault {
     const forGood = error.kind === 'refused_address' || error.kind === 'bad_url';
     return new ProviderFault(forGood ? 'rejected' : 'unavailable', error.message);
   }
-  // A header that cannot be sent; its text may be a credential, so nothing of the error goes on.
+  // The header cannot be sent. The error may contain a credential, so it is not passed on.
   return new ProviderFault(
     'rejected',
     `The request to ${hostOf(url)} cannot be sent with these credentials.`,

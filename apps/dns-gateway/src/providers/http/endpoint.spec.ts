@@ -67,14 +67,14 @@ describe('the endpoint in new credentials', () => {
       'https://pdns.localhost',
       'https://192.0.2.1:25',
       'https://pdns.example.com:6679',
-    ])('is refused with %s, which is not connected to', async (endpoint) => {
+    ])('is refused with %s, without a connection', async (endpoint) => {
       await expect(accept(endpoint)).rejects.toMatchObject({
         code: 'bad_request',
         faults: [{ field: 'credentials.endpoint', code: 'invalid_value' }],
       });
     });
 
-    it('may be at an address of a network that the operator allows', async () => {
+    it('may be at an address in a network allowed by the operator', async () => {
       const kept = await accept('http://127.0.0.1:8081', testPorts());
       expect(kept).toMatchObject({ endpoint: 'http://127.0.0.1:8081' });
     });

@@ -5,7 +5,7 @@ import type { MemberRule } from '../credential-members';
 import { checkCustomerHost } from '../customer-host';
 import type { ProviderPorts } from '../dns-provider';
 
-/** Where a customer's own server has its API. */
+/** The API's URL at a customer's own server. */
 export const endpointMember: MemberRule = {
   name: 'endpoint',
   meaning: 'URL of the API, with https:// unless its host is a private IP address',
@@ -16,8 +16,8 @@ export const endpointMember: MemberRule = {
 };
 
 /**
- * The endpoint in its normal form, without a slash at the end. The key goes with every request, so that http:// is for
- * addresses that no stranger's network lies in front of.
+ * The endpoint in normal form, without a trailing slash. Every request contains the key, so http:// is allowed only
+ * for addresses that are not reached through foreign networks.
  *
  * @throws Problem `bad_request` naming the member
  */
@@ -35,7 +35,7 @@ export function readEndpoint(text: string): string {
 }
 
 /**
- * The endpoint of new credentials as `readEndpoint` reads it, with a host that may be connected to.
+ * The endpoint of new credentials as returned by `readEndpoint`, after checking that its host may be connected to.
  *
  * @throws Problem `bad_request` naming the member
  */

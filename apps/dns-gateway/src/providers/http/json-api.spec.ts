@@ -4,7 +4,7 @@ import { type Authorizer, bearer, fixed, JsonApi } from './json-api';
 
 const token = 'planted-token-123456';
 
-/** An API that gives these answers in turn, the last one for ever. */
+/** An API that returns these answers in turn, the last one forever. */
 function api(
   answers: readonly (Partial<ApiAnswer> | Error)[],
   authorizer: Authorizer = fixed(bearer(token)),
@@ -33,7 +33,7 @@ const gone = new ProviderFault('unavailable', 'no answer');
 const post = { method: 'POST', path: '/records', body: { a: 1 } } as const;
 
 describe('JsonApi', () => {
-  it('a read is tried three times on 5xx, a short 429 and a lost connection', async () => {
+  it('a read is attempted three times on 5xx, a short 429 and a lost connection', async () => {
     for (const failure of [{ status: 502 }, { status: 429, headers: { 'retry-after': '1' } }, gone]) {
       const once = api([failure, { text: '{"ok":true}' }]);
       expect((await once.json.get('/zones')).member('ok').boolean()).toBe(true);
@@ -44,7 +44,7 @@ describe('JsonApi', () => {
     }
   });
 
-  it('a read is not tried again after a refusal, nor after a long Retry-After', async () => {
+  it('a read is not retried after a refusal, nor after a long Retry-After', async () => {
     for (const failure of [
       { status: 400 },
       { status: 403 },
@@ -56,7 +56,7 @@ describe('JsonApi', () => {
     }
   });
 
-  it('a write is sent once, unless it may be repeated', async () => {
+  it('a write is sent once, unless it is repeatable', async () => {
     const write = api([{ status: 503 }]);
     await expect(write.json.request(post)).rejects.toMatchObject({ kind: 'unavailable' });
     expect(write.requests).toHaveLength(1);
@@ -67,7 +67,7 @@ describe('JsonApi', () => {
     expect(repeatable.requests).toHaveLength(3);
   });
 
-  it('a write that came too soon is sent again when it is told to come soon, and else not', async () => {
+  it('a rate limited write is sent again only after a short Retry-After', async () => {
     const soon = api([{ status: 429, headers: { 'retry-after': '1' } }, {}]);
     await soon.json.request(post);
     expect([soon.requests.length, soon.rests]).toEqual([2, [1_000]]);
@@ -91,7 +91,7 @@ describe('JsonApi', () => {
     await expect(api([{ status }]).json.request(post)).rejects.toMatchObject({ kind });
   });
 
-  it("a refusal carries the provider's words from the documented member, unless they hold a credential", async () => {
+  it("a refusal repeats the provider's text from the documented member, unless it contains a credential", async () => {
     const refusal = (message: string) =>
       api([{ status: 422, text: JSON.stringify({ message }) }]).json.request(post);
     await expect(refusal('TTL too low')).rejects.toThrow(
@@ -100,7 +100,7 @@ describe('JsonApi', () => {
     await expect(refusal(`${token} is bad`)).rejects.toThrow(/^Provider refused the request \(HTTP 422\)\.$/);
   });
 
-  it('words of an answer that is no JSON, or of a 5xx, are not repeated', async () => {
+  it('text of an answer that is not JSON, or of a 5xx, are not repeated', async () => {
     await expect(api([{ status: 400, text: '<h1>x</h1>' }]).json.request(post)).rejects.toThrow(
       /\(HTTP 400\)\.$/,
     );
@@ -113,13 +113,13 @@ describe('JsonApi', () => {
     await expect(api([{ text }]).json.request(post)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  it('an empty success is one, and nothing can be read from it', async () => {
+  it('an empty success is a success without readable members', async () => {
     const { status, json } = await api([{ status: 204, text: '' }]).json.request(post);
     expect(status).toBe(204);
     expect(() => json.member('id')).toThrow(ProviderFault);
   });
 
-  it('a refused authorization is renewed once', async () => {
+  it('a refused authorization is replaced once', async () => {
     let renewals = 0;
     const renewing: Authorizer = { ...fixed(bearer(token)), renew: () => (renewals += 1) === 1 };
     const served = api([{ status: 401 }, {}], renewing);
@@ -129,7 +129,7 @@ describe('JsonApi', () => {
     await expect(refused.json.request(post)).rejects.toMatchObject({ kind: 'auth_failed' });
   });
 
-  it('a query is encoded, and what is sent is said to be JSON', async () => {
+  it('a query is encoded, and the body is sent as JSON', async () => {
     const { json, requests } = api([{}]);
     await json.request({ ...post, query: { name: 'a b&c', page: 2 } });
     expect(requests[0]).toMatchObject({

@@ -3,21 +3,21 @@ import type { ApiAnswer, ApiRequest } from './call-api';
 import { ifDocumented, Json } from './json';
 import { type AnswerReading, judgedCall, type JudgedPorts, type JudgedRequest } from './judged-call';
 
-/** What a request is authorized with. */
+/** Authorization of a request. */
 export interface Authorization {
   readonly headers: Readonly<Record<string, string>>;
-  /** As they must not appear anywhere. */
+  /** Secrets that must not appear in messages. */
   readonly secrets: readonly string[];
 }
 
 export interface Authorizer {
-  /** Asked before every request: it may have to fetch a new access token, or sign what is sent. */
+  /** Called before every request: it may fetch a new access token, or sign the request. */
   authorization(request: ApiRequest): Promise<Authorization>;
-  /** The API did not let us in: true when a fresh authorization may do better. Default: never. */
+  /** Called when the API refuses authorization: true when a new one may succeed. Default: never. */
   renew?(): boolean;
 }
 
-/** Credentials that stay as they are. */
+/** Credentials that never change. */
 export const fixed = (authorization: Authorization): Authorizer => ({
   authorization: () => Promise.resolve(authorization),
 });
@@ -27,22 +27,22 @@ export const bearer = (token: string): Authorization => ({
   secrets: [token],
 });
 
-/** See `AnswerReading`; asked for every answer whose body is JSON. */
+/** See `AnswerReading`; called for every response with a JSON body. */
 export interface JsonReading {
   readonly kindOf?: (json: Json, status: number) => ProviderFaultKind | null;
   readonly wordsOf?: (json: Json) => string | null;
 }
 
 export interface JsonApiOptions extends JudgedPorts, JsonReading {
-  /** As messages name it. */
+  /** Name in messages. */
   readonly provider: string;
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly authorizer: Authorizer;
 }
 
 export interface JsonRequest extends Pick<JudgedRequest, 'method' | 'repeatable' | 'accepted'> {
-  /** Made with `path`, which encodes. */
+  /** Created with `path`, which encodes. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -54,11 +54,11 @@ export interface JsonAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of an empty body: nothing can be read from it. */
+  /** The JSON body. An empty body has no readable members. */
   readonly json: Json;
 }
 
-/** One integration's access to an API that speaks JSON; a fault for every answer that is not as documented. */
+/** One integration's access to a JSON API. A response that is not as documented is a `ProviderFault`. */
 export class JsonApi {
   constructor(private readonly options: JsonApiOptions) {}
 
@@ -71,7 +71,7 @@ export class JsonApi {
     try {
       return this.read(await this.exchange(wanted));
     } catch (error) {
-      // Whoever is not let in has changed nothing, so that any method may be sent again.
+      // An unauthorized request has changed nothing, so any method may be sent again.
       const again = error instanceof ProviderFault && error.kind === 'auth_failed';
       if (!again || this.options.authorizer.renew?.() !== true) throw error;
       return this.read(await this.exchange(wanted));

@@ -1,8 +1,8 @@
 import { ProviderFault } from '../provider-fault';
 
 /**
- * A value of somebody else's JSON, read member by member. What is not there, or not of the type that is documented, is a
- * `ProviderFault` `unavailable` that names the place and never the value.
+ * A value of foreign JSON, read member by member. A missing member, or one of another type than documented, throws a
+ * `ProviderFault` `unavailable` that names the path and never the value.
  */
 export class Json {
   constructor(
@@ -11,12 +11,12 @@ export class Json {
     private readonly place = 'the answer',
   ) {}
 
-  /** Absent and null are a fault. */
+  /** Absent and null are errors. */
   member(name: string): Json {
     return this.optional(name) ?? this.wrong(`has no ${name}`);
   }
 
-  /** Absent and null are null. */
+  /** Absent and null become null. */
   optional(name: string): Json | null {
     if (!isObject(this.value)) return this.wrong('is no object');
     const value = Object.hasOwn(this.value, name) ? this.value[name] : null;
@@ -44,13 +44,13 @@ export class Json {
     return typeof this.value === 'boolean' ? this.value : this.wrong('is neither true nor false');
   }
 
-  /** An identifier, which some write as a number and some as a string: its text. */
+  /** The text of an identifier, which may be a number or a string. */
   id(): string {
     const text = typeof this.value === 'number' ? String(this.number()) : this.string();
     return text === '' ? this.wrong('is empty') : text;
   }
 
-  /** As it came, to be sent back and not looked into. */
+  /** Unchanged, to be sent back without interpretation. */
   raw(): unknown {
     return this.value;
   }
@@ -71,7 +71,7 @@ export class Json {
   }
 }
 
-/** For refusals, which are read as far as they can be: null where `read` finds something else. */
+/** For refusals, which are read as far as possible: null when `read` fails. */
 export function ifDocumented<T>(read: () => T): T | null {
   try {
     return read();

@@ -4,25 +4,28 @@ import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
 import { ownWords } from './own-words';
 import { waitS } from './retry-after';
 
-/** What an API says about its own answers. */
+/** How to interpret an API's responses. */
 export interface AnswerReading {
-  /** As messages name it. */
+  /** Name in messages. */
   readonly provider: string;
-  /** The kind where the API says more than its status; null: by the status alone. Asked for every answer, 2xx too. */
+  /**
+   * The error kind when the API is more specific than its status; null: by status alone. Called for every response,
+   * 2xx too.
+   */
   readonly kindOf?: (answer: ApiAnswer) => ProviderFaultKind | null;
-  /** Answers besides 2xx that the caller reads itself, where the status alone does not tell. */
+  /** Responses besides 2xx that the caller reads itself, when the status alone is ambiguous. */
   readonly accepts?: (answer: ApiAnswer) => boolean;
   /**
-   * The member that is documented to hold a sentence for people; nothing else of a refusal is repeated. None for a server
-   * that a customer chose: its answers would show what stands at any host that the gateway can reach.
+   * The member documented as a sentence for people; nothing else of a refusal is repeated. None for a server chosen
+   * by a customer: its responses could disclose content of any host that the gateway can reach.
    */
   readonly wordsOf?: (answer: ApiAnswer) => string | null;
 }
 
 export interface JudgedRequest extends ApiRequest {
-  /** Whatever must not be seen: tokens, keys, codes. */
+  /** Secrets that must not be shown: tokens, keys, codes. */
   readonly secrets: readonly string[];
-  /** May be sent again when it is not known whether it was carried out. Default: GET only. */
+  /** May be retried when the outcome is unknown. Default: GET only. */
   readonly repeatable?: boolean;
   /** Statuses besides 2xx that the caller reads itself (404, 412). */
   readonly accepted?: readonly number[];
@@ -33,13 +36,16 @@ export interface JudgedPorts extends Pick<ProviderPorts, 'now' | 'rest'> {
   readonly signal: AbortSignal;
 }
 
-/** Tries in all, and the rests between them, milliseconds; a longer Retry-After is the caller's to wait for. */
+/**
+ * Delays between attempts, milliseconds, and thus the number of attempts; a longer Retry-After is left to the
+ * caller.
+ */
 const restsMs = [250, 1_000] as const;
 const longestRestMs = 2_000;
 
 /**
- * One request and its answer, judged: 2xx and `accepted` come back, anything else is a fault. What may be repeated is
- * tried three times, and so is what was told to come again soon.
+ * One request and its checked response: returns 2xx and `accepted`, throws for others. Attempts repeatable requests
+ * up to three times, and those with a short Retry-After too.
  *
  * @throws ProviderFault; the signal's reason
  */
@@ -74,7 +80,7 @@ async function tried(request: JudgedRequest, reading: AnswerReading, ports: Judg
   }
 }
 
-/** Whoever is told when to come again has changed nothing yet, so that any method may be sent again. */
+/** A request refused with Retry-After has changed nothing, so any method may be sent again. */
 const wasTooSoon = ({ kind, retryAfterS }: ProviderFault): boolean =>
   kind === 'rate_limited' && retryAfterS !== undefined;
 
@@ -82,7 +88,7 @@ function restBefore(fault: ProviderFault, at: number): number | null {
   const usualMs = restsMs[at];
   if (usualMs === undefined || (fault.kind !== 'unavailable' && fault.kind !== 'rate_limited')) return null;
   const wantedMs = (fault.retryAfterS ?? 0) * 1000;
-  // Half of it by chance, so that copies that failed together do not come back together.
+  // Half of the delay is random, so that copies that failed together do not retry together.
   return wantedMs > longestRestMs ? null : Math.max(wantedMs, usualMs * (0.5 + Math.random() / 2));
 }
 
@@ -95,7 +101,7 @@ function faultOf(
   if (accepted.includes(answer.status) || accepts?.(answer) === true) return null;
   const kind = kindOf?.(answer) ?? kindOfStatus(answer.status);
   if (kind === null) return null;
-  // A body that comes with 5xx is whatever stood in between: its words are nobody's.
+  // A body with 5xx may come from any intermediary, so its text is not repeated.
   const words = kind === 'unavailable' ? null : ownWords(wordsOf?.(answer) ?? null, secrets);
   const said = words === null ? '' : ` It says: ${words}`;
   return new ProviderFault(
@@ -109,7 +115,7 @@ function kindOfStatus(status: number): ProviderFaultKind | null {
   if (status >= 200 && status < 300) return null;
   if (status === 401 || status === 403) return 'auth_failed';
   if (status === 429) return 'rate_limited';
-  // RFC 9110, section 15.5.9: the server gave up waiting; nothing was judged.
+  // RFC 9110, section 15.5.9: the server stopped waiting; the request was not processed.
   return status >= 400 && status < 500 && status !== 408 ? 'rejected' : 'unavailable';
 }
 

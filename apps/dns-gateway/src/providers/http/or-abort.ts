@@ -1,4 +1,4 @@
-/** What the promise gives, or the signal's reason when that comes first; the promise itself goes on. */
+/** The promise's result, or the signal's reason when that comes first; the promise itself continues. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let abandon = (): void => undefined;

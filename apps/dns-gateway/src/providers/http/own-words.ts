@@ -1,12 +1,12 @@
-/** Characters of a provider's sentence that ours repeats. */
+/** Max characters of a provider's sentence that our messages repeat. */
 const longestWords = 200;
 
-/** Octets of a secret in a row that give it away: shorter ones occur by chance. */
+/** Min consecutive bytes of a secret that disclose it: shorter matches occur by chance. */
 const tellingLength = 8;
 
 /**
- * A provider's own sentence, as far as it may stand in one of ours: one line, printable, bounded. Null when nothing is
- * left, or when it holds a piece of a secret of the request, in whatever case or encoding.
+ * A provider's sentence, made safe for our messages: one line, printable, bounded. Null when nothing is left, or
+ * when it contains part of a secret of the request, in any case or encoding.
  */
 export function ownWords(text: string | null, secrets: readonly string[]): string | null {
   if (text === null || secrets.some((secret) => givesAway(text, secret))) return null;
@@ -20,7 +20,7 @@ export function ownWords(text: string | null, secrets: readonly string[]): strin
 
 function givesAway(text: string, secret: string): boolean {
   if (secret === '') return false;
-  // Everything that separates is taken out, so that no spacing hides it.
+  // Removes all separators, so that spacing hides no secret.
   const told = squeezed(text);
   const forms = [secret, encodeURIComponent(secret), base64(secret), base64(secret).replace(/=+$/, '')];
   return forms.some((form) => pieces(squeezed(form)).some((piece) => told.includes(piece)));

@@ -2,7 +2,7 @@ import { ProviderFault } from '../provider-fault';
 
 export interface Page<Item, Cursor> {
   readonly items: readonly Item[];
-  /** Null: this was the last one. */
+  /** Null: this was the last page. */
   readonly next: Cursor | null;
 }
 
@@ -14,10 +14,10 @@ export interface PageBounds {
 const usualBounds: PageBounds = { mostPages: 200, mostItems: 10_000 };
 
 /**
- * Every item of every page. Ends whatever the API does: a cursor that came before, a page that brings nothing but what was
- * there already, and more than the bounds allow are each a fault. An item that moved to a later page meanwhile counts once.
+ * Every item of every page. Always ends: a repeated cursor, a page with only known items, and exceeding the limits
+ * are errors. An item that moved to a later page meanwhile counts once.
  *
- * @param first a string or a number, whatever the API counts with
+ * @param first a string or a number, as the API counts
  * @throws ProviderFault `unavailable`
  */
 export async function allPages<Item, Cursor>(

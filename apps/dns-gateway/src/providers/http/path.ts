@@ -1,7 +1,7 @@
 import { ProviderFault } from '../provider-fault';
 
 /**
- * The path of a URL; every inserted value becomes one segment, whatever is in it:
+ * The path of a URL. Every inserted value becomes one segment, whatever characters it contains:
  * path`/zones/${zone.id}/records`
  */
 export function path(texts: TemplateStringsArray, ...values: readonly string[]): string {
@@ -9,7 +9,7 @@ export function path(texts: TemplateStringsArray, ...values: readonly string[]):
 }
 
 function segment(value: string): string {
-  // WHATWG URL: such segments are resolved, encoded or not, and the request would go elsewhere.
+  // WHATWG URL: such segments are resolved, encoded or not, which would change the request's path.
   if (value === '' || value === '.' || value === '..') {
     throw new ProviderFault('unavailable', 'The DNS provider has an identifier that cannot stand in a URL.');
   }

@@ -2,18 +2,18 @@ import { ProviderFault } from '../provider-fault';
 import type { ApiAnswer, ApiRequest, CallApi } from './call-api';
 
 export interface CallBounds {
-  /** From the first octet sent to the last one read, milliseconds. */
+  /** From the first byte sent to the last one read, milliseconds. */
   readonly timeoutMs: number;
-  /** Of the body, after decompression, octets. */
+  /** Max size of the body after decompression, bytes. */
   readonly maxOctets: number;
 }
 
-/** The longest page that is documented anywhere has 500 records; ten seconds is what one step of a request may take. */
+/** The longest documented page has 500 records; ten seconds is the limit for one step of a request. */
 export const usualBounds: CallBounds = { timeoutMs: 10_000, maxOctets: 4 * 1024 * 1024 };
 
 /**
- * Calls a provider's own, fixed host with the platform's fetch, whose pool keeps connections alive. A redirect is a fault:
- * it would carry credentials to a host that nobody chose.
+ * Calls a provider's fixed host with the platform's fetch, whose pool keeps connections alive. A redirect is an
+ * error: it would send credentials to another host.
  */
 export function platformCall(bounds: CallBounds = usualBounds): CallApi {
   return async (request, signal) => {
@@ -60,7 +60,7 @@ async function textOf(response: Response, maxOctets: number): Promise<string> {
 const lateFault = ({ url }: ApiRequest, ms: number): ProviderFault =>
   new ProviderFault('unavailable', `${hostOf(url)} did not answer within ${ms / 1000} s.`);
 
-/** Without a cause: the words of fetch may repeat a header it could not send. */
+/** Without a cause: an error message of fetch may repeat a header that it could not send. */
 function noAnswer({ url }: ApiRequest, error: unknown): ProviderFault {
   const code = String((error as { cause?: { code?: unknown } } | null)?.cause?.code ?? '');
   const reason = /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : '';

@@ -1,12 +1,12 @@
 import type { ProviderFaultKind } from '../provider-fault';
 
-/** An hour: whoever asks for longer is asked again all the same. */
+/** An hour: a longer wait is shortened to this. */
 const longestRetryAfterS = 3_600;
 
 /**
- * RFC 9110, section 10.2.3: seconds or a date. Clamped to a second and an hour.
+ * RFC 9110, section 10.2.3: seconds or a date. Clamped to the range of a second to an hour.
  *
- * @returns seconds; undefined when there is none that can be read
+ * @returns seconds; undefined when absent or unreadable
  */
 export function retryAfterS(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
@@ -15,12 +15,12 @@ export function retryAfterS(header: string | undefined, now: Date): number | und
   return Number.isFinite(seconds) ? clamped(seconds) : undefined;
 }
 
-/** Unix time; shorter numbers are something else. */
+/** Unix time; smaller numbers have another meaning. */
 const unixTime = /^\d{10,11}$/;
 
 /**
- * When to come again, as the headers of a refusal say. DNSimple and Linode document X-RateLimit-Reset, the Unix time at
- * which their window ends; it stands in every answer of theirs, and counts only where the limit was the reason.
+ * The retry delay in the headers of a refusal. DNSimple and Linode document X-RateLimit-Reset, the Unix time at
+ * which their window ends. They send it in every response, so it counts only when the rate limit was the reason.
  *
  * @returns seconds
  */

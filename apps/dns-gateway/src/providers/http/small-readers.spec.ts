@@ -8,7 +8,7 @@ import { retryAfterS, waitS } from './retry-after';
 describe('Json', () => {
   const json = new Json({ a: { b: [1, 'x', null, true] }, n: null, id: 7 }, 'Provider');
 
-  it('reads what is there', () => {
+  it('reads existing members', () => {
     const list = json.member('a').member('b').array();
     expect([list[0]?.number(), list[1]?.string(), list[3]?.boolean()]).toEqual([1, 'x', true]);
     expect([json.optional('n'), json.optional('missing'), json.member('id').id()]).toEqual([null, null, '7']);
@@ -26,19 +26,19 @@ describe('Json', () => {
     ['an array that is an object', () => json.member('a').array(), 'a is no array'],
     ['a member of an array', () => json.member('a').member('b').optional('x'), 'a.b is no object'],
     ['an empty id', () => new Json('', 'Provider').id(), 'the answer is empty'],
-  ])('%s is a fault that names the place', (_, read, place) => {
+  ])('%s is an error that names the path', (_, read, place) => {
     expect(read).toThrow(ProviderFault);
     expect(read).toThrow(place);
   });
 
-  it('a fault never shows the value', () => {
+  it('an error never shows the value', () => {
     expect(() => new Json({ token: 'secret-123' }, 'Provider').member('token').number()).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('secret-123') }),
     );
   });
 });
 
-describe("a provider's own words", () => {
+describe("the text of a provider's refusal", () => {
   const secrets = ['dop_v1_0123456789abcdef'];
 
   it.each([
@@ -51,7 +51,7 @@ describe("a provider's own words", () => {
     expect(ownWords(text, secrets)).toBe(words);
   });
 
-  it('are cut at 200 characters', () => {
+  it('are truncated to 200 characters', () => {
     expect(ownWords('x'.repeat(5_000), [])).toHaveLength(201);
   });
 
@@ -65,7 +65,7 @@ describe("a provider's own words", () => {
     expect(ownWords(text, secrets)).toBeNull();
   });
 
-  it('a short secret is looked for whole', () => {
+  it('a short secret is matched as a whole', () => {
     expect(ownWords('the pin 4711 is wrong', ['4711'])).toBeNull();
     expect(ownWords('the pin 471 is wrong', ['4711'])).toBe('the pin 471 is wrong');
   });
@@ -135,17 +135,17 @@ describe('pages', () => {
     return { all, asked };
   };
 
-  it('come together in order; what moved to a later page counts once', async () => {
+  it('are joined in order; an item that moved to a later page counts once', async () => {
     const { all } = read({ first: [['a', 'b'], '2'], '2': [['b', 'c'], null] });
     expect(await all).toEqual(['a', 'b', 'c']);
   });
 
-  it('an empty page in the middle is no end', async () => {
+  it('an empty page in the middle does not end the list', async () => {
     const { all } = read({ first: [['a'], '2'], '2': [[], '3'], '3': [['b'], null] });
     expect(await all).toEqual(['a', 'b']);
   });
 
-  it('a circle of empty pages ends where it closes', async () => {
+  it('a cycle of empty pages ends at the first repetition', async () => {
     const { all, asked } = read({ first: [[], '2'], '2': [[], 'first'] });
     await expect(all).rejects.toMatchObject({ kind: 'unavailable' });
     expect(asked).toEqual(['first', '2']);

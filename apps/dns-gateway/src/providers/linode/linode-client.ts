@@ -9,15 +9,15 @@ import { formatCaa, parseCaa } from '../records/caa-value';
 import { fqdnOf, normalName, relativeName, zoneOf } from '../records/names';
 import { isRecordType, type RecordPorts, type StoredRecord } from '../records/record-changes';
 
-/** The most that `page_size` allows. */
+/** Max value of `page_size`. */
 const pageSize = 500;
 
-/** Seconds that `ttl_sec` may have; others are rounded to one of them. */
+/** Seconds allowed in `ttl_sec`; the API rounds others to one of them. */
 const ttlStepsS = [
   120, 300, 3_600, 7_200, 14_400, 28_800, 57_600, 86_400, 172_800, 345_600, 604_800, 1_209_600, 2_419_200,
 ] as const;
 
-/** Where the caller leaves it to us: the zone's default would be a day. */
+/** Default when the caller sets no TTL: the zone's default would be a day. */
 const usualTtlS = 300;
 
 /** https://techdocs.akamai.com/linode-api/reference/get-domains */
@@ -28,7 +28,7 @@ export class LinodeClient implements RecordPorts {
     const domains = await this.all({ path: '/domains' });
     return (
       domains
-        // A slave is a copy of a zone that is written elsewhere.
+        // A slave is a copy of a zone edited elsewhere.
         .filter((domain) => domain.member('type').string() === 'master')
         .map((domain) => zoneOf(domain.member('id').id(), domain.member('domain').string()))
     );
@@ -64,7 +64,7 @@ export class LinodeClient implements RecordPorts {
     await this.api.request({
       method: 'DELETE',
       path: path`/domains/${zone.id}/records/${id}`,
-      // An id is never given again, so that a second time changes nothing more.
+      // Ids are never reused, so a repeated deletion changes nothing.
       repeatable: true,
       accepted: [404],
     });
@@ -88,10 +88,10 @@ export class LinodeClient implements RecordPorts {
 /** The apex is the empty name. */
 const nameIn = (zone: Zone, fqdn: string): string => (fqdn === zone.name ? '' : relativeName(fqdn, zone));
 
-/** The next longer one: a TTL that is too short would be rounded anyhow. */
+/** The next longer step: the API rounds other values anyway. */
 const stepOf = (ttlS: number): number => ttlStepsS.find((step) => step >= ttlS) ?? 2_419_200;
 
-/** TXT is the text itself, without quotes; names stand without the dot at the end; CAA is in two members. */
+/** TXT is the text itself, without quotes; names have no trailing dot; CAA has two members. */
 function targetOf({ type, value }: DnsRecord): Readonly<Record<string, string>> {
   if (type !== 'CAA') return { target: value };
   const caa = parseCaa(value);

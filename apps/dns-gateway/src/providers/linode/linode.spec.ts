@@ -40,7 +40,7 @@ describe('Linode', () => {
       .filter(({ method }) => method === 'POST')
       .map(({ body }) => JSON.parse(body) as unknown);
 
-  it('a TXT record is sent as it is, without quotes', async () => {
+  it('a TXT record is sent unchanged, without quotes', async () => {
     const session = await openSession(world);
     await session.add(at, { fqdn, type: 'TXT', value: 'say "hi"\\', ttlS: null });
     expect(sent()).toEqual([{ type: 'TXT', name: '_acme-challenge', ttl_sec: 300, target: 'say "hi"\\' }]);
@@ -58,7 +58,7 @@ describe('Linode', () => {
     expect(sent()).toEqual([expect.objectContaining({ ttl_sec })]);
   });
 
-  it('a CAA record is sent in two members, and stands beside others', async () => {
+  it('a CAA record is sent in two members, and is added to others', async () => {
     const caa = (value: string): DnsRecord => ({ fqdn: `shop.${zone}`, type: 'CAA', value, ttlS: 3_600 });
     world.imitation.plant({ fqdn: `shop.${zone}`, type: 'CAA', value: '0 issue "other.example"' }, zone);
     const session = await openSession(world);
@@ -85,7 +85,7 @@ describe('Linode', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('records at other names stay where the filter is not looked at', async () => {
+  it('records at other names stay when the API ignores the filter', async () => {
     world.imitation.filters = false;
     world.imitation.plant({ fqdn: `www.${fqdn}`, type: 'TXT', value: 'v' }, zone);
     const session = await openSession(world);
@@ -93,7 +93,7 @@ describe('Linode', () => {
     expect(world.imitation.list(`www.${fqdn}`)).toHaveLength(1);
   });
 
-  it('a zone that is a copy of another is not among the zones', async () => {
+  it('a zone that is a copy of another is not listed', async () => {
     const session = await openSession(world);
     expect((await session.zones()).map(({ name }) => name)).not.toContain('copy.example');
   });

@@ -4,7 +4,7 @@ import { tokenProvider } from '../token-provider';
 import { LinodeClient, reading } from './linode-client';
 
 export interface LinodeOptions {
-  /** Without a slash at the end. Default: the real one. */
+  /** Without a trailing slash. Default: the real one. */
   readonly baseUrl?: string;
 }
 

@@ -3,7 +3,7 @@ import type { TokenGrant } from './token-endpoint';
 
 const signal = new AbortController().signal;
 
-/** An authorization server that rotates, and a clock. */
+/** An authorization server that rotates refresh tokens, and a clock. */
 function setUp(most?: number) {
   let nowMs = 0;
   const asked: string[] = [];
@@ -20,7 +20,7 @@ function setUp(most?: number) {
 }
 
 describe('AccessTokens', () => {
-  it('one exchange serves all who wait, and those who come before its token ends', async () => {
+  it('one exchange serves all waiting callers, and later ones until its token expires', async () => {
     const { asked, get, advance } = setUp();
     const all = await Promise.all([get('first'), get('first'), get('first')]);
     expect(new Set(all.map(({ accessToken }) => accessToken))).toEqual(new Set(['access-1']));
@@ -31,7 +31,7 @@ describe('AccessTokens', () => {
     expect(await get('first')).toMatchObject({ accessToken: 'access-2' });
   });
 
-  it('a spent refresh token is never sent again: its successor is, whoever comes with which of them', async () => {
+  it('a spent refresh token is never sent again; its successor serves callers with either', async () => {
     const { asked, get, advance, tokens } = setUp();
     await get('first');
     advance(4_000);
@@ -43,13 +43,13 @@ describe('AccessTokens', () => {
     expect(tokens.successorOf('refresh-3')).toBeNull();
   });
 
-  it('a failed exchange is not remembered', async () => {
+  it('a failed exchange is not cached', async () => {
     const { get } = setUp();
     await expect(get('first', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await get('first')).toMatchObject({ accessToken: 'access-1' });
   });
 
-  it('whoever gives up does not end the exchange, whose new refresh token is kept', async () => {
+  it('a caller that gives up does not end the exchange, and its new refresh token is stored', async () => {
     const { get, tokens, asked } = setUp();
     const controller = new AbortController();
     let finish = (_: TokenGrant): void => undefined;

@@ -3,7 +3,7 @@ import { orAbort } from '../http/or-abort';
 import { ProviderFault } from '../provider-fault';
 import type { TokenGrant } from './token-endpoint';
 
-/** An access token, and the refresh token that the next one is asked with. */
+/** An access token, and the refresh token for the next exchange. */
 export interface HeldToken {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -13,31 +13,31 @@ type Held = HeldToken & { readonly endsAtMs: number };
 
 interface Entry {
   readonly exchange: Promise<Held>;
-  /** Null while the exchange is under way. */
+  /** Null during the exchange. */
   held: Held | null;
 }
 
 /** Not used in its last minute: the request that it authorizes takes up to ten seconds, and clocks differ. */
 const marginMs = 60_000;
-/** Where the provider does not say how long it lasts (RFC 6749, section 5.1), shorter than any that is documented. */
+/** Default lifetime when the provider states none (RFC 6749, section 5.1); shorter than any documented one. */
 const assumedS = 600;
 
 /**
- * The access tokens of one provider, in this process only, by the SHA-256 of the refresh token that an integration holds.
- * Entries outlive their access token: when the provider rotated, whoever still comes with the old refresh token is served
- * and told the new one.
+ * The access tokens of one provider, in this process only, keyed by the SHA-256 of the integration's refresh token.
+ * Entries outlive their access token: after a rotation, a caller with the old refresh token is served and gets the
+ * new one.
  */
 export class AccessTokens {
   readonly #entries = new Map<string, Entry>();
 
-  /** @param most beyond it, what was used least recently is forgotten */
+  /** @param most limit of entries; the least recently used are dropped */
   constructor(private readonly most = 10_000) {}
 
   /**
-   * Those who come with the same refresh token at once share one exchange, which is nobody's own: it goes on when the
-   * one who began it gives up, since a rotated token must not be lost.
+   * Concurrent callers with the same refresh token share one exchange. It continues when the caller that started it
+   * gives up, because a rotated token must not be lost.
    *
-   * @param refresh asks the provider; bounded in time by itself
+   * @param refresh calls the provider; limits its own time
    * @throws ProviderFault; the signal's reason
    */
   async get(
@@ -53,20 +53,20 @@ export class AccessTokens {
     return await orAbort(entry.exchange, signal);
   }
 
-  /** The access token was refused: whoever comes next has a new one fetched. */
+  /** The access token was refused: the next caller fetches a new one. */
   refused({ refreshToken, accessToken }: HeldToken): void {
     const key = keyOf(this.#latest(refreshToken));
     const held = this.#entries.get(key)?.held;
     if (held?.accessToken === accessToken) this.#entries.set(key, settled({ ...held, endsAtMs: 0 }));
   }
 
-  /** What took the place of a refresh token, as far as this process knows; null while it is the newest. */
+  /** The successor of a refresh token, as far as this process knows; null while it is the newest. */
   successorOf(refreshToken: string): string | null {
     const latest = this.#latest(refreshToken);
     return latest === refreshToken ? null : latest;
   }
 
-  /** A grant that was just made, so that the first session after it needs no exchange. */
+  /** Stores a new grant, so that the first session needs no exchange. */
   put(refreshToken: string, grant: TokenGrant, now: Date): void {
     this.#touch(keyOf(refreshToken), settled(heldOf(grant, refreshToken, now)));
   }
@@ -79,14 +79,14 @@ export class AccessTokens {
     const key = keyOf(current);
     const exchange = refresh(current).then((grant) => this.#settle(current, grant, now()));
     const entry: Entry = { exchange, held: null };
-    // A failed exchange is forgotten, so that the next one who comes tries again.
+    // A failed exchange is dropped, so that the next caller retries.
     exchange.catch(() => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
     });
     return entry;
   }
 
-  /** Under the token that was spent and under the one that took its place: handles of both are still about. */
+  /** Stored under the spent token and its successor: handles with either are still in use. */
   #settle(spent: string, grant: TokenGrant, now: Date): Held {
     const held = heldOf(grant, spent, now);
     for (const token of new Set([spent, held.refreshToken])) this.#touch(keyOf(token), settled(held));
@@ -95,7 +95,7 @@ export class AccessTokens {
 
   #latest(refreshToken: string): string {
     let latest = refreshToken;
-    // Bounded, should a provider ever give an old token again.
+    // Bounded, in case a provider returns an old token again.
     for (let steps = 0; steps < this.most; steps += 1) {
       const next = this.#entries.get(keyOf(latest))?.held?.refreshToken ?? latest;
       if (next === latest) break;
@@ -104,7 +104,7 @@ export class AccessTokens {
     return latest;
   }
 
-  /** A Map keeps the order of insertion: the first is what was used least recently. */
+  /** A Map keeps the order of insertion: the first entry is the least recently used. */
   #touch(key: string, entry: Entry): void {
     this.#entries.delete(key);
     this.#entries.set(key, entry);

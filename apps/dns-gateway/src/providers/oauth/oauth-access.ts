@@ -13,10 +13,10 @@ import {
   type TokenPorts,
 } from './token-endpoint';
 
-/** What is kept of an authorization; providers may keep more beside it. */
+/** Stored data of an authorization; providers may store more. */
 export type KeptOauth = Readonly<Record<'type' | 'refresh_token', string>>;
 
-/** An exchange that several wait for has a bound of its own; three tries of ten seconds, and then some. */
+/** Time limit of a shared exchange: three attempts of ten seconds, and a margin. */
 const exchangeWithinMs = 25_000;
 
 /** One provider's OAuth, for all of its sessions in this process. */
@@ -26,9 +26,9 @@ export class OauthAccess {
   constructor(private readonly endpoint: TokenEndpoint & { readonly client: OauthClientSettings }) {}
 
   /**
-   * Uses the code up.
+   * Redeems the code.
    *
-   * @throws ProviderFault, also when what comes back does not last
+   * @throws ProviderFault, also when the returned authorization does not last
    */
   async accept(
     given: Readonly<Record<string, string>>,
@@ -67,7 +67,10 @@ const tokenPorts = ({ callApi, now, rest }: ProviderPorts): Omit<TokenPorts, 'si
   rest,
 });
 
-/** One session's authorization: an access token for every request, and what the integration must hold from now on. */
+/**
+ * One session's authorization: an access token for every request, and the credentials that the integration must
+ * store.
+ */
 export class OauthSession implements Authorizer {
   #used: HeldToken | null = null;
   #renewals = 0;
@@ -84,7 +87,7 @@ export class OauthSession implements Authorizer {
     return { headers: bearer(used.accessToken).headers, secrets: [used.accessToken, used.refreshToken] };
   }
 
-  /** Once a session: an access token may have been revoked before its time. */
+  /** Once per session: an access token may have been revoked before its expiry. */
   renew(): boolean {
     if (this.#used === null || this.#renewals > 0) return false;
     this.#renewals += 1;
@@ -92,14 +95,14 @@ export class OauthSession implements Authorizer {
     return true;
   }
 
-  /** Asked of the cache: an exchange may have ended after this session gave up waiting for it. */
+  /** Read from the cache: an exchange may have ended after this session stopped waiting for it. */
   renewed(): KeptCredentials | null {
     const successor = this.tokens.successorOf(this.refreshToken);
     return successor === null ? null : { ...this.kept, refresh_token: successor };
   }
 }
 
-/** Where the customer's browser is sent (RFC 6749, section 4.1.1); the caller appends its own `state`. */
+/** Authorization URL for the customer's browser (RFC 6749, section 4.1.1); the caller appends its own `state`. */
 export function authorizationUrl(
   url: string,
   { clientId, redirectUri, scope: ownScope }: OauthClientSettings,

@@ -26,7 +26,7 @@ function endpoint(answer: Partial<ApiAnswer>, clientAuthentication: 'basic' | 'f
 const code = { code: 'planted-code', codeVerifier: 'planted-verifier' };
 
 describe('the token endpoint', () => {
-  it('gets the code, the redirect URI and the verifier (RFC 6749, section 4.1.3; RFC 7636, section 4.5)', async () => {
+  it('receives the code, the redirect URI and the verifier (RFC 6749, section 4.1.3; RFC 7636, section 4.5)', async () => {
     const { at, ports, requests } = endpoint({});
     expect(await exchangeCode(at, code, ports)).toEqual({
       accessToken: 'access',
@@ -62,11 +62,14 @@ describe('the token endpoint', () => {
     [200, '{"access_token":"a","token_type":"mac"}', 'unavailable'],
     [200, '{"access_token":"a\\nb","token_type":"bearer"}', 'unavailable'],
     [200, '{"token_type":"bearer"}', 'unavailable'],
-  ])('HTTP %i with %p is %3$s, once, and repeats nothing of it', async (status, text, kind) => {
-    const { at, ports, requests } = endpoint({ status, text });
-    const fault = await exchangeCode(at, code, ports).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ name: 'ProviderFault', kind });
-    expect((fault as Error).message).not.toMatch(/planted/);
-    expect(requests).toHaveLength(1);
-  });
+  ])(
+    'HTTP %i with %p is %3$s after one attempt, without text of the response',
+    async (status, text, kind) => {
+      const { at, ports, requests } = endpoint({ status, text });
+      const fault = await exchangeCode(at, code, ports).catch((error: unknown) => error);
+      expect(fault).toMatchObject({ name: 'ProviderFault', kind });
+      expect((fault as Error).message).not.toMatch(/planted/);
+      expect(requests).toHaveLength(1);
+    },
+  );
 });

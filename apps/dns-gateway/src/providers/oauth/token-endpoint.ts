@@ -6,7 +6,7 @@ import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 
 /** RFC 6749, section 3.2, as one provider documents it. */
 export interface TokenEndpoint {
-  /** As messages name it. */
+  /** Name in messages. */
   readonly provider: string;
   readonly tokenUrl: string;
   readonly client: Pick<OauthClientSettings, 'clientId' | 'clientSecret'>;
@@ -16,15 +16,15 @@ export interface TokenEndpoint {
 
 export interface TokenGrant {
   readonly accessToken: string;
-  /** Null: the one that was used stays good, or there is none at all. */
+  /** Null: the refresh token in use stays valid, or there is none. */
   readonly refreshToken: string | null;
-  /** Seconds; null: it does not end by itself. */
+  /** Seconds; null: it does not expire. */
   readonly expiresInS: number | null;
 }
 
 export type TokenPorts = Omit<JudgedPorts, 'call'> & { readonly callApi: CallApi };
 
-/** Section 4.1.3. A code is good for one exchange, so it is never sent twice. */
+/** Section 4.1.3. A code is valid for one exchange, so it is never sent twice. */
 export function exchangeCode(
   endpoint: TokenEndpoint & { readonly client: OauthClientSettings },
   { code, codeVerifier }: { readonly code: string; readonly codeVerifier: string | null },
@@ -40,12 +40,12 @@ export function exchangeCode(
   );
 }
 
-/** Section 6. The answer may hold another refresh token, which then takes the place of the one that was sent. */
+/** Section 6. The response may contain a new refresh token, which replaces the one that was sent. */
 export function refreshToken(endpoint: TokenEndpoint, token: string, ports: TokenPorts): Promise<TokenGrant> {
   return askForToken(endpoint, { grant_type: 'refresh_token', refresh_token: token }, ports);
 }
 
-/** Section 4.4: the client's own access, to what others allowed it. */
+/** Section 4.4: the client's own access. */
 export function clientCredentials(
   endpoint: TokenEndpoint,
   scope: string,
@@ -88,7 +88,7 @@ function basicOf(clientId: string, clientSecret: string): string {
   return `Basic ${Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64')}`;
 }
 
-/** Section 5.2. Words of such an answer are never repeated: they are about tokens. */
+/** Section 5.2. Text of such a response is never repeated: it is about tokens. */
 function kindOfError(text: string, status: number, provider: string): ProviderFaultKind | null {
   if (status < 400 || status >= 500 || status === 429) return null;
   const error = ifDocumented(() => jsonOf(text, provider).member('error').string());
@@ -125,7 +125,7 @@ function readGrant(json: Json, provider: string): TokenGrant {
   };
 }
 
-/** RFC 6750, section 2.1: anything else cannot stand in the header. */
+/** RFC 6750, section 2.1: other characters are not allowed in the header. */
 function usable(token: string, provider: string): string {
   if (/^[\x21-\x7e]{1,16384}$/.test(token)) return token;
   throw new ProviderFault('unavailable', `${provider} gave a token that cannot be sent.`);

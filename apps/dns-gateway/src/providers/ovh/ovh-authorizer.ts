@@ -11,14 +11,14 @@ export interface OvhKeys {
 }
 
 export interface OvhAuthorizerOptions extends JudgedPorts {
-  /** As messages name it. */
+  /** Name in messages. */
   readonly provider: string;
   readonly baseUrl: string;
 }
 
-/** Signs each request with the application's secret, in the server's time. */
+/** Signs each request with the application's secret and the server's time. */
 export class OvhAuthorizer implements Authorizer {
-  /** Seconds that the server's clock is ahead of ours; asked once a session. */
+  /** Seconds that the server's clock is ahead of ours; read once per session. */
   #aheadS: Promise<number> | null = null;
 
   constructor(
@@ -44,7 +44,7 @@ export class OvhAuthorizer implements Authorizer {
     return Math.floor(this.options.now().getTime() / 1000);
   }
 
-  /** `GET /auth/time` answers with Unix time, seconds, and nothing else; it takes no signature. */
+  /** `GET /auth/time` returns only the Unix time in seconds; it needs no signature. */
   private async ahead(): Promise<number> {
     const { provider, baseUrl } = this.options;
     const { text } = await judgedCall(
@@ -62,7 +62,7 @@ export class OvhAuthorizer implements Authorizer {
   }
 }
 
-/** The kind of signature, and SHA-1 over the six parts with `+` between them, as OVHcloud's API prescribes. */
+/** The signature version, and SHA-1 over the six parts joined with `+`, as OVHcloud's API requires. */
 export function signatureOf(
   { method, url, body = '' }: Pick<ApiRequest, 'method' | 'url' | 'body'>,
   { applicationSecret, consumerKey }: OvhKeys,

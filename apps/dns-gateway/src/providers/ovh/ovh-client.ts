@@ -10,17 +10,17 @@ import { isRecordType, type StoredRecord } from '../records/record-changes';
 import { eitherTxt } from '../records/txt-value';
 import type { PublishingPorts } from './published-changes';
 
-/** Seconds; 0 would be the zone's own. */
+/** Seconds; 0 is the zone's default. */
 const shortestTtlS = 60;
 
-/** Records at one name that are fetched one by one; nobody's name has more. */
+/** Max records at one name, which are fetched one by one; no real name has more. */
 const mostRecords = 200;
 
 /** https://eu.api.ovh.com/console/?section=%2Fdomain */
 export class OvhClient implements PublishingPorts {
   constructor(private readonly api: JsonApi) {}
 
-  /** Not in pages. */
+  /** The API has no pages. */
   async zones(): Promise<readonly Zone[]> {
     const names = await this.api.get('/domain/zone');
     return names.array().map((name) => zoneOf(name.string(), name.string()));
@@ -39,7 +39,7 @@ export class OvhClient implements PublishingPorts {
         path: record(zone, id),
         accepted: [404],
       });
-      // The filter finds similar names too: to it `_` stands for any character. A record may go meanwhile.
+      // The filter also matches similar names: `_` matches any character. A record may be removed meanwhile.
       if (status !== 404 && fqdnOf(json.optional('subDomain')?.string() ?? '', zone) === fqdn) {
         stored.push(...readRecord(json));
       }
@@ -66,7 +66,7 @@ export class OvhClient implements PublishingPorts {
     await this.api.request({
       method: 'DELETE',
       path: record(zone, id),
-      // An id is never given again, so that a second time changes nothing more.
+      // Ids are never reused, so a repeated deletion changes nothing.
       repeatable: true,
       accepted: [404],
     });
@@ -87,17 +87,17 @@ function readRecord(json: Json): readonly StoredRecord[] {
   const type = json.member('fieldType').string();
   if (!isRecordType(type)) return [];
   const target = json.member('target').string();
-  // Records made in the control panel may be without quotes.
+  // Records created in the control panel may lack quotes.
   const value = type === 'TXT' ? eitherTxt(target) : normalValue(type, target);
   return [{ id: json.member('id').id(), type, value }];
 }
 
-/** What an error code says beyond its status. */
+/** Meaning of an error code beyond its status. */
 const kinds: ReadonlyMap<string, ProviderFaultKind> = new Map([
   ['INVALID_SIGNATURE', 'auth_failed'],
   ['INVALID_KEY', 'auth_failed'],
   ['INVALID_CREDENTIAL', 'auth_failed'],
-  // The clock of one side jumped; the next session asks for the time again.
+  // One clock jumped; the next session reads the server's time again.
   ['QUERY_TIME_OUT', 'unavailable'],
 ]);
 

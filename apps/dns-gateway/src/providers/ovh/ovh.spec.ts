@@ -51,7 +51,7 @@ describe('OVHcloud', () => {
       .filter(({ method }) => method !== 'GET')
       .map(({ method, path, body }) => [method, path, body === '' ? null : (JSON.parse(body) as unknown)]);
 
-  it('the signature is that of the documented example', () => {
+  it('the signature matches the documented example', () => {
     const keys = {
       applicationKey: '7kbG7Bk7S9Nt7ZSV',
       applicationSecret: 'EXEgWIz07P0HYwtQDs7cNIqCiQaWSuHF',
@@ -63,7 +63,7 @@ describe('OVHcloud', () => {
     );
   });
 
-  it('requests are signed in the time of the server, which is asked for once a session', async () => {
+  it('requests are signed with the time of the server, which is read once per session', async () => {
     world.imitation.aheadS = -86_400;
     const session = await openSession(world);
     await session.zones();
@@ -74,7 +74,7 @@ describe('OVHcloud', () => {
     expect(Object.keys(asked[0]!.headers)).not.toContain('x-ovh-consumer');
   });
 
-  it('a TXT record is sent in quotes, in strings of 255 octets, and then the zone is published', async () => {
+  it('a TXT record is sent in quotes, in strings of 255 bytes, and then the zone is published', async () => {
     const session = await openSession(world);
     await session.add(at, { ...record, value: `a"b${'c'.repeat(253)}`, ttlS: 1 });
     expect(changes()).toEqual([
@@ -87,7 +87,7 @@ describe('OVHcloud', () => {
     ]);
   });
 
-  it('a zone that was not published since the change is published when the change is repeated', async () => {
+  it('repeating a change publishes a zone that was not published after it', async () => {
     const session = await openSession(world);
     world.server.misbehave('cut', 3, ({ path }) => path.endsWith('/refresh'));
     await expect(session.add(at, record)).rejects.toMatchObject({ kind: 'unavailable' });
@@ -100,7 +100,7 @@ describe('OVHcloud', () => {
     expect(world.imitation.list(fqdn)).toEqual([]);
   });
 
-  it('records at names that the filter finds as well stay', async () => {
+  it('records at other names matched by the filter stay', async () => {
     const similar = `xacme-challenge.${zone}`;
     world.imitation.plant({ fqdn: similar, type: 'TXT', value: 'v' }, zone);
     const session = await openSession(world);
@@ -109,7 +109,7 @@ describe('OVHcloud', () => {
     expect(world.imitation.list(similar)).toHaveLength(1);
   });
 
-  it('a value that is stored as another is taken back and refused', async () => {
+  it('a value that is stored as another one is removed and refused', async () => {
     world.imitation.losesEscapes = true;
     const session = await openSession(world);
     await expect(session.add(at, { ...record, value: 'a\\b' })).rejects.toMatchObject({ kind: 'rejected' });
@@ -120,13 +120,13 @@ describe('OVHcloud', () => {
     ['a signature that does not hold', invalidSignature, 'auth_failed'],
     ['a right that was not given', notGranted, 'auth_failed'],
     ['a timestamp out of time', queryTimeOut, 'unavailable'],
-  ])('%s is a fault of the right kind', async (_, reply, kind) => {
+  ])('%s is an error of the right kind', async (_, reply, kind) => {
     const session = await openSession(world);
     world.imitation.refuseAll(reply);
     await expect(session.add(at, record)).rejects.toMatchObject({ kind });
   });
 
-  it('a zone that the keys do not reach is zone_not_found', async () => {
+  it('a zone that the keys cannot access is zone_not_found', async () => {
     const session = await openSession(world);
     const gone: Zone = { id: 'gone.example', name: 'gone.example' };
     const there = { ...record, fqdn: '_acme-challenge.gone.example' };
@@ -159,7 +159,7 @@ describe('OVHcloud', () => {
     });
   });
 
-  it('an endpoint of another name is a bad request that names the member', async () => {
+  it('an unknown endpoint is a bad request that names the member', async () => {
     const credentials = { ...world.credentials, endpoint: 'https://evil.example' } as const;
     await expect(openSession(world, credentials)).rejects.toMatchObject({
       faults: [{ field: 'credentials.endpoint' }],

@@ -6,7 +6,7 @@ import { OvhAuthorizer } from './ovh-authorizer';
 import { publishedChanges } from './published-changes';
 
 export interface OvhOptions {
-  /** Of all endpoints. Without a slash at the end. Default: the real ones. */
+  /** Base URLs of all endpoints. Without a trailing slash. Default: the real ones. */
   readonly baseUrl?: string;
 }
 
@@ -40,7 +40,7 @@ const endpoints: ReadonlyMap<string, string> = new Map([
   ['us', 'https://api.us.ovhcloud.com/1.0'],
 ]);
 
-/** OVHcloud's API, version 1: an object for every record, published by a refresh of the zone; no compare-and-swap. */
+/** OVHcloud's API, version 1: one object per record, published by a zone refresh; no compare-and-swap. */
 export function ovhProvider(options: OvhOptions = {}): DnsProvider {
   return {
     name: 'ovh',

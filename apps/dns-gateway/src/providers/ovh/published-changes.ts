@@ -3,13 +3,13 @@ import type { DnsRecord, ProviderSession } from '../dns-provider';
 import { recordChanges, type RecordPorts } from '../records/record-changes';
 
 export interface PublishingPorts extends RecordPorts {
-  /** Brings what was changed to the name servers. May be repeated. */
+  /** Publishes the changes to the name servers. May be repeated. */
   publish(zone: Zone): Promise<void>;
 }
 
 /**
- * Changes that take effect only when the zone is published. It is published also when the record stood already, or was
- * gone already: whoever changed it may have been cut off before he could.
+ * Changes that take effect only when the zone is published. Also publishes when the record already existed or was
+ * already removed: an earlier change may have been interrupted before publication.
  */
 export function publishedChanges(
   ports: PublishingPorts,

@@ -7,15 +7,15 @@ import { absolute, normalName, zoneOf } from '../records/names';
 import { normalValue, presentationOf } from '../records/presentation';
 import type { Rrset, RrsetChange, RrsetPorts, WriteOutcome } from '../records/rrset-changes';
 
-/** Seconds; the API wants one for every RRset. */
+/** Seconds; the API requires one for every RRset. */
 const usualTtlS = 60;
-/** Writes of one session that may fail at the server (HTTP 500: SQLite takes one writer at a time). */
+/** Max failed writes of one session at the server (HTTP 500: SQLite allows one writer at a time). */
 const mostFailures = 4;
-/** Kinds whose records come from elsewhere. */
+/** Kinds of zones whose records come from elsewhere. */
 const copiedKinds = ['slave', 'secondary', 'consumer'];
 /**
- * A record that is there and not served. As text it goes before the content, which of the four types none begins with;
- * so it is kept through a read and a write, and is never one of ours.
+ * Mark of a disabled record, which is not served. It precedes the content as text that begins no content of the four
+ * types. A disabled record thus survives a read and a write, and never equals one of ours.
  */
 const disabledMark = 'disabled ';
 
@@ -30,7 +30,7 @@ export class PowerdnsClient implements RrsetPorts {
     private readonly server: string,
   ) {}
 
-  /** In one list: the API knows no pages. */
+  /** In one list: the API has no pages. */
   async zones(): Promise<readonly Zone[]> {
     const zones = await this.api.get(path`/servers/${this.server}/zones`);
     return zones
@@ -50,7 +50,7 @@ export class PowerdnsClient implements RrsetPorts {
   }
 
   async #served(zone: Zone, fqdn: string): Promise<readonly StoredValue[]> {
-    // Servers before 4.4 do not know the filter and give the whole zone.
+    // Servers before 4.4 ignore the filter and return the whole zone.
     const found = await this.api.get(this.#pathOf(zone), { rrset_name: absolute(fqdn) });
     return found
       .member('rrsets')
@@ -65,8 +65,8 @@ export class PowerdnsClient implements RrsetPorts {
   }
 
   /**
-   * The filter leaves out records that are switched off, and writing the RRset without them would delete them. A server
-   * whose database cannot be searched, or a proxy that does not let it, has none as far as can be known.
+   * The filter omits disabled records, and writing the RRset without them would delete them. When the server's
+   * database cannot be searched, or a proxy blocks the search, none are assumed.
    */
   async #disabled(zone: Zone, fqdn: string): Promise<readonly StoredValue[]> {
     const { status, json } = await this.api.request({
@@ -88,8 +88,8 @@ export class PowerdnsClient implements RrsetPorts {
   }
 
   /**
-   * In one transaction. There is no compare-and-swap: the zone's lock must be held. Where nobody knows whether it was
-   * made, reading again tells.
+   * In one transaction. There is no compare-and-swap: the caller must hold the zone's lock. When the outcome is
+   * unknown, a new read shows it.
    */
   async write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome> {
     const body = { rrsets: changes.map((change) => writtenRrset(fqdn, change)) };
@@ -121,7 +121,7 @@ const isDisabled = (record: Json): boolean => record.optional('disabled')?.boole
 const valueOf = (record: Json): string =>
   `${isDisabled(record) ? disabledMark : ''}${record.member('content').string()}`;
 
-/** Comments stay, as the member is absent. */
+/** Comments are kept because the member is absent. */
 function writtenRrset(fqdn: string, { type, after }: RrsetChange): object {
   const named = { name: absolute(fqdn), type };
   if (after === null) return { ...named, changetype: 'DELETE' };
@@ -132,14 +132,14 @@ function writtenRrset(fqdn: string, { type, after }: RrsetChange): object {
   return { ...named, changetype: 'REPLACE', ttl: after.ttlS ?? usualTtlS, records };
 }
 
-/** Of a disabled record one that nothing can be equal to: values are printable. */
+/** For a disabled record, a value that equals nothing: values are printable. */
 const normalOf = (type: RecordType, value: string): string =>
   value.startsWith(disabledMark) ? `\0${value}` : normalValue(type, value);
 
 export const reading: JsonReading = {
   kindOf(json, status) {
     if (status === 404) return 'zone_not_found';
-    // "Conflicts with pre-existing RRset", "with another RRset": there is no code to go by.
+    // "Conflicts with pre-existing RRset", "with another RRset": there is no error code.
     const isConflict = status === 422 && /\bconflicts with\b/i.test(json.optional('error')?.string() ?? '');
     return isConflict ? 'conflict' : null;
   },

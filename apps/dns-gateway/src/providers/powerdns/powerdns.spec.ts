@@ -24,7 +24,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
   const zoneOf = (fqdn: string): string =>
     [...zones].sort((a, b) => b.length - a.length).find((zone) => `.${fqdn}`.endsWith(`.${zone}`)) ?? '';
 
-  /** Straight to the API, past the server that misbehaves. */
+  /** Sends to the API directly, bypassing the misbehaving server. */
   async function api(method: string, path: string, body?: string): Promise<Response> {
     return await fetch(`${pdns.api}${path}`, { method, headers: { 'x-api-key': `${pdns.apiKey}` }, body });
   }
@@ -46,7 +46,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
     );
   }
 
-  /** The real server, behind one that can be told to misbehave. */
+  /** The real server behind a proxy that can be configured to misbehave. */
   async function passOn({ method, path, query, headers, body }: RecordedRequest): Promise<ApiReply> {
     const answer = await fetch(`${pdns.api}${path}${query.size > 0 ? `?${query}` : ''}`, {
       method,
@@ -98,7 +98,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
     const zone = { id: 'example.com.', name: 'example.com' };
     const txt = (value: string) => ({ fqdn: challenge, type: 'TXT', value, ttlS: null }) as const;
 
-    it('writes a whole RRset, with the key in its header and nowhere else', async () => {
+    it('writes a whole RRset, with the key only in its header', async () => {
       const session = await openSession(world);
       await session.add(zone, txt('a"b'));
       const { method, path, headers, body } = world.server.requests.at(-1)!;
@@ -120,7 +120,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
       expect(headers['x-api-key']).toBe(pdns.apiKey);
     });
 
-    it('leaves records that are switched off as they are, and takes none of them for its own', async () => {
+    it('keeps disabled records unchanged, and treats none of them as its own', async () => {
       const records = [{ content: '"ours"', disabled: true }];
       await patch('example.com', [
         { name: `${challenge}.`, type: 'TXT', ttl: 77, changetype: 'REPLACE', records },
@@ -136,7 +136,7 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
       expect(rrsets.find(({ name }) => name === `${challenge}.`)).toMatchObject({ records, ttl: 77 });
     });
 
-    it('a CNAME where an address stands is a conflict, and nothing is changed', async () => {
+    it('a CNAME beside an address is a conflict, and nothing is changed', async () => {
       await world.plant({ fqdn: challenge, type: 'A', value: '127.0.0.1' });
       const session = await openSession(world);
       const cname = { fqdn: challenge, type: 'CNAME', value: 'x.approval.example', ttlS: 60 } as const;
@@ -144,17 +144,17 @@ describeWithPeers(['pdns'], 'a real PowerDNS', () => {
       expect((await world.list(challenge)).map(({ type }) => type)).toEqual(['A']);
     });
 
-    it('a database that is busy (HTTP 500) is tried again', async () => {
+    it('a database that is busy (HTTP 500) is retried', async () => {
       const session = await openSession(world);
       world.server.misbehave('server_error', 3, ({ method }) => method === 'PATCH');
       await session.add(zone, txt('in the end'));
       expect((await world.list(challenge)).map(({ value }) => value)).toEqual(['in the end']);
     });
 
-    it('of sessions that know nothing of each other, each gets its value in', async () => {
+    it('independent sessions all succeed in adding their values', async () => {
       const values = Array.from({ length: 8 }, (_, at) => `value ${at}`);
       const sessions = await Promise.all(values.map(() => openSession(world)));
-      // At names of their own: at one name the last write would win, which the lock of a zone is for.
+      // At different names: at one name the last write would win, which the zone lock prevents.
       await Promise.all(
         sessions.map((session, at) =>
           session.add(zone, { ...txt(String(values[at])), fqdn: `_v${at}.example.com` }),

@@ -19,13 +19,13 @@ describe('CAA values', () => {
   });
 
   it.each(['', '0 issue', '256 issue "x"', 'issue "x"', '0 is-sue "x"', '0 issue "x', '-1 issue "x"'])(
-    '%p is no CAA value',
+    '%p is not a CAA value',
     (text) => {
       expect(parseCaa(text)).toBeNull();
     },
   );
 
-  it('the normal form is written again as it is', () => {
+  it('the normal form stays unchanged', () => {
     const text = '0 issue "a\\"b; c=d"';
     const value = parseCaa(text);
     expect(value === null ? null : formatCaa(value)).toBe(text);

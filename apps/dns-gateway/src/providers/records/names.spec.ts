@@ -7,7 +7,7 @@ describe('names', () => {
     ['WWW.Example.COM.', 'www.example.com'],
     ['\\052.example.com.', '*.example.com'],
     ['\\_acme-challenge.example.com', '_acme-challenge.example.com'],
-  ])('%p is normally %p', (name, normal) => {
+  ])('%p has the normal form %p', (name, normal) => {
     expect(normalName(name)).toBe(normal);
   });
 
@@ -22,11 +22,11 @@ describe('names', () => {
   it.each([
     ['Bücher.Example.', 'xn--bcher-kva.example'],
     ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
-  ])('the zone %p is %p, under the id that it has', (name, normal) => {
+  ])('the zone %p is %p, with its own id', (name, normal) => {
     expect(zoneOf(name, name)).toEqual({ id: name, name: normal });
   });
 
-  it('a name that only ends like the zone does not lie in it', () => {
+  it('a name that only shares its ending with the zone is not in it', () => {
     expect(() => relativeName('badexample.com', zone)).toThrow(RangeError);
   });
 });

@@ -4,7 +4,7 @@ import { formatCaa, parseCaa } from './caa-value';
 import { absolute, normalName } from './names';
 import { type EscapeBase, quotedTxt, unquotedTxt } from './txt-value';
 
-/** How an API that takes master file format (RFC 1035, section 5.1) wants a value: targets absolute, TXT in quotes. */
+/** The value for an API with master file format (RFC 1035, section 5.1): absolute targets, TXT in quotes. */
 export function presentationOf(
   record: Pick<DnsRecord, 'type' | 'value'>,
   base: EscapeBase = 'decimal',
@@ -15,7 +15,7 @@ export function presentationOf(
   return absolute(value);
 }
 
-/** The way back, to the normal form of the contract; a value that cannot be read stays as it is and equals none of ours. */
+/** Converts to the contract's normal form. An unreadable value stays unchanged and equals none of ours. */
 export function normalValue(type: RecordType, presentation: string, base: EscapeBase = 'decimal'): string {
   if (type === 'TXT') return unquotedTxt(presentation, base) ?? presentation;
   if (type === 'CAA') return normalCaa(presentation);

@@ -7,7 +7,7 @@ const fqdn = '_acme-challenge.example.com';
 const txt = (value: string): DnsRecord => ({ fqdn, type: 'TXT', value, ttlS: null });
 const signal = new AbortController().signal;
 
-/** What the API makes of the values that it is given. */
+/** How the API stores the given values. */
 let asStored = (value: string): string => value;
 afterEach(() => (asStored = (value) => value));
 
@@ -31,20 +31,20 @@ function oneName(...records: readonly (readonly [StoredRecord['type'], string])[
 }
 
 describe('changes of single records', () => {
-  it('adding twice is one record', async () => {
+  it('adding twice creates one record', async () => {
     const { log, changes } = oneName();
     await changes.add(zone, txt('ours'));
     await changes.add(zone, txt('ours'));
     expect(log).toEqual(['create TXT ours']);
   });
 
-  it('removal takes duplicates, and nothing else', async () => {
+  it('removal deletes duplicates, and nothing else', async () => {
     const { changes, values } = oneName(['TXT', 'ours'], ['TXT', 'theirs'], ['TXT', 'ours'], ['CAA', 'ours']);
     await changes.remove(zone, txt('ours'));
     expect(values()).toEqual(['theirs', 'ours']);
   });
 
-  it('a replacement clears the name before it creates, and keeps what is right already', async () => {
+  it('a replacement clears the name before it creates, and keeps a matching record', async () => {
     const first = oneName(['TXT', 'old'], ['NS', 'ns.example']);
     await first.changes.replace(zone, { fqdn, type: 'CNAME', value: 'x.example', ttlS: 60 });
     expect(first.log).toEqual(['delete TXT old', 'delete NS ns.example', 'create CNAME x.example']);
@@ -72,14 +72,14 @@ describe('changes of single records', () => {
     },
   );
 
-  it('a refusal of what is not there stays one', async () => {
+  it('a refusal remains one when the record does not exist', async () => {
     const { ports } = oneName(['TXT', 'theirs']);
     const create = () => Promise.reject(new ProviderFault('rejected', 'No.'));
     const added = recordChanges({ ...ports, create }, signal).add(zone, txt('ours'));
     await expect(added).rejects.toMatchObject({ kind: 'rejected', message: 'No.' });
   });
 
-  it('a value that is stored as something else is taken back, and the refusal told', async () => {
+  it('a value that is stored as another one is removed and reported as refused', async () => {
     asStored = (value) => value.replace(/\\/g, '');
     const { log, changes, values } = oneName(['TXT', 'theirs']);
     await expect(changes.add(zone, txt('a\\b'))).rejects.toMatchObject({ kind: 'rejected' });
@@ -87,7 +87,7 @@ describe('changes of single records', () => {
     expect(values()).toEqual(['theirs']);
   });
 
-  it('a CNAME stands alone', async () => {
+  it('a CNAME has no other records beside it', async () => {
     const beside = oneName(['CNAME', 'x.example']);
     await expect(beside.changes.add(zone, txt('ours'))).rejects.toMatchObject({ kind: 'conflict' });
     expect(beside.log).toEqual([]);

@@ -3,30 +3,30 @@ import type { DnsRecord, ProviderSession } from '../dns-provider';
 import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import { cnameConflict } from './rrset-changes';
 
-/** One record as the API has it; other types than the four are left out by whoever reads the list. */
+/** One record as returned by the API. Clients skip other types than the four. */
 export interface StoredRecord {
-  /** The API's own, whatever `delete` needs. */
+  /** The API's id, as needed by `delete`. */
   readonly id: string;
   readonly type: RecordType;
   /** In the contract's normal form. */
   readonly value: string;
 }
 
-/** What an API offers that has an object for every record. */
+/** Operations of an API with one object per record. */
 export interface RecordPorts {
-  /** Those of the four types at exactly this name, all pages. */
+  /** Records of the four types at exactly this name, all pages. */
   list(zone: Zone, fqdn: string): Promise<readonly StoredRecord[]>;
   /**
-   * One that is there already may be refused.
+   * May refuse an existing record.
    *
-   * @returns the record as the API then has it; undefined when it tells of one of no type of ours
+   * @returns the record as the API stored it; undefined when the API returns another type
    */
   create(zone: Zone, record: DnsRecord): Promise<StoredRecord | undefined>;
-  /** One that is gone already is a success. */
+  /** Deleting a missing record succeeds. */
   delete(zone: Zone, stored: StoredRecord): Promise<void>;
 }
 
-/** `ProviderSession`'s three changes over single records. Nothing here is atomic: the zone's lock must be held. */
+/** The three changes of `ProviderSession` over single records. Not atomic: the caller must hold the zone's lock. */
 export function recordChanges(
   ports: RecordPorts,
   signal: AbortSignal,
@@ -41,7 +41,7 @@ export function recordChanges(
     const stored = await createdOrThere(ports, zone, record);
     if (stored === undefined) throw new ProviderFault('unavailable', 'The provider made another record.');
     if (isSame(stored, record)) return;
-    // Backslashes, quotes and long texts have been stored as something else; then nobody could find the record again.
+    // Some APIs store backslashes, quotes and long texts as another value; such a record could not be found again.
     await ports.delete(zone, stored);
     throw new ProviderFault('rejected', `The provider does not store this ${record.type} value as it is.`);
   };
@@ -56,7 +56,7 @@ export function recordChanges(
     async replace(zone, record) {
       const there = await ports.list(zone, record.fqdn);
       const kept = there.find((stored) => isSame(stored, record));
-      // First, since a CNAME is refused beside anything else.
+      // Deletes first, because a CNAME is refused beside other records.
       await deleteAll(
         zone,
         there.filter((stored) => stored !== kept),
@@ -76,7 +76,9 @@ export function recordChanges(
   };
 }
 
-/** A refusal may have the reason that it is there: by a copy of this process, or by a first try whose answer was lost. */
+/**
+ * A refusal may mean that the record exists: created by a copy of this process, or by an attempt without a response.
+ */
 async function createdOrThere(
   ports: RecordPorts,
   zone: Zone,

@@ -14,7 +14,7 @@ const fqdn = '_acme-challenge.example.com';
 const txt = (value: string, ttlS: number | null = null): DnsRecord => ({ fqdn, type: 'TXT', value, ttlS });
 const rest = () => Promise.resolve();
 
-/** RRsets of one name, and what is done to them. */
+/** RRsets of one name, and the changes applied to them. */
 class OneName implements RrsetPorts {
   readonly writes: RrsetChange[][] = [];
   outcome: () => WriteOutcome | Error = () => 'written';
@@ -45,7 +45,7 @@ const changesOf = (ports: OneName, signal = new AbortController().signal) =>
   rrsetChanges(ports, { rest }, signal);
 
 describe('changes of whole RRsets', () => {
-  it('values of others go back exactly as they came, with their TTL', async () => {
+  it('foreign values are written back unchanged, with their TTL', async () => {
     const odd = 'bare "two"   "strings" \\065';
     const ports = new OneName([set('TXT', [odd])]);
     await changesOf(ports).add(zone, txt('ours', 60));
@@ -54,7 +54,7 @@ describe('changes of whole RRsets', () => {
     ]);
   });
 
-  it('a TTL that the API does not tell stays as it is', async () => {
+  it('a TTL that the API does not report stays unchanged', async () => {
     const before = { ...set('TXT', ['"theirs"']), ttlS: null };
     const ports = new OneName([before]);
     await changesOf(ports).add(zone, txt('ours', 60));
@@ -68,19 +68,19 @@ describe('changes of whole RRsets', () => {
     expect(ports.writes).toEqual([]);
   });
 
-  it('a value that stands in another writing is the value, and nothing is written', async () => {
+  it('a value in another spelling is the same value, and nothing is written', async () => {
     const ports = new OneName([set('TXT', ['"ou" "r\\115"'])]);
     await changesOf(ports).add(zone, txt('ours'));
     expect(ports.writes).toEqual([]);
   });
 
-  it('the last value takes the RRset with it', async () => {
+  it('removing the last value removes the RRset', async () => {
     const ports = new OneName([set('TXT', ['"ours"', 'ours'])]);
     await changesOf(ports).remove(zone, txt('ours'));
     expect(ports.writes[0]?.[0]?.after).toBeNull();
   });
 
-  it('a replacement deletes the other types first, and nothing when it is done already', async () => {
+  it('a replacement deletes the other types first, and changes nothing when already applied', async () => {
     const ports = new OneName([set('TXT', ['"a"']), set('CAA', ['0 issue "x"'])]);
     const record: DnsRecord = { fqdn, type: 'CNAME', value: 'x.example', ttlS: 300 };
     await changesOf(ports).replace(zone, record);
@@ -94,7 +94,7 @@ describe('changes of whole RRsets', () => {
     expect(ports.writes).toHaveLength(1);
   });
 
-  it('is decided anew when something changed meanwhile', async () => {
+  it('is decided again after a concurrent change', async () => {
     const ports = new OneName([set('TXT', ['"a"'])]);
     ports.outcome = () => {
       if (ports.writes.length > 1) return 'written';
@@ -105,7 +105,7 @@ describe('changes of whole RRsets', () => {
     expect(ports.writes.at(-1)?.[0]?.after?.values).toEqual(['"a"', '"b"', '"ours"']);
   });
 
-  it('gives up on a name that changes for ever', async () => {
+  it('gives up on a name that changes forever', async () => {
     const ports = new OneName();
     ports.outcome = () => 'stale';
     await expect(changesOf(ports).add(zone, txt('ours'))).rejects.toMatchObject({ kind: 'unavailable' });
@@ -123,7 +123,7 @@ describe('changes of whole RRsets', () => {
     await expect(changesOf(ports, controller.signal).add(zone, txt('ours'))).rejects.toBe(reason);
   });
 
-  it('a refusal beside a CNAME is a conflict, any other stays a refusal', async () => {
+  it('a refusal beside a CNAME is a conflict, any other remains a refusal', async () => {
     const ports = new OneName([set('CNAME', ['x.example.'])]);
     ports.outcome = () => new ProviderFault('rejected', 'no');
     await expect(changesOf(ports).add(zone, txt('ours'))).rejects.toMatchObject({ kind: 'conflict' });

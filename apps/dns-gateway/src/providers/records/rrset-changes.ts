@@ -5,47 +5,47 @@ import { ProviderFault } from '../provider-fault';
 /** All records of one type at one name, as the API has them. */
 export interface Rrset {
   readonly type: RecordType;
-  /** In the API's own writing: those of others go back exactly as they came. */
+  /** In the API's own syntax: foreign values are written back unchanged. */
   readonly values: readonly string[];
-  /** Seconds; null where the API does not say. */
+  /** Seconds; null when the API does not report it. */
   readonly ttlS: number | null;
-  /** What a compare-and-swap compares (an ETag); null where the API has none, or compares the values themselves. */
+  /** Version for compare-and-swap (an ETag); null when the API has none, or compares the values themselves. */
   readonly version: string | null;
 }
 
 export interface RrsetChange {
   readonly type: RecordType;
-  /** As it was read; null: there was none. */
+  /** As read; null when there was none. */
   readonly before: Rrset | null;
-  /** Null: it is to go. `ttlS` null: the provider's own choice. */
+  /** Null: delete it. `ttlS` null: the provider's default. */
   readonly after: { readonly values: readonly string[]; readonly ttlS: number | null } | null;
 }
 
-/** `stale`: something changed since `before` was read, and nothing was written. */
+/** `stale`: the RRsets changed since `before` was read, and nothing was written. */
 export type WriteOutcome = 'written' | 'stale';
 
-/** What an API that writes whole RRsets offers. */
+/** Operations of an API that writes whole RRsets. */
 export interface RrsetPorts {
-  /** Those that there are, of these types, at exactly this name. */
+  /** Existing RRsets of these types at exactly this name. */
   read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]>;
   /**
-   * Makes the changes, all or none where the API can (else in this order, deletions first: `oneByOne`). May be repeated:
-   * deleting what is gone is a success.
+   * Applies the changes, all or none if the API supports it (otherwise in this order, deletions first: `oneByOne`).
+   * May be repeated: deleting a missing RRset succeeds.
    */
   write(zone: Zone, fqdn: string, changes: readonly RrsetChange[]): Promise<WriteOutcome>;
-  /** A record's value in the API's own writing. */
+  /** A record's value in the API's own syntax. */
   format(record: DnsRecord): string;
-  /** A value of the API's in the contract's normal form. */
+  /** A value from the API in the contract's normal form. */
   normal(type: RecordType, value: string): string;
 }
 
 /**
- * Tries of one change that others get in the way of. In one process changes of a zone stand in line, so these are copies
- * of this process or other programs; as many as there may be at once.
+ * Max attempts of one change under concurrent writes. Changes of a zone are serialized within a process, so these
+ * come from its copies or other programs; allows for as many as may run at once.
  */
 const mostTries = 24;
 
-/** `ProviderSession`'s three changes over whole RRsets: read, decide, and write unless it changed meanwhile. */
+/** The three changes of `ProviderSession` over whole RRsets: read, decide, and write unless changed meanwhile. */
 export function rrsetChanges(
   ports: RrsetPorts,
   { rest }: Pick<ProviderPorts, 'rest'>,
@@ -89,7 +89,7 @@ export function rrsetChanges(
   };
 }
 
-/** Of the changes that were written. A value that a replacement keeps of several is written, and existed before. */
+/** Outcome of the written changes. A value that a replacement keeps is written, and counts as existing before. */
 const outcomeOf = (made: readonly RrsetChange[], is: IsRecord): AddOutcome =>
   made.some(({ before, after }) => after?.values.some(is) && !before?.values.some(is))
     ? 'created'
@@ -108,9 +108,10 @@ function addition(
     return [{ type: record.type, before, after: { values: [value], ttlS: record.ttlS } }];
   }
   if (before.values.some(is)) return [];
-  // One name has one CNAME (RFC 1034, section 3.6.2); an API may keep the first of two and call it a success.
+  // A name has one CNAME (RFC 1034, section 3.6.2); an API may keep the first of two and report success.
   if (record.type === 'CNAME') throw cnameConflict(record);
-  // An RRset has one TTL (RFC 2181, section 5.2), and that of others stays as it is, also where it is not told.
+  // An RRset has one TTL (RFC 2181, section 5.2). A foreign TTL stays unchanged, even when the API does not report
+  // it.
   return [{ type: record.type, before, after: { values: [...before.values, value], ttlS: before.ttlS } }];
 }
 
@@ -134,7 +135,7 @@ function replacement(
   return [...cleared, { type: record.type, before, after: { values: [value], ttlS: record.ttlS } }];
 }
 
-/** A refusal whose reason is that a CNAME stands, or would stand, beside something else (RFC 1034, section 3.6.2). */
+/** A refusal because a CNAME is, or would be, beside other records (RFC 1034, section 3.6.2). */
 async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: DnsRecord): Promise<unknown> {
   if (!(error instanceof ProviderFault) || error.kind !== 'rejected') return error;
   const there = await ports.read(zone, record.fqdn, recordTypes).catch((): readonly Rrset[] => []);
@@ -145,14 +146,14 @@ async function explained(error: unknown, ports: RrsetPorts, zone: Zone, record: 
 export const cnameConflict = ({ fqdn, type }: DnsRecord): ProviderFault =>
   new ProviderFault('conflict', `At ${fqdn} stands a record that a ${type} record cannot stand beside.`);
 
-/** Of a name whose records the API chooses by who asks. */
+/** The name has records that the API selects depending on the client. */
 export const routedConflict = (fqdn: string, type: RecordType): ProviderFault =>
   new ProviderFault(
     'conflict',
     `At ${fqdn} stands a ${type} record with a routing policy or an alias, which is left as it is.`,
   );
 
-/** For APIs that write one RRset at a time. */
+/** For APIs that write one RRset per request. */
 export const oneByOne =
   (writeOne: (zone: Zone, fqdn: string, change: RrsetChange) => Promise<WriteOutcome>): RrsetPorts['write'] =>
   async (zone, fqdn, changes) => {

@@ -10,7 +10,7 @@ describe('TXT values', () => {
     [256, [255, 1]],
     [510, [255, 255]],
     [512, [255, 255, 2]],
-  ])('%i octets are strings of %p', (length, lengths) => {
+  ])('%i bytes are strings of %p', (length, lengths) => {
     expect(txtStrings(x(length)).map((text) => text.length)).toEqual(lengths);
   });
 
@@ -43,22 +43,22 @@ describe('TXT values', () => {
     expect(unquotedTxt(text)).toBeNull();
   });
 
-  it('an octet above 255 is no octet', () => {
+  it('an escape above 255 is not a byte', () => {
     expect(unquotedTxt('"\\999"')).toBe('\\999');
   });
 
-  it('Route 53 counts in octal', () => {
+  it('Route 53 escapes in octal', () => {
     expect(quotedTxt('é', 'octal')).toBe('"\\303\\251"');
     expect(unquotedTxt('"\\101"', 'octal')).toBe('A');
   });
 
-  it('what an API shows either way is read either way', () => {
+  it('both forms of TXT that an API may return are read', () => {
     expect(eitherTxt('"a\\"b"')).toBe('a"b');
     expect(eitherTxt('a"b')).toBe('a"b');
     expect(eitherTxt('"not closed')).toBe('"not closed');
   });
 
-  it('one long string stays one, for APIs that split', () => {
+  it('one long string stays one for APIs that split it themselves', () => {
     expect(quotedString(x(300))).toBe(`"${x(300)}"`);
   });
 });

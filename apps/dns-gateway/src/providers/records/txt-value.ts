@@ -1,10 +1,10 @@
-/** RFC 1035, section 3.3: a character-string has one octet of length. */
+/** RFC 1035, section 3.3: a character-string has a length of one byte. */
 const longestString = 255;
 
-/** RFC 1035, section 5.1 writes an octet as `\DDD` in decimal; Route 53 does in octal. */
+/** RFC 1035, section 5.1 writes a byte as `\DDD` in decimal; Route 53 uses octal. */
 export type EscapeBase = 'decimal' | 'octal';
 
-/** Pieces of at most 255 octets each; the text is printable ASCII, so that characters are octets. */
+/** Pieces of at most 255 bytes each; the text is printable ASCII, so a character is one byte. */
 export function txtStrings(text: string): readonly string[] {
   const count = Math.max(1, Math.ceil(text.length / longestString));
   return Array.from({ length: count }, (_, at) => text.slice(at * longestString, (at + 1) * longestString));
@@ -16,7 +16,7 @@ export const quotedTxt = (text: string, base: EscapeBase = 'decimal'): string =>
     .map((part) => quotedString(part, base))
     .join(' ');
 
-/** One string in quotes however long it is, for APIs that split it themselves. */
+/** One string in quotes of any length, for APIs that split it themselves. */
 export const quotedString = (text: string, base: EscapeBase = 'decimal'): string =>
   `"${text.replace(/["\\]|[^\x20-\x7e]/g, (character) => escaped(character, base))}"`;
 
@@ -29,8 +29,8 @@ function escaped(character: string, base: EscapeBase): string {
 }
 
 /**
- * The text of a value in presentation format: strings in quotes or bare, joined. Characters stand for octets where they
- * were escaped by number. Null when it is not in that format.
+ * The text of a value in presentation format: strings in quotes or bare, joined. Numeric escapes become characters
+ * that represent bytes. Null when the value is not in this format.
  */
 export function unquotedTxt(presentation: string, base: EscapeBase = 'decimal'): string | null {
   const token = /\s*(?:"((?:[^"\\]|\\[^])*)"|((?:[^\s"\\]|\\[^])+))\s*/gy;
@@ -43,7 +43,9 @@ export function unquotedTxt(presentation: string, base: EscapeBase = 'decimal'):
   return text;
 }
 
-/** For APIs that show TXT both ways: what begins with a quote is in presentation format, anything else is the text itself. */
+/**
+ * For APIs that return TXT in two forms: presentation format if it begins with a quote, otherwise the text itself.
+ */
 export const eitherTxt = (text: string, base: EscapeBase = 'decimal'): string =>
   (text.startsWith('"') ? unquotedTxt(text, base) : null) ?? text;
 

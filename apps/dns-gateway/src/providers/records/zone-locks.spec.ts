@@ -5,7 +5,7 @@ import { withZoneLocks, ZoneLocks } from './zone-locks';
 const never = new AbortController().signal;
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A change that is under way until it is told to end. */
+/** A change that runs until the spec ends it. */
 function change() {
   let end = (): void => undefined;
   let begun = false;
@@ -18,7 +18,7 @@ function change() {
 }
 
 describe('ZoneLocks', () => {
-  it('one after the other, in the order of their coming, and other keys beside', async () => {
+  it('changes of one key run in order of arrival, those of other keys in parallel', async () => {
     const locks = new ZoneLocks();
     const [first, second, third, other] = [change(), change(), change(), change()];
     const all = [first, second, third].map(({ run }) => locks.holding('a', never, run));
@@ -34,7 +34,7 @@ describe('ZoneLocks', () => {
     expect(locks.size).toBe(0);
   });
 
-  it('whoever gives up leaves the line, and does not let the next one past the one before', async () => {
+  it('a caller that gives up leaves the queue, and the next one still waits for the one before', async () => {
     const locks = new ZoneLocks();
     const [first, second, third] = [change(), change(), change()];
     const controller = new AbortController();
@@ -53,7 +53,7 @@ describe('ZoneLocks', () => {
     expect(locks.size).toBe(0);
   });
 
-  it('a failed change makes room for the next', async () => {
+  it('a failed change lets the next one run', async () => {
     const locks = new ZoneLocks();
     const failing = locks.holding('a', never, () => Promise.reject(new Error('no')));
     const next = locks.holding('a', never, () => Promise.resolve('done'));
@@ -63,7 +63,7 @@ describe('ZoneLocks', () => {
 });
 
 describe('withZoneLocks', () => {
-  it("a zone is locked for its account: nobody waits for a stranger's zone of the same name", async () => {
+  it('a zone is locked per account: a foreign zone of the same name delays no one', async () => {
     const slow = change();
     const session: ProviderSession = {
       zones: () => Promise.resolve([]),

@@ -2,11 +2,11 @@ import type { Zone } from '@certwright/gateway-contract';
 import type { DnsProvider, ProviderSession } from '../dns-provider';
 import { orAbort } from '../http/or-abort';
 
-/** First come, first served, per key, within this process. */
+/** A lock per key, first come, first served, within this process. */
 export class ZoneLocks {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Runs `change` when all that came before are done; whoever gives up while waiting leaves the line. */
+  /** Runs `change` after all earlier ones. A caller that gives up while waiting leaves the queue. */
   async holding<T>(key: string, signal: AbortSignal, change: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     let release = (): void => undefined;
@@ -22,16 +22,16 @@ export class ZoneLocks {
     }
   }
 
-  /** Zones that are being changed. */
+  /** Zones with a running change. */
   get size(): number {
     return this.#last.size;
   }
 }
 
 /**
- * A provider whose changes of one zone stand in line within this process: needed where the API has no compare-and-swap,
- * and where it has one it spares the tries that would be lost. The line is an account's own, so that nobody waits for a
- * stranger who gave his zone the same name at a slow server. Between copies of this process there is no lock.
+ * Serializes a provider's changes of one zone within this process. Required when the API has no compare-and-swap;
+ * otherwise it saves attempts that would fail. The queue is per account, so that a foreign zone of the same name at
+ * a slow server delays no other account. There is no lock between copies of this process.
  */
 export function withZoneLocks(provider: DnsProvider, locks: ZoneLocks): DnsProvider {
   return {

@@ -11,7 +11,7 @@ import { keptMember, type MemberRule, readMembers, visibleAscii } from '../crede
 import type { KeptCredentials } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 
-/** Which server is asked to change which zones, and how it knows us. */
+/** The server and its zones, and the key that authenticates the gateway. */
 export interface Access {
   /** A host name or an IP address. */
   readonly server: string;
@@ -20,7 +20,7 @@ export interface Access {
   readonly zones: readonly DnsName[];
 }
 
-/** Zones of one integration: each is asked for when it is made. */
+/** Zones of one integration; each is checked when the integration is created. */
 const mostZones = 50;
 
 export const accessMembers: readonly MemberRule[] = [
@@ -94,7 +94,7 @@ export function kept({ server, port, key, zones }: Access): KeptCredentials {
   };
 }
 
-/** @throws ProviderFault when the handle holds something else than this version keeps */
+/** @throws ProviderFault when the handle's content has another format than this version writes */
 export function keptAccess(credentials: KeptCredentials): Access {
   const names = ['server', 'port', 'key_name', 'key_algorithm', 'key_secret'];
   const given = Object.fromEntries(names.map((name) => [name, keptMember(credentials, name)]));

@@ -12,16 +12,16 @@ import type { DnsRecord } from '../dns-provider';
 import { ProviderFault } from '../provider-fault';
 import { parseCaa } from '../records/caa-value';
 
-/** The content of one UPDATE message, which a server carries out as a whole or not at all (RFC 2136, section 3.7). */
+/** The content of one UPDATE message, which a server applies atomically (RFC 2136, section 3.7). */
 export interface Change {
   readonly prerequisites: readonly Prerequisite[];
   readonly steps: readonly UpdateStep[];
 }
 
-/** Seconds: the least that every server takes, and what an approval that comes and goes wants. */
+/** Seconds: the min that every server accepts; short, because approval records are temporary. */
 const usualTtlS = 60;
 
-/** Of types that names in use have, those that are not ours to remove: IANA's numbers. */
+/** Types used at names, except those that we remove: IANA's numbers. */
 const foreignTypes = {
   A: 1,
   PTR: 12,
@@ -40,8 +40,8 @@ const foreignTypes = {
 } as const;
 
 /**
- * Beside what stands there. A server ignores an addition beside a CNAME (section 3.4.2.2) and nobody sees one beside a
- * delegation, so both have to be absent for it to succeed.
+ * Adds beside existing records. A server ignores an addition beside a CNAME (section 3.4.2.2), and an addition
+ * beside a delegation is invisible, so both must be absent.
  */
 export function addition(record: ZoneRecord): Change {
   const inTheWay: readonly RecordType[] = record.type === 'CNAME' ? recordTypes : ['CNAME', 'NS'];
@@ -53,8 +53,8 @@ export function addition(record: ZoneRecord): Change {
 }
 
 /**
- * The first of these whose prerequisites hold. Removing what is absent takes a key that may touch its type, and a good
- * key may touch two: so each removes no more than what may be there, and has the rest for a prerequisite.
+ * The first of these whose prerequisites hold. Removing an absent type requires a key that may change that type, and
+ * a valid key may change only two. So each removes only what may exist, and has the rest as a prerequisite.
  */
 export function replacements(record: ZoneRecord): readonly Change[] {
   const own = record.type as RecordType;
@@ -74,12 +74,12 @@ export function replacements(record: ZoneRecord): readonly Change[] {
   }));
 }
 
-/** One that is gone already is no error (section 3.4.2.4). */
+/** Removing a missing record is not an error (section 3.4.2.4). */
 export function removal(record: ZoneRecord): Change {
   return { prerequisites: [], steps: [{ step: 'remove', record }] };
 }
 
-/** Changes nothing, and is refused like any other update when the key is unknown or may do nothing in this zone. */
+/** Changes nothing. It is refused like any other update when the key is unknown or has no rights in this zone. */
 export function trial(zone: DnsName): Change {
   return { prerequisites: [{ holds: 'name in use', name: zone }], steps: [] };
 }
@@ -92,7 +92,7 @@ const noForeignBeside = ({ name, type }: ZoneRecord): readonly Prerequisite[] =>
     ? Object.values(foreignTypes).map((foreign) => ({ holds: 'no such type', name, type: foreign }))
     : [];
 
-/** @throws ProviderFault `rejected` for one that cannot be written in a message */
+/** @throws ProviderFault `rejected` for a record that a message cannot contain */
 export function zoneRecord(record: DnsRecord): ZoneRecord {
   const name = parseName(record.fqdn);
   const ttl = record.ttlS ?? usualTtlS;

@@ -41,7 +41,7 @@ describe('the credentials of rfc2136', () => {
   });
 
   it.each(['127.0.0.1', '10.0.0.1', 'localhost', '0x7f.1', '[::1]', '::1'])(
-    'refuses %s where such addresses are not allowed, before anything is sent',
+    'refuses %s when such addresses are not allowed, before sending anything',
     async (server) => {
       const ports = { ...testPorts(), guard: new AddressGuard({ allowedNetworks: [] }) };
       await expect(accept({ server }, ports)).rejects.toMatchObject({
@@ -55,7 +55,7 @@ describe('the credentials of rfc2136', () => {
     },
   );
 
-  it('a server that is not there is unavailable', async () => {
+  it('a missing server is unavailable', async () => {
     await expect(accept({ port: '1' })).rejects.toMatchObject({ name: 'ProviderFault', kind: 'unavailable' });
   });
 });

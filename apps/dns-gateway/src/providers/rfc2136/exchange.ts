@@ -3,39 +3,39 @@ import { connect, isIPv6 } from 'node:net';
 import { ProviderFault } from '../provider-fault';
 
 export interface Place {
-  /** IP address that has been judged; nothing is looked up here. */
+  /** Checked IP address; there is no lookup here. */
   readonly address: string;
   readonly port: number;
 }
 
 /** Milliseconds. */
 export interface Patience {
-  /** One wait per datagram: the same one is sent again, since lost ones are. */
+  /** One timeout per datagram. The same datagram is sent again, because datagrams get lost. */
   readonly udpMs: readonly number[];
-  /** From the connection's first octet to the answer's last, however slowly they come. */
+  /** From the connection's first byte to the response's last, at any rate. */
   readonly tcpMs: number;
 }
 
 export const usualPatience: Patience = { udpMs: [1_000, 2_000], tcpMs: 5_000 };
 
 /**
- * What a message is to us. Over UDP anybody can send one, so that what is passed over does not end the waiting (RFC 8945,
+ * Classification of a message. Anyone can send UDP messages, so an ignored one does not end the wait (RFC 8945,
  * section 5.3); `why` ends the sentence "The server's answer …".
  */
 export type Judged<T> =
   | { readonly taken: T }
   | { readonly truncated: true }
-  /** `otherwise`: what it would mean, were it true; said when nothing better comes. */
+  /** `otherwise`: its meaning if it were authentic; reported when no better response arrives. */
   | { readonly passedOver: true; readonly why: string; readonly otherwise?: ProviderFault };
 
 export type Judge<T> = (message: Buffer) => Judged<T>;
 
-/** RFC 1035, section 4.2.1. Nothing here offers EDNS, which UPDATE does without. */
+/** RFC 1035, section 4.2.1. EDNS is not offered; UPDATE does not need it. */
 const longestDatagram = 512;
 
 /**
- * One request and its answer: over UDP, and over TCP when the request is longer than a datagram may be, the answer was cut,
- * or none came. May be sent several times, so that it must be one that may be repeated.
+ * One request and its response over UDP. Uses TCP when the request exceeds a datagram, the response was truncated,
+ * or none arrived. The request may be sent several times, so it must be repeatable.
  *
  * @throws ProviderFault `unavailable`; the signal's reason
  */
@@ -62,7 +62,7 @@ export async function exchange<T>(
 const noAnswer = 'The DNS server did not answer in time, or cannot be reached.';
 const nothing = { passedOver: true, why: 'none' } as const;
 
-/** From a port that the kernel picks at random; connected, so that it drops what comes from elsewhere. */
+/** From a random port chosen by the kernel; connected, so that the kernel drops datagrams from other sources. */
 async function askOverUdp<T>(
   { address, port }: Place,
   request: Buffer,
@@ -106,7 +106,7 @@ async function askOverUdp<T>(
   }
 }
 
-/** On a connection of its own (RFC 7766), whose first message is the answer or nothing is. */
+/** On its own connection (RFC 7766), whose first message must be the response. */
 async function askOverTcp<T>(
   { address, port }: Place,
   request: Buffer,
@@ -130,7 +130,7 @@ async function askOverTcp<T>(
       return judge(received.subarray(2, 2 + received.readUInt16BE(0)));
     }
   } catch {
-    // Refused, reset, or too slow: there is no answer, and there is nothing else to tell of it.
+    // Refused, reset or too slow: there is no response, and no further detail to report.
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', end);

@@ -29,7 +29,7 @@ const notFaked = [
   'clearInterval',
 ] as const;
 
-describe('rfc2136 before a hostile server', () => {
+describe('rfc2136 with a hostile server', () => {
   let server: ScriptedServer;
   afterEach(() => server.close());
 
@@ -70,7 +70,7 @@ describe('rfc2136 before a hostile server', () => {
   const count = (transport: 'udp' | 'tcp') =>
     server.requests.filter((each) => each.transport === transport).length;
 
-  it('is content with one datagram that is signed', async () => {
+  it('accepts one signed datagram', async () => {
     await (await opened(yes)).remove(zone, record);
     expect(server.requests).toHaveLength(1);
   });
@@ -111,20 +111,20 @@ describe('rfc2136 before a hostile server', () => {
     ],
     ['three octets', () => Buffer.alloc(3), /no DNS message/],
     ['a flood of zeros', () => Buffer.alloc(4_000), /something else|no DNS message/],
-  ])('an answer that is %s is not believed, and is waited past', async (_, script, words) => {
+  ])('an answer that is %s is ignored, and the wait continues', async (_, script, words) => {
     const fault = await faultOf(script);
     expect(fault.kind).toBe('unavailable');
     expect(fault.message).toMatch(words);
-    // Sent twice and then over TCP: the real answer might still have come.
+    // Sent twice and then over TCP, because the real response could still have arrived.
     expect([count('udp'), count('tcp')]).toEqual([2, 1]);
   });
 
-  it('an unsigned REFUSED, when nothing better comes, is zone_not_found', async () => {
+  it('an unsigned REFUSED, without a better response, is zone_not_found', async () => {
     expect((await faultOf((request) => plain(request, 5))).kind).toBe('zone_not_found');
     expect([count('udp'), count('tcp')]).toEqual([2, 1]);
   });
 
-  it('a forged answer does not keep the real one from being taken', async () => {
+  it('a forged answer does not block the real one', async () => {
     const session = await opened((request, _, at) =>
       at === 0 ? plain(request, 5) : yes(request, 'udp', at),
     );
@@ -143,7 +143,7 @@ describe('rfc2136 before a hostile server', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('BADTIME that is signed is auth_failed', async () => {
+  it('a signed BADTIME is auth_failed', async () => {
     const fault = await faultOf((request) => signed(request, plain(request, 9), { error: 18, timeS: 1_000 }));
     expect(fault).toMatchObject({ kind: 'auth_failed', message: expect.stringContaining('clock') });
   });
@@ -163,18 +163,18 @@ describe('rfc2136 before a hostile server', () => {
     expect((await faultOf((request) => signed(request, plain(request, rcode)))).kind).toBe(kind);
   });
 
-  it('SERVFAIL is tried three times with new ids, and then unavailable for a while', async () => {
+  it('SERVFAIL is attempted three times with new ids, and then unavailable for a while', async () => {
     const fault = await faultOf((request) => signed(request, plain(request, 2)));
     expect(fault).toMatchObject({ kind: 'unavailable', retryAfterS: 10 });
     expect(new Set(server.requests.map(({ message }) => message.readUInt16BE(0))).size).toBe(3);
   });
 
-  it('SERVFAIL once is no fault', async () => {
+  it('a single SERVFAIL is not an error', async () => {
     const session = await opened((request, _, at) => signed(request, plain(request, at === 0 ? 2 : 0)));
     await session.remove(zone, record);
   });
 
-  it('an answer that is cut is asked for again over TCP', async () => {
+  it('a truncated answer is requested again over TCP', async () => {
     const session = await opened((request, transport) =>
       signed(request, plain(request, 0, transport === 'udp' ? 0x0200 : 0)),
     );
@@ -182,11 +182,11 @@ describe('rfc2136 before a hostile server', () => {
     expect([count('udp'), count('tcp')]).toEqual([1, 1]);
   });
 
-  it('an answer that is cut over TCP too is none', async () => {
+  it('an answer that is truncated over TCP too is ignored', async () => {
     expect((await faultOf((request) => signed(request, plain(request, 0, 0x0200)))).kind).toBe('unavailable');
   });
 
-  it('a message over 512 octets goes over TCP alone', async () => {
+  it('a message over 512 bytes is sent only over TCP', async () => {
     const session = await opened(yes);
     await session.remove(zone, { ...record, value: 'x'.repeat(512) });
     expect([count('udp'), count('tcp')]).toEqual([0, 1]);
@@ -205,7 +205,7 @@ describe('rfc2136 before a hostile server', () => {
     ['sends without end', () => endless(Buffer.alloc(65_536))],
     ['closes at once', () => ({ stream: (socket) => socket.destroy() })],
     ['closes after half of it', () => ({ stream: (socket) => socket.end(Buffer.from('00ff8000', 'hex')) })],
-  ])('over TCP one that %s is given up in time', async (_, say) => {
+  ])('over TCP, an answer that %s times out', async (_, say) => {
     const fault = await faultOf((request, transport) => (transport === 'udp' ? null : say(request)));
     expect(fault.kind).toBe('unavailable');
     expect([count('udp'), count('tcp')]).toEqual([2, 1]);
@@ -220,7 +220,7 @@ describe('rfc2136 before a hostile server', () => {
     await expect(session.remove(zone, record)).rejects.toThrow('enough');
   });
 
-  it('ids and ports are not to be guessed', async () => {
+  it('ids and ports are unpredictable', async () => {
     const session = await opened(yes);
     for (let at = 0; at < 20; at++) await session.remove(zone, record);
     const ids = server.requests.map(({ message }) => message.readUInt16BE(0));

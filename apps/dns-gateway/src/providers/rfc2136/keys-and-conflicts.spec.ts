@@ -51,7 +51,7 @@ describe.each([
       expect(await content()).toEqual(['TXT signed']);
     });
 
-    it('a key for challenges adds, replaces and removes there, and nothing anywhere else', async () => {
+    it('a key for challenges may add, replace and remove there, and nowhere else', async () => {
       const session = await opened(peers.keys.challenges);
       await session.add(zone, txt('one'));
       await session.add(zone, txt('two'));
@@ -81,7 +81,7 @@ describe.each([
       });
     });
 
-    it('a clock that is ten minutes off is auth_failed, and says so', async () => {
+    it('a clock that is ten minutes off is auth_failed, with that reason', async () => {
       const ports = testPorts({ now: () => new Date(Date.now() + 600_000) });
       await expect(opened(peers.keys.full, ports)).rejects.toMatchObject({
         kind: 'auth_failed',
@@ -90,7 +90,7 @@ describe.each([
     });
 
     it.each(['example.net', 'www.example.com', 'com'])(
-      '%s, which is no zone of it, is not found',
+      '%s, which is not one of its zones, is not found',
       async (name) => {
         const given = credentials(peers.keys.full, { zones: `example.com ${name}` });
         await expect(provider.accept(given, 'a', testPorts(), signal())).rejects.toMatchObject({
@@ -100,33 +100,33 @@ describe.each([
       },
     );
 
-    it('TXT beside a CNAME is a conflict, and both stay as they were', async () => {
+    it('TXT beside a CNAME is a conflict, and both stay unchanged', async () => {
       await plant(`add ${challenge}. 60 CNAME somewhere.example.`);
       const session = await opened(peers.keys.full);
       await expect(session.add(zone, txt('hidden'))).rejects.toMatchObject({ kind: 'conflict' });
       expect(await content()).toEqual(['CNAME somewhere.example']);
     });
 
-    it('TXT below a delegation at the same name is a conflict: nobody would see it', async () => {
+    it('TXT below a delegation at the same name is a conflict: it would be invisible', async () => {
       await plant(`add ${challenge}. 60 NS ns.elsewhere.example.`);
       const session = await opened(peers.keys.full);
       await expect(session.add(zone, txt('hidden'))).rejects.toMatchObject({ kind: 'conflict' });
     });
 
-    it('a CNAME where an address stands is a conflict, and nothing is lost', async () => {
+    it('a CNAME beside an address is a conflict, and nothing is lost', async () => {
       await plant(`add ${challenge}. 60 A 127.0.0.1`, `add ${challenge}. 60 TXT "foreign"`);
       const session = await opened(peers.keys.full);
       await expect(session.replace(zone, cname)).rejects.toMatchObject({ kind: 'conflict' });
       expect(await content()).toEqual(['A 127.0.0.1', 'TXT foreign']);
     });
 
-    it('a CNAME beside a type that nobody thought of is a conflict too', async () => {
+    it('a CNAME beside an unexpected type is a conflict too', async () => {
       await plant(`add ${challenge}. 60 TYPE65280 \\# 1 00`);
       const session = await opened(peers.keys.full);
       await expect(session.replace(zone, cname)).rejects.toMatchObject({ kind: 'conflict' });
     });
 
-    it('replacing takes TXT, CAA and NS away together, and leaves an address', async () => {
+    it('a replacement removes TXT, CAA and NS together, and keeps an address', async () => {
       await plant(
         `add ${challenge}. 60 A 127.0.0.1`,
         `add ${challenge}. 60 TXT "old"`,
@@ -138,7 +138,7 @@ describe.each([
       expect(await content()).toEqual(['A 127.0.0.1', 'TXT new']);
     });
 
-    it('removal is of the exact value, whatever its TTL', async () => {
+    it('removal matches the exact value, whatever its TTL', async () => {
       await plant(`add ${challenge}. 999 TXT "ours"`, `add ${challenge}. 999 TXT "ours, too"`);
       const session = await opened(peers.keys.full);
       await session.remove(zone, { ...txt('ours'), ttlS: 60 });

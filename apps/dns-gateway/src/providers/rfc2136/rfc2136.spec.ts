@@ -7,9 +7,9 @@ import { lossyRelay, type LossyRelay } from './testing/lossy-relay';
 import { describeWithPeers, type PeerKey, type PeerKind, type Peers, startPeers } from './testing/peers';
 
 const zones = ['example.com', 'sub.example.com', 'example.org'] as const;
-/** A datagram that comes late is sent again, and then over TCP; only that must not be late. */
+/** A late UDP response causes a retry, and then TCP; only TCP needs a long limit. */
 const patience = { udpMs: [250, 500], tcpMs: 20_000 };
-/** Each its own, so that the two suites may run side by side. */
+/** One address per suite, so that the two suites may run in parallel. */
 const addresses = { bind: '127.0.0.21', knot: '127.0.0.22' } as const;
 
 function credentialsOf(

@@ -12,7 +12,7 @@ import { type Patience, usualPatience } from './exchange';
 import { noSuchZone, UpdateServer } from './update-server';
 
 export interface Rfc2136Options {
-  /** Where a customer names none; 53 is the one of RFC 1035. */
+  /** Default port; 53 according to RFC 1035. */
   readonly defaultPort?: number;
   readonly patience?: Patience;
 }
@@ -23,7 +23,7 @@ const advice =
   'action update, update-type and update-owner-name. Not allow-update, which gives away the whole zone. Name the server ' +
   'that takes updates, which may be a hidden primary, and every zone, as the protocol cannot list them.';
 
-/** Dynamic updates (RFC 2136) signed with TSIG (RFC 8945): BIND, Knot, PowerDNS, Windows, and whatever else speaks it. */
+/** Dynamic updates (RFC 2136) signed with TSIG (RFC 8945): BIND, Knot, PowerDNS, Windows and other servers. */
 export function rfc2136Provider(options: Rfc2136Options = {}): DnsProvider {
   const { defaultPort = 53, patience = usualPatience } = options;
   const serverOf = (access: Access, ports: ProviderPorts, signal: AbortSignal): UpdateServer =>
@@ -47,7 +47,7 @@ export function rfc2136Provider(options: Rfc2136Options = {}): DnsProvider {
   };
 }
 
-/** The server has to be the zone's own, and take an update that is signed with the key and changes nothing. */
+/** The server must be authoritative for the zone, and accept a signed update that changes nothing. */
 async function checkZone(server: UpdateServer, zone: string): Promise<void> {
   const { rcode, authoritative, answers } = await server.query(zone, zone, 'SOA');
   const isThere = answers.some(({ type, name }) => type === 'SOA' && name === zone);
@@ -82,8 +82,8 @@ function session({ zones }: Access, server: UpdateServer): ProviderSession {
 }
 
 /**
- * No prerequisite of an update says "unless this value is there", so the server is queried before. One that takes updates
- * and refuses queries leaves it open; then the record counts as created, so that it can be removed.
+ * No prerequisite of an update means "unless this value exists", so the server is queried first. If it accepts
+ * updates but refuses queries, this is unknown; the record then counts as created, so that it can be removed.
  */
 async function outcomeOfAdding(server: UpdateServer, zone: Zone, record: DnsRecord): Promise<AddOutcome> {
   const wanted = zoneRecord(record);
@@ -96,16 +96,16 @@ async function outcomeOfAdding(server: UpdateServer, zone: Zone, record: DnsReco
   return isThere ? 'existed' : 'created';
 }
 
-/** A CNAME beside a type that no prerequisite asked for is ignored in silence (RFC 2136, section 3.4.2.2). */
+/** The server silently ignores a CNAME beside a type without a prerequisite (RFC 2136, section 3.4.2.2). */
 async function checkVisible(server: UpdateServer, zone: Zone, record: DnsRecord): Promise<void> {
   if (record.type !== 'CNAME') return;
   const { rcode, answers } = await server.query(zone.name, record.fqdn, 'CNAME');
-  // Some servers take updates and answer no queries.
+  // Some servers accept updates but answer no queries.
   if (rcode === RCODE.REFUSED || answers.some(({ type }) => type === 'CNAME')) return;
   throw cnameConflict(record);
 }
 
-/** @throws ProviderFault for every response code but NOERROR */
+/** @throws ProviderFault for every response code except NOERROR */
 function faultless(rcode: number, zone: string): void {
   switch (rcode) {
     case RCODE.NOERROR:

@@ -29,12 +29,12 @@ export interface QueryAnswer {
 
 type Signed = { readonly response: Buffer; readonly rcode: number } | { readonly refused: TsigError };
 
-/** Rests between tries of what a server failed at for the moment, milliseconds. */
+/** Delays between attempts after a temporary server failure, milliseconds. */
 const restsMs = [250, 1_000] as const;
-/** Seconds after which another try makes sense. */
+/** Seconds until a retry is useful. */
 const retryAfterS = 10;
 
-/** One customer's server: everything to it is signed, and nothing is believed that is not signed in turn. */
+/** One customer's server: signs every request, and trusts only signed responses. */
 export class UpdateServer {
   constructor(
     private readonly access: Access,
@@ -44,7 +44,7 @@ export class UpdateServer {
   ) {}
 
   /**
-   * @returns the response code of a signed answer, never SERVFAIL
+   * @returns the response code of a signed response, never SERVFAIL
    * @throws ProviderFault; the signal's reason
    */
   async update(zone: DnsName, change: Change): Promise<number> {
@@ -58,7 +58,7 @@ export class UpdateServer {
     return { rcode, authoritative, answers: readResponseRecords(response).answers };
   }
 
-  /** SERVFAIL says that nothing was decided: what may be repeated is tried three times. */
+  /** SERVFAIL means that nothing was decided: repeatable requests are attempted three times. */
   async #ask(zone: DnsName, write: (id: number) => Buffer): Promise<{ response: Buffer; rcode: number }> {
     for (const restMs of [...restsMs, null]) {
       const answer = await this.#askOnce(zone, write(randomInt(0x10000)));
@@ -100,7 +100,7 @@ export class UpdateServer {
     if (header.truncated) return { truncated: true };
     if (verdict.verdict === 'untrusted') {
       const why = doubts[verdict.reason];
-      // Knot knows keys by zone, so that it cannot sign that it has none. A forger can make of it no more than a failure.
+      // Knot stores keys by zone, so it cannot sign this error. A forged one can only cause a failure.
       const isNoZone = verdict.reason === 'unsigned' && refusalCodes.includes(header.rcode);
       return { passedOver: true, why, ...(isNoZone && { otherwise: noSuchZone(zone) }) };
     }
@@ -122,7 +122,7 @@ export class UpdateServer {
   }
 }
 
-/** RFC 2136, section 3.8: an answer to an UPDATE need not repeat the zone. */
+/** RFC 2136, section 3.8: a response to an UPDATE need not repeat the zone. */
 function answers(response: ReturnType<typeof readResponseHeader>, request: Buffer): boolean {
   const opcode = (request.readUInt16BE(2) >> 11) & 0xf;
   if (response.id !== request.readUInt16BE(0) || response.opcode !== opcode) return false;

@@ -9,8 +9,8 @@ export interface AwsError {
 }
 
 /**
- * `<ErrorResponse><Error><Code>…` of both services, and `<InvalidChangeBatch><Messages><Message>…` as Route 53 writes it as
- * well. Null: the body is no such document.
+ * `<ErrorResponse><Error><Code>…` of both services, and also `<InvalidChangeBatch><Messages><Message>…` of Route 53.
+ * Null: the body is not such a document.
  */
 export function awsErrorOf({ text }: ApiAnswer): AwsError | null {
   return (
@@ -34,7 +34,7 @@ function ifReadable<T>(read: () => T): T | null {
   }
 }
 
-/** Codes that come with 400 and mean something else than "refused for good". */
+/** Codes that have status 400 and do not mean "refused permanently". */
 const kinds = new Map<string, ProviderFaultKind>([
   ['Throttling', 'rate_limited'],
   ['ThrottlingException', 'rate_limited'],

@@ -3,10 +3,10 @@ import { absolute } from '../records/names';
 import type { RrsetChange } from '../records/rrset-changes';
 import { escapedXml } from './xml';
 
-/** An RRset has a TTL here; short, since what we add is looked at once. Seconds. */
+/** TTL of RRsets that we create, seconds; short, because added records are read immediately. */
 const usualTtlS = 60;
 
-/** What is there goes, exactly as it was read, and what is to be comes: all of it, or nothing. */
+/** Deletes the RRsets exactly as read and creates the wanted ones, atomically. */
 export function changeBatch(fqdn: string, changes: readonly RrsetChange[]): string {
   const deletions = changes.flatMap(({ type, before }) =>
     before === null ? [] : [change('DELETE', fqdn, type, before.ttlS, before.values)],

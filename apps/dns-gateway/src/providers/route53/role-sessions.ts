@@ -11,7 +11,7 @@ export interface RoleSession extends AwsCredentials {
   readonly endsAtMs: number;
 }
 
-/** The least of what a role may be asked for; what the role itself allows beyond it stays out of reach. */
+/** The minimal session policy; further permissions of the role are not usable. */
 const sessionPolicy = JSON.stringify({
   Version: '2012-10-17',
   Statement: [
@@ -28,17 +28,17 @@ const sessionPolicy = JSON.stringify({
   ],
 });
 
-/** An hour is the longest that every role allows (MaxSessionDuration is at least that). */
+/** An hour is the longest duration that every role allows (MaxSessionDuration is at least that). */
 const sessionS = 3_600;
-/** Not used in its last five minutes. */
+/** Sessions are not used in their last five minutes. */
 const marginMs = 300_000;
-/** Three tries of ten seconds; an exchange is shared, so it has a bound of its own. */
+/** Time limit of a shared exchange: three attempts of ten seconds. */
 const exchangeWithinMs = 25_000;
 const mostSessions = 10_000;
 
 const provider = 'AWS STS';
 
-/** What customers' roles gave us for an hour, in this process only. */
+/** Caches the sessions of customers' roles for an hour, in this process only. */
 export class RoleSessions {
   readonly #sessions = new Map<string, { exchange: Promise<RoleSession>; endsAtMs: number }>();
 
@@ -47,7 +47,7 @@ export class RoleSessions {
     private readonly aws: AwsSettings,
   ) {}
 
-  /** @throws ProviderFault `auth_failed` when the role does not let us in; the signal's reason */
+  /** @throws ProviderFault `auth_failed` when the role denies access; the signal's reason */
   async get(
     roleArn: string,
     externalId: string,
@@ -68,12 +68,12 @@ export class RoleSessions {
     return await orAbort(entry.exchange, signal);
   }
 
-  /** A session was refused before its end: whoever comes next has the role assumed anew. */
+  /** A session was refused before its expiry: the next caller assumes the role again. */
   forget(roleArn: string, externalId: string): void {
     this.#sessions.delete(JSON.stringify([roleArn, externalId]));
   }
 
-  /** @param externalId null: none is presented, which a role that is set up as advised refuses */
+  /** @param externalId null: none is sent, which a correctly configured role refuses */
   async assume(roleArn: string, externalId: string | null, ports: ProviderPorts): Promise<RoleSession> {
     const signal = AbortSignal.timeout(exchangeWithinMs);
     try {
@@ -137,7 +137,7 @@ function readSession(text: string): RoleSession {
   };
 }
 
-/** Goes into headers. */
+/** The values are sent in headers. */
 function visible(text: string): string {
   if (/^[\x21-\x7e]{1,8192}$/.test(text)) return text;
   throw new ProviderFault('unavailable', `${provider} gave credentials that cannot be sent.`);

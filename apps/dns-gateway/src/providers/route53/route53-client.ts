@@ -23,18 +23,18 @@ import { readXml, type XmlElement } from './xml';
 
 const provider = 'Amazon Route 53';
 const base = '/2013-04-01/hostedzone';
-/** Route 53 is one service for the world, and signed for one region. */
+/** Route 53 is a global service and is signed for one region. */
 const scope = { service: 'route53', region: 'us-east-1' } as const;
-/** Of the RRsets of one name, far more than there are types. */
+/** Max RRsets of one name, far more than there are types. */
 const pageSize = '100';
 
 export interface RoleAccess {
   credentials(): Promise<AwsCredentials>;
-  /** They were not accepted. */
+  /** The session was refused. */
   refused(): void;
 }
 
-/** RRsets as XML. A batch is atomic, and what it deletes must match to the letter: that is the compare-and-swap. */
+/** RRsets as XML. A batch is atomic, and its deletions must match exactly: this is the compare-and-swap. */
 export class Route53Client implements RrsetPorts {
   constructor(
     private readonly baseUrl: string,
@@ -55,7 +55,7 @@ export class Route53Client implements RrsetPorts {
 
   async read(zone: Zone, fqdn: string, types: readonly RecordType[]): Promise<readonly Rrset[]> {
     const readPage = async (from: string) => {
-      // The list is of the whole zone, in order, from this name and type on.
+      // The list covers the whole zone, in order, starting at this name and type.
       const query = { name: absolute(fqdn), ...(from === '' ? {} : { type: from }), maxitems: pageSize };
       const { text } = await this.send('GET', path`/2013-04-01/hostedzone/${zone.id}/rrset`, query);
       const answer = readXml(text, 'ListResourceRecordSetsResponse');
@@ -87,7 +87,7 @@ export class Route53Client implements RrsetPorts {
     return normalValue(type, value, 'octal');
   }
 
-  /** @returns 2xx, or 400 for a batch that does not match what is there */
+  /** @returns 2xx, or 400 for a batch that does not match the current state */
   private async send(
     method: 'GET' | 'POST',
     where: string,
@@ -110,10 +110,10 @@ export class Route53Client implements RrsetPorts {
       credentials.sessionToken ?? '',
       signatureOf(withSignature.headers),
     ];
-    // Signed anew for every try would be cleaner, but a signature holds for five minutes and the tries for seconds.
+    // Signed once for all attempts: a signature is valid for five minutes, and the attempts take seconds.
     try {
       return await judgedCall(
-        // A batch made a second time is stale, and looking again tells that it was made.
+        // A repeated batch is stale, and a new read shows that it was applied.
         { ...withSignature, secrets, repeatable: true },
         { ...awsReading(provider), accepts: isStale },
         { call: callApi, now, rest, signal: this.signal },
@@ -125,7 +125,7 @@ export class Route53Client implements RrsetPorts {
   }
 }
 
-/** Its words for: what is deleted is not there, or differs; what is created is there. */
+/** Messages for: a deletion does not exist or differs; a creation already exists. */
 const staleWords = /but it was not found|do not match the current values|but it already exists/;
 
 function isStale(answer: ApiAnswer): boolean {
@@ -136,7 +136,7 @@ function isStale(answer: ApiAnswer): boolean {
 
 const isTruncated = (answer: XmlElement): boolean => answer.child('IsTruncated').text() === 'true';
 
-/** Private zones are seen inside a VPC only: no CA would find a record there. */
+/** Private zones are visible inside a VPC only: no CA would find a record there. */
 function publicZone(zone: XmlElement): readonly Zone[] {
   if (zone.optional('Config')?.optional('PrivateZone')?.text() === 'true') return [];
   const id = zone
@@ -152,7 +152,7 @@ function readRrset(rrset: XmlElement) {
   return {
     name: normalName(rrset.child('Name').text()),
     type: rrset.child('Type').text(),
-    /** Of weighted, latency, geolocation and such RRsets: several of one name and type. */
+    /** For weighted, latency, geolocation and similar RRsets: several of one name and type. */
     set: rrset.optional('SetIdentifier')?.text() ?? '',
     /** Null: an alias. */
     values: records?.map((record) => record.child('Value').text()) ?? null,

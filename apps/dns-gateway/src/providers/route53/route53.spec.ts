@@ -60,7 +60,7 @@ describe('route53 on the wire', () => {
   const accept = (account = 'account-1') =>
     world.provider.accept(world.credentials, account, world.ports, never);
 
-  it('a value is added by deleting the RRset as it stands and creating it longer, in one batch', async () => {
+  it('a value is added by deleting the RRset as read and creating the extended one, in one batch', async () => {
     await world.plant({ fqdn, type: 'TXT', value: 'of <others> & "more"' });
     const session = await openSession(world);
     const [zone] = await session.zones();
@@ -84,7 +84,7 @@ describe('route53 on the wire', () => {
     ['came', null, 'theirs'],
     ['went', 'theirs', null],
     ['changed', 'theirs', 'theirs as well'],
-  ])('an RRset that %s between our look and our change is looked at again', async (_, before, meanwhile) => {
+  ])('an RRset that %s between our read and our write is read again', async (_, before, meanwhile) => {
     if (before !== null) await world.plant({ fqdn, type: 'TXT', value: before });
     const other = await openSession(world);
     const [zone] = await other.zones();
@@ -99,7 +99,7 @@ describe('route53 on the wire', () => {
     expect(others).toHaveBeenCalledTimes(1);
   });
 
-  it('the role is assumed once an hour, with the external id and a policy of four actions', async () => {
+  it('the role is assumed once per hour, with the external id and a policy of four actions', async () => {
     const session = await openSession(world);
     await Promise.all([session.zones(), session.zones(), session.zones()]);
     expect(world.imitation.assumed).toBe(1);
@@ -127,7 +127,7 @@ describe('route53 on the wire', () => {
     expect(world.imitation.assumed).toBe(2);
   });
 
-  it('a session that AWS ended early is asked for anew', async () => {
+  it('a session that AWS ended early is requested again', async () => {
     const session = await openSession(world);
     await session.zones();
     world.server.misbehave('forbidden', 1, ({ path }) => path.includes('hostedzone'));
@@ -136,7 +136,7 @@ describe('route53 on the wire', () => {
     expect(world.imitation.assumed).toBe(2);
   });
 
-  it('a role that demands no external id is not accepted', async () => {
+  it('a role that requires no external id is not accepted', async () => {
     world.imitation.roles.set(role_arn, { externalId: null });
     await expect(accept()).rejects.toMatchObject({
       kind: 'rejected',
@@ -144,7 +144,7 @@ describe('route53 on the wire', () => {
     });
   });
 
-  it("another account that names the same role is not let in, since the external id is the account's own", async () => {
+  it('another account that names the same role gets no access, because external ids differ by account', async () => {
     const kept = await accept('account-2');
     const session = world.provider.session(kept, 'account-2', world.ports, never);
     await expect(session.zones()).rejects.toMatchObject({ kind: 'auth_failed' });
@@ -162,7 +162,7 @@ describe('route53 on the wire', () => {
     await expect(added).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('an RRset with a routing policy is left as it is', async () => {
+  it('an RRset with a routing policy stays unchanged', async () => {
     world.imitation.routed.push({ name: `${fqdn}.`, type: 'TXT', ttl: 60, values: ['"x"'], set: 'north' });
     const session = await openSession(world);
     const [zone] = await session.zones();
@@ -170,7 +170,7 @@ describe('route53 on the wire', () => {
     await expect(added).rejects.toMatchObject({ kind: 'conflict' });
   });
 
-  it('a zone that is gone is zone_not_found', async () => {
+  it('a deleted zone is zone_not_found', async () => {
     const session = await openSession(world);
     const gone = { id: 'Z0GONE', name: 'gone.example' };
     const added = session.add(gone, { fqdn: '_x.gone.example', type: 'TXT', value: 'text', ttlS: null });

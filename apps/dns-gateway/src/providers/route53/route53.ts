@@ -10,9 +10,9 @@ import { Route53Client } from './route53-client';
 export interface Route53Options {
   /** Default: https://route53.amazonaws.com */
   readonly baseUrl?: string;
-  /** Default: that of STS in `aws.stsRegion`. */
+  /** Default: the STS endpoint in `aws.stsRegion`. */
   readonly stsUrl?: string;
-  /** Null: the provider cannot be used. */
+  /** Null: the provider is unavailable. */
   readonly aws: AwsSettings | null;
 }
 
@@ -71,7 +71,7 @@ export function route53Provider(options: Route53Options): DnsProvider {
   };
 }
 
-/** A role that lets us in without the external id would let in every account of ours that names it. */
+/** A role that admits us without the external id would admit every account of ours that names it. */
 function refuseOpenRole(): never {
   throw new ProviderFault(
     'rejected',
@@ -79,7 +79,7 @@ function refuseOpenRole(): never {
   );
 }
 
-/** As it should be; whether it lets us in with the external id, the first use tells. */
+/** The expected result. Whether the role admits us with the external id is known at the first use. */
 function ifNotLetIn(error: unknown): void {
   if (!(error instanceof ProviderFault) || error.kind !== 'auth_failed') throw error;
 }

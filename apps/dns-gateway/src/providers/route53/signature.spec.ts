@@ -76,7 +76,7 @@ describe('Signature Version 4', () => {
     expect(headers['authorization']).toContain('SignedHeaders=host;x-amz-date;x-amz-security-token, ');
   });
 
-  it('a query leaves nothing as it is but unreserved characters', () => {
+  it('a query keeps only unreserved characters unencoded', () => {
     expect(awsQuery({ name: "*.a b+c/d!'()~-_." })).toBe('name=%2A.a%20b%2Bc%2Fd%21%27%28%29~-_.');
   });
 });

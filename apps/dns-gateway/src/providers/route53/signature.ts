@@ -4,7 +4,7 @@ import type { ApiRequest } from '../http/call-api';
 export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary credentials; else null. */
+  /** For temporary credentials; otherwise null. */
   readonly sessionToken: string | null;
 }
 
@@ -14,8 +14,8 @@ export interface SigningScope {
 }
 
 /**
- * Signs a request with Signature Version 4: everything that is sent, and Host. The URL must be written as it is sent, with
- * its query encoded by `awsQuery`.
+ * Signs the whole request, including Host, with Signature Version 4. The URL must be exactly as sent, with its query
+ * encoded by `awsQuery`.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function signed(
@@ -37,7 +37,7 @@ export function signed(
   const names = lines.map(([name]) => name).join(';');
   const canonical = [
     request.method,
-    // Every service but S3 encodes the path, as it stands in the URL, once more.
+    // Every service except S3 encodes the path of the URL a second time.
     pathname.split('/').map(awsEncoded).join('/'),
     sortedQuery(search.slice(1)),
     ...lines.map(([name, value]) => `${name}:${value}`),
@@ -58,7 +58,7 @@ export function signed(
   return { ...request, headers: { ...headers, authorization } };
 }
 
-/** A query, or a form, in the one encoding that signatures are made over: RFC 3986, a space as `%20`. */
+/** A query or a form in the encoding used for signatures: RFC 3986, a space as `%20`. */
 export const awsQuery = (members: Readonly<Record<string, string>>): string =>
   Object.entries(members)
     .map(([name, value]) => `${awsEncoded(name)}=${awsEncoded(value)}`)

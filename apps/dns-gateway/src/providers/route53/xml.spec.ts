@@ -12,7 +12,7 @@ describe('XML of AWS', () => {
     expect(root.optional('D')).toBeNull();
   });
 
-  it('text survives being written and read', () => {
+  it('text survives a round trip', () => {
     const text = '"a" & <b> \'c\' ]]>';
     expect(readXml(`<A>${escapedXml(text)}</A>`, 'A').text()).toBe(text);
   });
@@ -39,7 +39,7 @@ describe('XML of AWS', () => {
     expect(() => readXml(text, 'A')).toThrow(ProviderFault);
   });
 
-  it('a child that is there twice is no child', () => {
+  it('a duplicate child is an error', () => {
     expect(() => readXml('<A><B/><B/></A>', 'A').child('B')).toThrow('more than one B');
   });
 });

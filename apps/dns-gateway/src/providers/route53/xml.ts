@@ -2,7 +2,7 @@ import { ProviderFault } from '../provider-fault';
 
 const provider = 'Amazon Route 53';
 
-/** An element of a document that AWS sent: names, children and text; no more of XML is read than AWS writes. */
+/** An element of an AWS document: names, children and text. Other XML features are not supported. */
 export class XmlElement {
   constructor(
     readonly name: string,
@@ -25,7 +25,7 @@ export class XmlElement {
     return this.children.filter((child) => child.name === name);
   }
 
-  /** @throws ProviderFault when there are elements in it */
+  /** @throws ProviderFault when it contains elements */
   text(): string {
     if (this.children.length > 0) throw malformed(`${this.name} is no text`);
     return this.content;
@@ -35,8 +35,8 @@ export class XmlElement {
 const deepest = 16;
 
 /**
- * Reads a whole document whose root has this name. Declarations of types, processing instructions, comments and CDATA are
- * not documented in these answers, and refused: nothing expands, and nothing is fetched.
+ * Parses a complete document whose root has this name. Document type declarations, processing instructions, comments
+ * and CDATA are undocumented in these responses and are refused: nothing is expanded or fetched.
  *
  * @throws ProviderFault `unavailable`
  */

@@ -18,8 +18,8 @@ export interface ApiReply {
 }
 
 /**
- * `loop` gives the first page of a list again whatever cursor is asked for; `cut` ends the connection before the request
- * is carried out, `applied_then_cut` after it; `silent` never answers; `echo` refuses and repeats all that was sent.
+ * `loop` returns the first page of a list for every cursor; `cut` closes the connection before the request is
+ * applied, `applied_then_cut` after it; `silent` never responds; `echo` refuses and repeats the whole request.
  */
 export const misbehaviours = [
   'rate_limited',
@@ -40,7 +40,7 @@ export const misbehaviours = [
 ] as const;
 export type Misbehaviour = (typeof misbehaviours)[number];
 
-/** A local imitation of an API, with state of its own, that misbehaves when it is told to. */
+/** A local fake API with its own state, which misbehaves when configured to. */
 export class ApiServer {
   readonly requests: RecordedRequest[] = [];
   readonly #firstPages = new Map<string, ApiReply>();
@@ -53,7 +53,7 @@ export class ApiServer {
     private readonly answer: (request: RecordedRequest) => ApiReply | Promise<ApiReply>,
   ) {}
 
-  /** @param answer what the API documents; it holds the state */
+  /** @param answer responds as the API documents, and contains the state */
   static async open(answer: (request: RecordedRequest) => ApiReply | Promise<ApiReply>): Promise<ApiServer> {
     const server = createServer();
     const api = new ApiServer(server, answer);
@@ -62,17 +62,17 @@ export class ApiServer {
     return api;
   }
 
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** The next `times` requests of those that `which` holds for. */
+  /** Applies to the next `times` requests that match `which`. */
   misbehave(how: Misbehaviour, times = 1, which: (request: RecordedRequest) => boolean = () => true): void {
     [this.#how, this.#left, this.#which] = [how, times, which];
   }
 
-  /** Requests remain that it leaves without a response. */
+  /** Whether requests remain that get no response. */
   get isSilent(): boolean {
     return this.#how === 'silent' && this.#left > 0;
   }
@@ -144,7 +144,7 @@ const unsuccessful = {
   result: null,
 };
 
-/** In every place where an API is known to put its sentence. */
+/** In every member where an API is known to put its message. */
 function echo({ path, headers, body }: RecordedRequest): ApiReply {
   const told = `no ${Object.values(headers).join(' ')} ${path} ${body}`;
   const list = [{ code: 1, reason: 'bad', detail: told, message: told }];

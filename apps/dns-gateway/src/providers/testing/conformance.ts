@@ -4,7 +4,7 @@ import { ZoneLocks } from '../records/zone-locks';
 import { txtTexts } from './txt-texts';
 import { type Inability, openSession, type ProviderSpec, type ProviderWorld } from './provider-world';
 
-/** The contract of `ProviderSession` as one suite: every provider's spec runs it. */
+/** The contract of `ProviderSession` as a suite that every provider's spec runs. */
 export function describeProvider({ name, setUp, cannot = {} }: ProviderSpec): void {
   describe(`${name} as a DNS provider`, () => {
     let world: ProviderWorld;

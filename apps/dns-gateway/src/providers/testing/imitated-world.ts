@@ -7,7 +7,7 @@ import { OauthImitation, type OauthImitationOptions } from './oauth-imitation';
 import type { PlainRecord, ProviderWorld } from './provider-world';
 import { testPorts } from './test-ports';
 
-/** An imitation with a server of its own. */
+/** A fake provider with its own server. */
 export interface Imitation {
   readonly server: ApiServer;
   plant(record: PlainRecord, zone: string): void;
@@ -21,7 +21,7 @@ export type ImitatedWorld<T extends Imitation> = ProviderWorld & {
 
 const zone = 'example.com';
 
-/** @param names made by `zoneNames` */
+/** @param names created by `zoneNames` */
 export const imitatedWorld = <T extends Imitation>(
   imitation: T,
   names: readonly string[],
@@ -40,7 +40,7 @@ export const imitatedWorld = <T extends Imitation>(
   close: () => imitation.server.close(),
 });
 
-/** With one token that is taken, and one that is not. */
+/** With one valid and one invalid token. */
 export const tokenWorld = <T extends Imitation & { readonly token: string }>(
   imitation: T,
   names: readonly string[],
@@ -52,7 +52,7 @@ export const tokenWorld = <T extends Imitation & { readonly token: string }>(
     wrongCredentials: { type: 'bearer', token: 'not-that-token' },
   });
 
-/** What all have whose imitation answers out of `ImitatedZones`. */
+/** Members shared by all fakes that use `ImitatedZones`. */
 export const zonesWorld = (server: ApiServer, zones: ImitatedZones, names: readonly string[]) => ({
   account: 'account-1',
   server,
@@ -66,10 +66,10 @@ export const zonesWorld = (server: ApiServer, zones: ImitatedZones, names: reado
 
 export interface OauthWorldOptions {
   readonly zones: ImitatedZones;
-  /** Of the zones that are to be listed. */
+  /** Names of the zones to list. */
   readonly names: readonly string[];
   readonly oauth: Omit<OauthImitationOptions, keyof typeof oauthClient>;
-  /** @param isToken whether OAuth gave it */
+  /** @param isToken whether OAuth issued it */
   readonly api: (isToken: (token: string) => boolean) => {
     readonly answer: (request: RecordedRequest) => ApiReply;
   };
@@ -82,7 +82,7 @@ export interface OauthWorldOptions {
   readonly wrongCredentials: Credentials;
 }
 
-/** An API with an authorization server beside it, and a clock that can be moved on. */
+/** An API with an authorization server, and a clock that can be advanced. */
 export async function oauthWorld(options: OauthWorldOptions): Promise<OauthWorld> {
   const { zones, names, credentials, wrongCredentials } = options;
   const oauth = new OauthImitation({ ...oauthClient, ...options.oauth });
@@ -106,7 +106,7 @@ export async function oauthWorld(options: OauthWorldOptions): Promise<OauthWorld
   };
 }
 
-/** The same world, to which the browser brings a code. */
+/** The same world, with a code from the browser. */
 export const withCode = async (world: Promise<OauthWorld>): Promise<OauthWorld> => ({
   ...(await world),
   credentials: { type: 'oauth_code', code: 'planted-code-123456' },

@@ -8,16 +8,16 @@ export interface ImitatedRecord extends PlainRecord {
 export interface ImitatedZone {
   readonly id: string;
   readonly name: string;
-  /** In the order of their making; `value` in the contract's normal form. */
+  /** In order of creation; `value` in the contract's normal form. */
   records: readonly ImitatedRecord[];
 }
 
-/** The zones behind an imitation of an API. */
+/** The zones behind a fake API. */
 export class ImitatedZones {
   readonly all: readonly ImitatedZone[];
   #ids = 0;
 
-  /** @param idOf what the API uses for an id; default: 32 hexadecimal digits */
+  /** @param idOf returns an id in the API's format; default: 32 hexadecimal digits */
   constructor(names: readonly string[], idOf: (name: string, at: number) => string = hexId) {
     this.all = names.map((name, at) => ({ id: idOf(name, at), name, records: [] }));
   }
@@ -30,7 +30,7 @@ export class ImitatedZones {
     return this.all.find((zone) => zone.name === name);
   }
 
-  /** The zone that a name server would answer from: the longest. */
+  /** The zone that a name server would answer from: the longest match. */
   holding(fqdn: string): ImitatedZone {
     const [zone] = this.all
       .filter(({ name }) => fqdn === name || fqdn.endsWith(`.${name}`))
@@ -68,13 +68,13 @@ export class ImitatedZones {
 
 const hexId = (_: string, at: number): string => (0xabcd_0000 + at).toString(16).padStart(32, '0');
 
-/** Names of zones, the first two of which are `example.com` and `sub.example.com`. */
+/** Names of zones, of which the first two are `example.com` and `sub.example.com`. */
 export const zoneNames = (count: number): readonly string[] => [
   'example.com',
   'sub.example.com',
   ...Array.from({ length: count - 2 }, (_, at) => `zone-${at}.example`),
 ];
 
-/** RFC 1034, section 3.6.2: whether a record of this type may not stand beside those. */
+/** RFC 1034, section 3.6.2: whether a record of this type conflicts with those. */
 export const clashes = (type: string, beside: readonly { readonly type: string }[]): boolean =>
   beside.some((other) => (type === 'CNAME') !== (other.type === 'CNAME'));

@@ -5,7 +5,7 @@ import { ProviderFault, type ProviderFaultKind } from '../provider-fault';
 import { type ApiServer, type Misbehaviour } from './api-server';
 import { openSession, racingSession, type ProviderSpec, type ProviderWorld } from './provider-world';
 
-/** Kinds of which the fault is one; `loop` is of lists with several pages only. */
+/** Allowed kinds of the error; `loop` applies to lists with several pages only. */
 const expected: Readonly<Record<Exclude<Misbehaviour, 'applied_then_cut'>, readonly ProviderFaultKind[]>> = {
   rate_limited: ['rate_limited'],
   forbidden: ['auth_failed'],
@@ -23,7 +23,10 @@ const expected: Readonly<Record<Exclude<Misbehaviour, 'applied_then_cut'>, reado
   echo: ['rejected'],
 };
 
-/** An API that is not as it documents, for each provider over HTTP: a fault of the right kind, soon, and no secret in it. */
+/**
+ * An API that deviates from its documentation, for each HTTP provider: the right error kind, quickly, without
+ * secrets.
+ */
 export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec): void {
   describe(`${name} when its API misbehaves`, () => {
     let world: ProviderWorld;
@@ -50,7 +53,7 @@ export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec)
         const fault = await faultOf(session.zones());
         expect(kindsOfFault).toContain(fault.kind);
         if (how === 'rate_limited') expect(fault.retryAfterS).toBe(30);
-        // Three tries of a few requests, or one list until it repeats itself.
+        // Three attempts of a few requests, or one list until it repeats itself.
         expect(server.requests.length - before).toBeLessThanOrEqual(8);
         expectSilence(fault, world, server);
       },
@@ -105,7 +108,7 @@ export function describeMisbehaviour({ name, setUp, cannot = {} }: ProviderSpec)
         const racing = await racingSession(world, others);
         await racing[change](zone, record);
         expect(others).toHaveBeenCalledTimes(1);
-        // Where the API takes the same record twice, it is there twice: no lock spans two copies of this process.
+        // An API that accepts the same record twice has it twice: no lock spans two copies of this process.
         const values = new Set((await world.list(fqdn)).map(({ value }) => value));
         expect([...values]).toEqual(change === 'add' ? ['the same'] : []);
       },
@@ -131,7 +134,7 @@ async function faultOf(attempt: Promise<unknown>): Promise<ProviderFault> {
   return error as ProviderFault;
 }
 
-/** Neither the message nor anything that a logger would find on the error. */
+/** Checks the message and everything that a logger would print of the error. */
 function expectSilence(
   fault: ProviderFault,
   { credentials, secrets = [] }: ProviderWorld,

@@ -6,18 +6,18 @@ export interface OauthWorld extends ProviderWorld {
   /** Its `credentials` are of type `oauth_code`. */
   readonly server: ApiServer;
   readonly oauth: OauthImitation;
-  /** Of the ports' clock. */
+  /** Advances the ports' clock. */
   advance(seconds: number): void;
 }
 
 export interface OauthSpec {
   readonly name: string;
   setUp(): Promise<OauthWorld>;
-  /** Whether its refresh tokens are good for one exchange. */
+  /** Whether each refresh token is valid for one exchange. */
   readonly rotates: boolean;
 }
 
-/** What holds for every provider that customers authorize this service at. */
+/** Rules for every provider with customer authorization by OAuth. */
 export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
   describe(`${name} by OAuth`, () => {
     let world: OauthWorld;
@@ -124,7 +124,7 @@ export function describeOauth({ name, setUp, rotates }: OauthSpec): void {
   });
 }
 
-/** Registered at every imitation. */
+/** Registered at every fake server. */
 export const oauthClient = {
   clientId: 'client-of-this-service',
   clientSecret: 'planted-client-secret',

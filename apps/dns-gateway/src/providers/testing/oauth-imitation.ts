@@ -5,16 +5,16 @@ export interface OauthImitationOptions {
   readonly clientSecret: string;
   readonly redirectUri: string;
   readonly clientAuthentication: 'basic' | 'form';
-  /** A refresh token is good for one exchange, and another comes with it (RFC 6749, section 6). */
+  /** A refresh token is valid for one exchange, which returns the next one (RFC 6749, section 6). */
   readonly rotates: boolean;
   readonly expiresInS: number;
-  /** For suites that accept the same credentials several times. Default: a code is good once. */
+  /** For suites that use the same credentials several times. Default: a code is valid once. */
   readonly codesLast?: boolean;
 }
 
 /** An authorization server's token endpoint (RFC 6749, section 3.2). */
 export class OauthImitation {
-  /** Codes that were given to a browser and not yet used. */
+  /** Codes issued to a browser and not yet used. */
   readonly codes = new Set(['planted-code-123456']);
   readonly accessTokens = new Set<string>();
   readonly refreshTokens = new Set<string>();

@@ -4,41 +4,41 @@ import type { CallApi } from '../http/call-api';
 import { withZoneLocks, ZoneLocks } from '../records/zone-locks';
 import type { ApiServer } from './api-server';
 
-/** A record as a name server would serve it; `value` in the contract's normal form, any type. */
+/** A record as a name server would return it; `value` in the contract's normal form, any type. */
 export interface PlainRecord {
   readonly fqdn: string;
   readonly type: string;
   readonly value: string;
 }
 
-/** A provider and what stands behind it, fresh for every rule. */
+/** A provider and its backend, fresh for every rule. */
 export interface ProviderWorld {
   readonly provider: DnsProvider;
   readonly credentials: Credentials;
-  /** Of the right shape, and refused. */
+  /** In the right format, but refused. */
   readonly wrongCredentials: Credentials;
   readonly account: string;
   readonly ports: ProviderPorts;
-  /** Of an HTTP provider: the imitation behind it. */
+  /** For an HTTP provider: the fake behind it. */
   readonly server?: ApiServer;
   /** Name of the zone that the rules change. */
   readonly zone: string;
-  /** A zone beneath it that the credentials reach as well. */
+  /** A zone below it that the credentials can access as well. */
   readonly subZone?: string;
-  /** Every zone that `zones()` is to name, more than one page of them. */
+  /** Every zone that `zones()` must return, more than one page. */
   readonly zoneNames: readonly string[];
-  /** Puts a record there that is somebody else's. */
+  /** Adds a foreign record. */
   plant(record: PlainRecord): Promise<void>;
-  /** What stands at exactly this name, all types. */
+  /** All records at exactly this name, all types. */
   list(fqdn: string): Promise<readonly PlainRecord[]>;
-  /** The next change is carried out and its answer lost. Default: the server's connection is cut. */
+  /** The next change is applied and its response lost. Default: the server closes the connection. */
   loseNextAnswer?(): void;
-  /** What must appear in no message, besides the members of `credentials`. */
+  /** Values that no message may contain, besides the members of `credentials`. */
   readonly secrets?: readonly string[];
   close?(): Promise<void>;
 }
 
-/** What a provider documents that it cannot do. */
+/** Documented limitations of a provider. */
 export type Inability =
   | 'pages'
   | 'sub_zones'
@@ -56,13 +56,13 @@ export type Inability =
 export interface ProviderSpec {
   readonly name: string;
   setUp(): Promise<ProviderWorld>;
-  /** Each with the reason; the rules about it are left out. */
+  /** Each with the reason; the affected rules are skipped. */
   readonly cannot?: Partial<Record<Inability, string>>;
 }
 
 const longestRuleMs = 15_000;
 
-/** A session as the registry would give it: changes of a zone in line. */
+/** A session as returned by the registry, with serialized changes per zone. */
 export async function openSession(
   world: ProviderWorld,
   credentials: Credentials = world.credentials,
@@ -75,7 +75,7 @@ export async function openSession(
   return provider.session(kept, account, ports, signal);
 }
 
-/** A session whose first change comes after something else happened at the provider; what it read by then is old. */
+/** A session whose first change happens after another change at the provider; its reads are outdated by then. */
 export async function racingSession(
   { provider, credentials, account, ports }: ProviderWorld,
   happens: () => Promise<unknown>,
@@ -86,7 +86,7 @@ export async function racingSession(
   const after =
     (call: CallApi): CallApi =>
     async (request, within) => {
-      // Tokens are asked for by POST as well, in a form.
+      // Tokens are requested by POST as well, in a form.
       const isChange = request.method !== 'GET' && !/form/.test(request.headers['content-type'] ?? '');
       if (isFirst && isChange) {
         isFirst = false;

@@ -5,15 +5,15 @@ import { platformCall, usualBounds } from '../http/platform-call';
 import type { ApiServer } from './api-server';
 
 export interface TestPortsOptions {
-  /** The API that the calls go to. While it is told to be silent, the time limit of a call is short. */
+  /** The API under test. While it is configured to be silent, the time limit of a call is short. */
   readonly server?: Pick<ApiServer, 'isSilent'>;
   readonly now?: () => Date;
 }
 
-/** Must not pass on the slowest machine, except while the API is silent. */
+/** Must not elapse on the slowest machine, except while the API is silent. */
 const timeoutMs = { usual: 20_000, whileSilent: 100 } as const;
 
-/** The real ports, with loopback allowed, and rests that end at once. */
+/** The real ports, with loopback allowed and without delays between attempts. */
 export function testPorts({ server, now = () => new Date() }: TestPortsOptions = {}): ProviderPorts {
   const guard = new AddressGuard({ allowedNetworks: ['127.0.0.0/8', '::1/128'] });
   const bounds = {

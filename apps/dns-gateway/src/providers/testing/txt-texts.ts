@@ -7,7 +7,7 @@ const octets = (count: number): string =>
     .repeat(6)
     .slice(0, count);
 
-/** Texts that every provider has to store as they are, and what one may not be able to do with each. */
+/** Texts that every provider must store unchanged, with the limitation that excuses each. */
 export const txtTexts: readonly (readonly [string, string, Inability | null])[] = [
   ['43 octets', 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA', null],
   ['254 octets', octets(254), 'long_txt'],

@@ -1,9 +1,9 @@
 import { normalName } from '../records/names';
 import { type EscapeBase, unquotedTxt } from '../records/txt-value';
 
-/** How imitations write values in presentation format, and read what they are sent: not by the code that is tested. */
+/** How fakes write and read values in presentation format: independent of the tested code. */
 
-/** Strings in quotes and nothing else: what APIs document for TXT that do not take bare text. */
+/** Strings in quotes only: the documented TXT format of APIs that refuse bare text. */
 export const inQuotes = /^"(?:[^"\\]|\\.)*"(?: "(?:[^"\\]|\\.)*")*$/;
 
 export function writtenValue(type: string, value: string): string {

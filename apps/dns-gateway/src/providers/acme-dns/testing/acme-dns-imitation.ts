@@ -7,9 +7,9 @@ export const registration = {
   fulldomain: 'd420c923-bbd7-4056-ab64-c3ca54c9b3cf.auth.example.org',
 } as const;
 
-/** acme-dns as its README documents it: POST /update, which writes over the older one of two values. */
+/** acme-dns as in its README: POST /update overwrites the older of two values. */
 export class AcmeDnsImitation {
-  /** The older one first. */
+  /** Oldest first. */
   values: readonly string[] = ['', ''];
 
   readonly answer = ({ method, path, headers, body }: RecordedRequest): ApiReply => {

@@ -17,7 +17,7 @@ const version = '2018-05-01';
 
 /** Azure Resource Manager's DNS as it is documented, with record sets, metadata and ETags. */
 export class AzureImitation {
-  /** By `fqdn type`; of every set that was written or looked at. */
+  /** By `fqdn type`; for every set that was written or read. */
   readonly metadata = new Map<string, object>();
   readonly tags = new Map<string, Readonly<Record<string, string>>>();
   readonly pageSize = 3;
@@ -70,7 +70,7 @@ export class AzureImitation {
     return zone.records.filter((record) => record.fqdn === fqdn && record.type === type);
   }
 
-  /** Changes whenever the set does, whoever changes it. */
+  /** Changes with every change of the set, by any client. */
   private etagOf(zone: ImitatedZone, fqdn: string, type: string): string {
     const ids = this.recordsAt(zone, fqdn, type).map(({ id }) => id);
     return `etag-${this.#etags.get(`${fqdn} ${type}`) ?? 0}-${ids.join('.')}`;

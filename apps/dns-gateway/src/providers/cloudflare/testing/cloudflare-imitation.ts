@@ -58,7 +58,7 @@ export class CloudflareImitation {
 function valueOf({ type, content, data }: RecordBody): string | null {
   if (type === 'CAA') return data === undefined ? null : `${data.flags} ${data.tag} "${data.value}"`;
   if (content === undefined || type !== 'TXT') return content ?? null;
-  // Strings in quotes, of at most 255 octets each.
+  // Strings in quotes, of at most 255 bytes each.
   const strings = content.match(/"(?:[^"\\]|\\.)*"/g) ?? [];
   if (strings.join(' ') !== content) return null;
   return strings.some((text) => (unquotedTxt(text) ?? '').length > 255) ? null : unquotedTxt(content);

@@ -19,7 +19,7 @@ export class DesecImitation {
   #rrsets: readonly fixtures.Rrset[] = [];
   /** False: a list of RRsets is the whole zone. */
   filters = true;
-  /** The limit of writes is used up. */
+  /** The rate limit of writes is exhausted. */
   throttled = false;
   server!: ApiServer;
 

@@ -1,6 +1,6 @@
 import type { ApiReply } from '../../testing/api-server';
 
-/** Bodies as https://desec.readthedocs.io shows them. */
+/** Bodies from https://desec.readthedocs.io. */
 export interface Rrset {
   readonly created: string;
   readonly domain: string;

@@ -9,7 +9,7 @@ import * as fixtures from './fixtures';
 /** DNSimple's API as https://developer.dnsimple.com/v2/ documents it, as far as the gateway uses it. */
 export class DnsimpleImitation {
   readonly token = 'dnsimple_a_0123456789abcdef';
-  /** What the browser came with. */
+  /** Parameters that the browser brought. */
   readonly state = 'state-of-the-browser';
   readonly userToken = 'dnsimple_u_fedcba9876543210';
   #records: readonly fixtures.ZoneRecord[] = [];
@@ -26,7 +26,7 @@ export class DnsimpleImitation {
     return imitation;
   }
 
-  /** Something that happens between the client's look and its change. */
+  /** Runs between the client's read and its change. */
   beforeNextCreation(happens: () => void): void {
     this.#beforeCreation = happens;
   }

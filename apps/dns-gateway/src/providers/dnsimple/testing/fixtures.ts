@@ -1,6 +1,6 @@
 import type { ApiReply } from '../../testing/api-server';
 
-/** Bodies as https://developer.dnsimple.com/v2/ shows them. */
+/** Bodies from https://developer.dnsimple.com/v2/. */
 export interface ZoneRecord {
   readonly id: number;
   readonly zone_id: string;

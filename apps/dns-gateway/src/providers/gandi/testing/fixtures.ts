@@ -1,6 +1,6 @@
 import type { ApiReply } from '../../testing/api-server';
 
-/** Bodies as https://api.gandi.net/docs/livedns/ and the API itself show them. */
+/** Bodies from https://api.gandi.net/docs/livedns/ and from the API itself. */
 export interface Rrset {
   readonly rrset_name: string;
   readonly rrset_type: string;

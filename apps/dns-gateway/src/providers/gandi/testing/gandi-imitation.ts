@@ -26,7 +26,7 @@ export class GandiImitation {
     return imitation;
   }
 
-  /** Leaves out the header Total-Count. */
+  /** Omits the header Total-Count. */
   hideCount(): void {
     this.#countsDomains = false;
   }
@@ -97,7 +97,7 @@ export class GandiImitation {
       return fixtures.invalid('rrset_ttl', `${ttl} is not between 300 and 2592000`);
     }
     if (values.length === 0) return fixtures.invalid('rrset_values', 'Shorter than minimum length 1');
-    // An unquoted one would be taken too, but never comes from the gateway.
+    // The real API accepts unquoted values too, but the gateway never sends one.
     if (type === 'TXT' && !values.every((value) => inQuotes.test(value))) {
       return fixtures.invalid('rrset_values', 'not in quotes');
     }

@@ -10,13 +10,13 @@ interface RrsetBody {
   readonly rrdatas: readonly string[];
 }
 
-/** Cloud DNS v1 as it is documented: RRsets with a TTL each, changes whole or not at all. */
+/** Cloud DNS v1 as documented: RRsets with one TTL each, atomic changes. */
 export class GoogleImitation {
-  /** Zones a page; a small page makes several of few. */
+  /** Zones per page; a small number produces several pages. */
   readonly pageSize = 3;
-  /** RRsets that have a routing policy, as `fqdn type`. */
+  /** RRsets with a routing policy, as `fqdn type`. */
   readonly routed = new Set<string>();
-  /** The reason of a 403 that every request gets. */
+  /** The reason of the 403 for every request. */
   refusal: string | null = null;
   #changes = 0;
 

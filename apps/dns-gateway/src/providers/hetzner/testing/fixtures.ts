@@ -1,6 +1,6 @@
 import type { ApiReply } from '../../testing/api-server';
 
-/** Bodies as https://docs.hetzner.cloud/reference/cloud shows them. */
+/** Bodies from https://docs.hetzner.cloud/reference/cloud. */
 export interface Rrset {
   readonly id: string;
   readonly name: string;

@@ -25,7 +25,7 @@ export class HetznerImitation {
     readonly mode: 'primary' | 'secondary';
   }[];
   #rrsets: readonly fixtures.Rrset[] = [];
-  /** Looks at an action before it is done, and what it ends with. */
+  /** Called before an action is applied, and decides its result. */
   actionLooks = 1;
   actionEnd: fixtures.ActionStatus = 'success';
   readonly #looks = new Map<number, number>();
@@ -46,12 +46,12 @@ export class HetznerImitation {
     return imitation;
   }
 
-  /** The next actions are refused so, one after the other. */
+  /** Refusals for the next actions, in order. */
   refuseNext(...replies: readonly ApiReply[]): void {
     this.#refusals.push(...replies);
   }
 
-  /** Something that happens between the client's look and its change. */
+  /** Runs between the client's read and its change. */
   beforeNextAction(happens: () => void): void {
     this.#beforeAction = happens;
   }
@@ -125,7 +125,7 @@ export class HetznerImitation {
     return { status: 200, body: fixtures.action(id, 'add_rrset_records', status) };
   }
 
-  /** Carries the action out; null when it could be. */
+  /** Applies the action; null on success. */
   #refusal(place: Place, command: string, { ttl, records = [] }: SentAction): ApiReply | null {
     const before = this.#rrset(place);
     const old = before?.records.map(({ value }) => value) ?? [];

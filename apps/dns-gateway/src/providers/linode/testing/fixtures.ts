@@ -1,6 +1,6 @@
 import type { ApiReply } from '../../testing/api-server';
 
-/** Bodies as https://techdocs.akamai.com/linode-api/reference/ shows them. */
+/** Bodies from https://techdocs.akamai.com/linode-api/reference/. */
 export interface DomainRecord {
   readonly id: number;
   readonly type: string;

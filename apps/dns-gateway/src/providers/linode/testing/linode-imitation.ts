@@ -14,7 +14,7 @@ export class LinodeImitation {
   /** By the domain's id. */
   readonly records = new Map<number, readonly fixtures.DomainRecord[]>();
   readonly #domains: readonly Domain[];
-  /** As it may be that the filter is not looked at. */
+  /** Simulates an API that ignores the filter. */
   filters = true;
   #lastId = 9_000;
   server!: ApiServer;

@@ -1,6 +1,6 @@
 import type { ApiReply } from '../../testing/api-server';
 
-/** Bodies as https://eu.api.ovh.com/console/ and the API itself show them. */
+/** Bodies from https://eu.api.ovh.com/console/ and from the API itself. */
 export interface ZoneRecord {
   readonly id: number;
   readonly zone: string;
@@ -13,7 +13,7 @@ export interface ZoneRecord {
 export type SentRecord = Pick<ZoneRecord, 'subDomain' | 'fieldType' | 'target'> &
   Partial<Pick<ZoneRecord, 'ttl'>>;
 
-/** 0: the zone's own. */
+/** 0: the zone's default. */
 export const record = (
   id: number,
   zone: string,

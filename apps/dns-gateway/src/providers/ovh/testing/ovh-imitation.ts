@@ -5,7 +5,7 @@ import { ApiServer, type ApiReply, type RecordedRequest } from '../../testing/ap
 import type { PlainRecord } from '../../testing/provider-world';
 import * as fixtures from './fixtures';
 
-/** Seconds that a timestamp may be off. */
+/** Max deviation of a timestamp, seconds. */
 const toleranceS = 30;
 
 /** OVHcloud's API as https://eu.api.ovh.com/console/ documents it, as far as the gateway uses it. */
@@ -15,10 +15,10 @@ export class OvhImitation {
   readonly consumerKey = 'MtSwSrPpNjqfVSmJhLbPyr2i45lSwPU1';
   /** Seconds that this server's clock is ahead of the real one. */
   aheadS = 7_200;
-  /** Stores a TXT without its quotes and escapes, as has been seen. */
+  /** Stores a TXT without its quotes and escapes, as observed. */
   losesEscapes = false;
   #refusal: ApiReply | null = null;
-  /** What was changed, and what the name servers have. */
+  /** The edited records, and those that the name servers have. */
   #records: readonly fixtures.ZoneRecord[] = [];
   #published: readonly fixtures.ZoneRecord[] = [];
   #lastId = 1_230_000_000;
@@ -42,7 +42,7 @@ export class OvhImitation {
     this.#published = this.#records;
   }
 
-  /** As the name servers have it. */
+  /** The records of the name servers. */
   list(fqdn: string): readonly PlainRecord[] {
     return this.#published
       .filter(({ subDomain, zone }) => `${subDomain}.${zone}` === fqdn)
@@ -69,7 +69,7 @@ export class OvhImitation {
     return { status: 200, body: found.map((record) => record.id) };
   }
 
-  /** Null: the request is signed as it should be. */
+  /** Null: the request is signed correctly. */
   #judged({ method, path, query, headers, body }: RecordedRequest): ApiReply | null {
     if (headers['x-ovh-application'] !== this.applicationKey) return fixtures.invalidKey;
     if (headers['x-ovh-consumer'] !== this.consumerKey) return fixtures.invalidCredential;
@@ -116,7 +116,7 @@ export class OvhImitation {
   }
 }
 
-/** The filter is documented as "like": `_` is any character, `%` any number of them. */
+/** The filter is documented as "like": `_` is any character, `%` any number of characters. */
 const pattern = (like: string): RegExp =>
   new RegExp(
     `^${[...like].map((one) => (one === '_' ? '.' : one === '%' ? '.*' : one.replace(/[.*+?^${}()|[\]\\]/, '\\$&'))).join('')}$`,

@@ -4,7 +4,7 @@ import { unquotedTxt } from '../../records/txt-value';
 import type { PlainRecord } from '../../testing/provider-world';
 import type { PeerKey } from './peers';
 
-/** dig and nsupdate: what another implementation sees in a zone, and puts there. */
+/** dig and nsupdate: an independent implementation that reads and changes a zone. */
 
 interface Place {
   readonly address: string;
@@ -14,7 +14,7 @@ interface Place {
 const run = promisify(execFile);
 const keyText = ({ algorithm, name, secret }: PeerKey): string => `${algorithm}:${name}:${secret}`;
 
-/** Every record of a zone but the SOA, by AXFR. */
+/** Every record of a zone except the SOA, by AXFR. */
 export async function zoneContent(
   { address, port }: Place,
   zone: string,
@@ -42,7 +42,7 @@ function normal(type: string, value: string): string {
   return type === 'CNAME' || type === 'NS' ? value.replace(/\.$/, '') : value;
 }
 
-/** @returns what nsupdate complains of, or '' */
+/** @returns nsupdate's error output, or '' */
 export function nsupdate(
   { address, port }: Place,
   key: PeerKey | undefined,
@@ -60,7 +60,7 @@ export function nsupdate(
   });
 }
 
-/** Takes everything away that a rule left, apart from what the zone began with. */
+/** Removes all records that a rule left, except the initial content of the zone. */
 export async function emptied(place: Place, key: PeerKey, zone: string): Promise<void> {
   const names = (await zoneContent(place, zone, key)).map(({ fqdn }) => fqdn);
   const left = [...new Set(names)].filter((name) => name !== zone && !/^ns\d\./.test(name));

@@ -4,11 +4,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface LossyRelay {
   readonly address: string;
   readonly port: number;
-  /** Requests that came by, UDP and TCP. */
+  /** Requests relayed, UDP and TCP. */
   readonly requests: readonly Buffer[];
-  /** From the next request on every answer is lost, until the asker gives up: until `reset`, or this many requests. */
+  /**
+   * Drops every response from the next request on, until the client gives up: until `reset`, or this many requests.
+   */
   loseNextAnswers(requests?: number): void;
-  /** Answers go by as they are again. */
+  /** Relays responses again. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -16,7 +18,7 @@ export interface LossyRelay {
 /** UDP retries of one exchange and its TCP connection. */
 const triesOfOneExchange = 3;
 
-/** A name server's network: everything reaches it, and what it says may not come back. */
+/** The network of a name server: delivers every request, and may drop responses. */
 export async function lossyRelay(target: {
   readonly address: string;
   readonly port: number;
@@ -45,7 +47,7 @@ export async function lossyRelay(target: {
     asker.once('data', (request) => {
       const passing = passes(request);
       server.write(request);
-      // The server has carried it out by the time it answers.
+      // The server has applied the request when it responds.
       server.on('data', (answer) => (passing ? asker.write(answer) : asker.destroy()));
     });
   });

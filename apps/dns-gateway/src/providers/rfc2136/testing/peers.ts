@@ -28,7 +28,7 @@ export interface RunningPeer {
   readonly address: string;
   readonly pid: number;
   readonly log: string;
-  /** Of PowerDNS. */
+  /** PowerDNS only. */
   readonly api?: string;
   readonly apiKey?: string;
 }
@@ -44,21 +44,21 @@ export interface Peers {
 const workspaceRoot = path.join(__dirname, '../../../../../..');
 const main = path.join(workspaceRoot, 'tools/peers/main.mjs');
 
-/** Programs that are missing for these servers; `[]` when real ones can be started. */
+/** Programs missing for these servers; `[]` when real servers can be started. */
 export function missingFor(kinds: readonly PeerKind[]): readonly string[] {
   const program = `import('./tools/peers/programs.mjs').then(({ missingFor }) => console.log(JSON.stringify(missingFor(${JSON.stringify(kinds)}))))`;
   const output = execFileSync(process.execPath, ['-e', program], { cwd: workspaceRoot, encoding: 'utf8' });
   return JSON.parse(output) as readonly string[];
 }
 
-/** `describe`, or where a program is missing `describe.skip` with its name in the title. */
+/** `describe`, or `describe.skip` with the name of a missing program in the title. */
 export function describeWithPeers(kinds: readonly PeerKind[], title: string, body: () => void): void {
   const missing = missingFor(kinds);
   if (missing.length === 0) describe(title, body);
   else describe.skip(`${title} (not installed: ${missing.join(', ')})`, body);
 }
 
-/** Real name servers, which end together with the spec. */
+/** Real name servers, stopped at the end of the spec. */
 export async function startPeers(servers: readonly PeerServer[]): Promise<Peers> {
   const args = [main, JSON.stringify({ servers })];
   const child = await startChild(process.execPath, { args, cwd: workspaceRoot });

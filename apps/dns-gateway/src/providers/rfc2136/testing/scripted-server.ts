@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** Octets to send, the octets of a stream (its own length in front or not), or silence. */
+/** Bytes to send, the bytes of a stream (with or without its length prefix), or silence. */
 export type Said = Buffer | { readonly stream: (socket: Socket) => void } | null;
 export type Script = (request: Buffer, transport: 'udp' | 'tcp', at: number) => Said;
 
@@ -12,7 +12,7 @@ export interface ScriptedServer {
   close(): Promise<void>;
 }
 
-/** Something on the port of a name server that says whatever a spec wants. */
+/** A server on a name server port that sends what a spec scripts. */
 export async function scriptedServer(script: Script): Promise<ScriptedServer> {
   const requests: { message: Buffer; transport: 'udp' | 'tcp' }[] = [];
   const sockets = new Set<Socket>();

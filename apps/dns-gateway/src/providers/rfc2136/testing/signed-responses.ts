@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Of the key `gateway-key`. */
+/** Secret of the key `gateway-key`. */
 export const secret = Buffer.alloc(32, 0x33);
 const keyName = Buffer.from('\x0bgateway-key\x00', 'latin1');
 const algorithm = Buffer.from('\x0bhmac-sha256\x00', 'latin1');
@@ -14,7 +14,7 @@ interface Signing {
   readonly requestMac?: Buffer;
 }
 
-/** The response to a request: its header and question, with an rcode and nothing else. */
+/** The response to a request: its header and question, with an rcode and no records. */
 export function plain(request: Buffer, rcode = 0, flags = 0): Buffer {
   const questionEnd = request.indexOf(0, 12) + 5;
   const response = Buffer.from(request.subarray(0, questionEnd));
@@ -24,7 +24,7 @@ export function plain(request: Buffer, rcode = 0, flags = 0): Buffer {
   return response;
 }
 
-/** Written out here once more, so that it is no mirror of what is tested: RFC 8945 sections 4.2 and 4.3. */
+/** Implemented independently of the tested code: RFC 8945 sections 4.2 and 4.3. */
 export function signed(request: Buffer, response: Buffer, how: Signing = {}): Buffer {
   const name = how.name ?? keyName;
   const time = Buffer.alloc(6);

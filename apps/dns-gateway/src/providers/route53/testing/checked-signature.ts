@@ -1,7 +1,7 @@
 import type { RecordedRequest } from '../../testing/api-server';
 import { type AwsCredentials, signed, type SigningScope } from '../signature';
 
-/** Whether a request is signed as it came, with these keys: it is signed once more from what was received. */
+/** Whether a received request is signed with these keys: signs the received content again and compares. */
 export function isSigned(request: RecordedRequest, keys: AwsCredentials, scope: SigningScope): boolean {
   const given = request.headers;
   const time = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(given['x-amz-date'] ?? '');
@@ -9,7 +9,7 @@ export function isSigned(request: RecordedRequest, keys: AwsCredentials, scope: 
   const [, year, month, day, hour, minute, second] = time;
   const names = /SignedHeaders=([^,]+)/.exec(given['authorization'] ?? '')?.[1]?.split(';') ?? [];
   const kept = names.filter((name) => name !== 'host' && !name.startsWith('x-amz-'));
-  // The path that the client sees; the prefix of the local server is part of it.
+  // The path as seen by the client, including the prefix of the local server.
   const search = [...request.query].map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
   const again = signed(
     {

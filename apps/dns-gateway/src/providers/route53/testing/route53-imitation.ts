@@ -7,7 +7,7 @@ import { isSigned } from './checked-signature';
 import { readXml, type XmlElement } from '../xml';
 
 export interface ImitatedRole {
-  /** Null: the role's trust policy demands none. */
+  /** Null: the role's trust policy requires none. */
   readonly externalId: string | null;
 }
 
@@ -16,7 +16,7 @@ interface PlainRrset {
   readonly type: string;
   readonly ttl: number;
   readonly values: readonly string[];
-  /** Of a routing policy. */
+  /** For a routing policy. */
   readonly set?: string;
 }
 
@@ -31,13 +31,13 @@ const roleKeys = {
   sessionToken: 'planted-session-token',
 };
 
-/** STS's AssumeRole and Route 53 as they are documented; every signature is checked. */
+/** STS's AssumeRole and Route 53 as documented; every signature is verified. */
 export class Route53Imitation {
   /** By ARN. */
   readonly roles = new Map<string, ImitatedRole>();
   readonly routed: PlainRrset[] = [];
   assumed = 0;
-  /** Zones and RRsets a page. */
+  /** Zones and RRsets per page. */
   readonly pageSize = 3;
 
   constructor(
@@ -164,7 +164,7 @@ export class Route53Imitation {
   }
 }
 
-/** By labels from the right, as Route 53 sorts. */
+/** By labels from the right, the sort order of Route 53. */
 const orderOf = (name: string, type: string): string =>
   `${name.split('.').reverse().join('\u0001')}\u0000${type}`;
 
