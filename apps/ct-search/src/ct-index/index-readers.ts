@@ -27,7 +27,7 @@ const idleTimeoutMs = 30_000;
 
 /** The client for whom data is read. */
 export interface Asker {
-  /** Pools: one does not wait for the connections of another. */
+  /** Requests of different kinds do not wait for each other's connections. */
   readonly kind: string;
   /** Time limit of all statements of a request. */
   readonly timeLimitMs: number;

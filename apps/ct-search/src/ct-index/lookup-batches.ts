@@ -13,7 +13,7 @@ export interface BatchLimits {
   readonly patienceMs?: number;
 }
 
-/** PostgreSQL runs them one after the other, a fraction of a millisecond each. */
+/** Default batch size: PostgreSQL runs them one after the other, a fraction of a millisecond each. */
 const usuallyAtOnce = 16;
 
 /**
