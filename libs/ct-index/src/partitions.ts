@@ -5,7 +5,7 @@ import { blockTable } from '@certwright/ct-schema';
 /** Issuances per partition. Every page reads each partition after its cursor, so they are few and large. */
 export const defaultPositionsPerPartition = 20_000_000;
 
-/** Cluster-wide lock for creating and dropping partitions. */
+/** Lock for creating and dropping partitions, across processes. */
 const partitionLock = 7_308_604_101;
 
 /** Max time that readers of a table wait while a partition is created or dropped. */
@@ -124,7 +124,7 @@ export async function dropExpired(database: DataSource, now: Date): Promise<read
   return gone;
 }
 
-/** Whether a partition has an unexpired certificate. Usually the first one is; at the end of its life all are read. */
+/** Whether a partition has an unexpired certificate. Usually the first row has one; at the end of its life all rows are read. */
 async function isAlive(database: DataSource, name: string, now: Date): Promise<boolean> {
   return await database.transaction(async (tx) => {
     await tx.query(`SET LOCAL statement_timeout = 0`);
