@@ -44,7 +44,7 @@ export interface LogList {
 }
 
 /**
- * A log list in version 3 of the schema (www.gstatic.com/ct/log_list/v3/log_list_schema.json). Members that
+ * A log list in version 3 of the schema (www.gstatic.com/ct/log_list/v3/log_list_schema.json). Unknown
  * members are ignored. Null when it has no operators at all.
  */
 export function readLogList(json: unknown): LogList | null {
