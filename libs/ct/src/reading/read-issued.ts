@@ -38,7 +38,7 @@ export interface Issued {
   readonly droppedNames: number;
   /** The key identifier, lower-case hexadecimal. */
   readonly authorityKeyId: string | null;
-  /** The first http or https URL of a list that covers all revocations of the certificate's issuer. */
+  /** The first http or https URL in the CRL distribution points whose list covers all reasons. */
   readonly crlUrl: string | null;
   readonly hasPoison: boolean;
   readonly hasSctList: boolean;
