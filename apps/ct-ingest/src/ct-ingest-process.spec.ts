@@ -105,7 +105,7 @@ const arrived = async () =>
     );
   }, patience);
 
-it("ingests each entry of each log exactly once, with matching roots, when it is killed repeatedly'", async () => {
+it('ingests each entry of each log exactly once, with matching roots, when it is killed repeatedly', async () => {
   for (const kind of ['rfc6962', 'static'] as const) {
     const log = await opened(kind, 1_000);
     log.page = 50;
@@ -130,7 +130,7 @@ it("ingests each entry of each log exactly once, with matching roots, when it is
   expect(last.output()).not.toContain('thread');
 });
 
-it("divides the logs between copies, and a frozen copy writes nothing when it resumes'", async () => {
+it('divides the logs between copies, and a frozen copy writes nothing when it resumes', async () => {
   for (const kind of ['rfc6962', 'static'] as const) await opened(kind, 1_000);
   const late = new AbortController();
   const pages = logs.map(() => 0);
@@ -168,7 +168,7 @@ async function freeze(child: Child): Promise<void> {
   }, patience);
 }
 
-it("follows a log that is listed later, stops following one that is delisted, and reports when one is stopped'", async () => {
+it('follows a log that is listed later, stops following one that is delisted, and reports when one is stopped', async () => {
   await opened('rfc6962', 10);
   const child = await startIngest();
   await arrived();
@@ -186,7 +186,7 @@ it("follows a log that is listed later, stops following one that is delisted, an
   expect((await child.stop()).code).toBe(0);
 });
 
-it("stays within its memory limit when several logs send entries of 16 MB at once'", async () => {
+it('stays within its memory limit when several logs send entries of 16 MB at once', async () => {
   // The same bytes are sent repeatedly to save memory in this process.
   const huge = forgePair(5_000, { padding: 16_000_000 }).precertificate;
   for (const kind of ['rfc6962', 'rfc6962', 'rfc6962', 'rfc6962', 'rfc6962', 'static'] as const) {
@@ -206,7 +206,7 @@ it("stays within its memory limit when several logs send entries of 16 MB at onc
   expect((await ingest.logs.all()).map(({ entriesOdd }) => entriesOdd)).toEqual(logs.map(() => '3'));
 });
 
-it("stores facts about issuers without fetching revocation lists when REVOCATION=off'", async () => {
+it('stores facts about issuers without fetching revocation lists when REVOCATION=off', async () => {
   await ingest.database.query('DELETE FROM ct_issuer_profile');
   await opened('static', 10);
   await startIngest({ REVOCATION: 'off' });
@@ -218,7 +218,7 @@ it("stores facts about issuers without fetching revocation lists when REVOCATION
   }, patience);
 });
 
-it("does not start with invalid settings'", async () => {
+it('does not start with invalid settings', async () => {
   const child = await startIngest({ START: 'yesterday' });
   expect((await child.ended).code).toBe(1);
   expect(child.output()).toMatch(/START has an entry that is not/);

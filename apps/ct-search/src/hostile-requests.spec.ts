@@ -23,7 +23,7 @@ const expectRefusal = ({ status, headers, json }: Answered): void => {
 };
 
 describe('a query', () => {
-  it("with any parameters returns a page or an error'", async () => {
+  it('with any parameters returns a page or an error', async () => {
     const names = fc.constantFrom(
       'domain',
       'include_subdomains',
@@ -91,7 +91,7 @@ describe('a query', () => {
     expect(answer.text.length).toBeLessThan(1_000);
   });
 
-  it("accepts expand values of any kind and number'", async () => {
+  it('accepts expand values of any kind and number', async () => {
     const values = [
       '__proto__',
       'constructor.prototype',
@@ -127,7 +127,7 @@ describe('paths', () => {
     if (status !== 200) expect(answer.json.code).toMatch(/^(not_found|bad_request|bad_credentials)$/);
   });
 
-  it("never cause an internal error, whatever the id'", async () => {
+  it('never cause an internal error, whatever the id', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1 }), async (id) => {
         const { status } = await search.get(`/v1/issuances/${encodeURIComponent(id.toWellFormed())}`);
@@ -139,7 +139,7 @@ describe('paths', () => {
   });
 });
 
-it("two Authorization headers are rejected as ambiguous'", async () => {
+it('two Authorization headers are rejected as ambiguous', async () => {
   for (const at of ['/v1/issuances?domain=example.com', '/v1/status']) {
     const answer = await search.get(at, { authorization: [key.authorization, key.authorization] });
     expectRefusal(answer);
@@ -151,7 +151,7 @@ it("two Authorization headers are rejected as ambiguous'", async () => {
 });
 
 describe('methods', () => {
-  it("other than GET and HEAD are rejected, with the allowed ones'", async () => {
+  it('other than GET and HEAD are rejected, with the allowed ones', async () => {
     for (const at of ['/v1/issuances', '/v1/issuances/firehose', '/v1/issuances/1.der', '/v1/status']) {
       const answer = await search.call('POST', at);
       expectRefusal(answer);
@@ -163,7 +163,7 @@ describe('methods', () => {
     }
   });
 
-  it("HEAD returns the same as GET, without a body'", async () => {
+  it('HEAD returns the same as GET, without a body', async () => {
     const answers = await Promise.all(
       ['/v1/issuances?domain=example.com', '/v1/issuances?domain=com', '/v1/issuances/1', '/v1/nothing'].map(
         async (at) => [await search.call('HEAD', at), await search.get(at)] as const,
@@ -179,7 +179,7 @@ describe('methods', () => {
 });
 
 describe('pages of other origins', () => {
-  it("may read responses with their headers'", async () => {
+  it('may read responses with their headers', async () => {
     const { headers } = await search.get('/v1/issuances?domain=example.com', {
       origin: 'https://elsewhere.example',
     });
@@ -210,7 +210,7 @@ describe('pages of other origins', () => {
   });
 });
 
-it("CORS headers are also sent with HTTP errors'", async () => {
+it('CORS headers are also sent with HTTP errors', async () => {
   expectRefusal(await search.get('/v1/status', { expect: 'a-miracle' }));
   expectRefusal(await search.get('/v1/status', { cookie: 'a'.repeat(20_000) }));
 });

@@ -29,13 +29,13 @@ describe('queries without a key', () => {
     '/v1/issuances?domain=example.com&include_subdomains=1',
   ];
 
-  it("are counted per hour once they are valid, each kind separately'", async () => {
+  it('are counted per hour once they are valid, each kind separately', async () => {
     const asked = [single, '/v1/issuances?domain=com', single, '/v1/issuances/1', tree, tree, single, single];
     const answers = await codes('192.0.2.1', ...asked);
     expect(answers).toEqual([200, 'bad_query', 200, 'not_found', 200, 'rate_limited', 200, 'rate_limited']);
   });
 
-  it("are counted per address and /64, with Retry-After'", async () => {
+  it('are counted per address and /64, with Retry-After', async () => {
     expect(await codes('2001:db8::1', single, single, single)).toEqual([200, 200, 200]);
     const refused = await search.get(single, { 'x-forwarded-for': '2001:db8::2:3' });
     expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
@@ -43,7 +43,7 @@ describe('queries without a key', () => {
     expect(await codes('2001:db8:0:1::1', single)).toEqual([200]);
   });
 
-  it("do not include those with a key, which the log identifies by account and key'", async () => {
+  it('do not include those with a key, which the log identifies by account and key', async () => {
     const { authorization } = await search.key('standard');
     for (let query = 0; query < 5; query += 1)
       expect((await search.get(tree, { authorization })).status).toBe(200);
@@ -69,7 +69,7 @@ describe('the time limit of a plan', () => {
     await search.stop();
   });
 
-  it("ends the statement in the database, and the query returns 504'", async () => {
+  it('ends the statement in the database, and the query returns 504', async () => {
     const key = await search.key();
     const lock = await blocker.connect();
     await lock.query('BEGIN');

@@ -6,7 +6,7 @@ jest.setTimeout(60_000);
 
 const query = '/v1/issuances?domain=example.com&expand=issuer';
 
-it("returns 503 with Retry-After while the ct database is unavailable, and recovers'", async () => {
+it('returns 503 with Retry-After while the ct database is unavailable, and recovers', async () => {
   let link: SeverableLink | undefined;
   const search = await RunningSearch.start(async (databaseUrl) => {
     const url = new URL(databaseUrl);
@@ -36,7 +36,7 @@ it("returns 503 with Retry-After while the ct database is unavailable, and recov
   }
 });
 
-it("stays ready for anonymous queries while the core database is unavailable, and returns 503 for queries with a key'", async () => {
+it('stays ready for anonymous queries while the core database is unavailable, and returns 503 for queries with a key', async () => {
   let link: SeverableLink | undefined;
   const search = await RunningSearch.start(async (databaseUrl) => {
     const url = new URL(databaseUrl);

@@ -7,7 +7,7 @@ const alike = (nth: number) => Buffer.from('A'.repeat(8) + String(nth).padStart(
 /** Different at the sampled offsets. */
 const unlike = (nth: number, length: number) => Buffer.alloc(length, `${nth}`.padStart(8, '0'));
 
-it("a text that only resembles a known one is not known'", () => {
+it('a text that only resembles a known one is not known', () => {
   const chains = new KnownChains();
   chains.keep(alike(1), whole(alike(1)), 0, chain);
   expect(chains.find(alike(1), whole(alike(1)), 0)).toEqual(chain);
@@ -18,7 +18,7 @@ it("a text that only resembles a known one is not known'", () => {
   expect(chains.find(alike(2), whole(alike(2)), 0)).toEqual(chain);
 });
 
-it("a cached chain does not change with the response that contained it'", () => {
+it('a cached chain does not change with the response that contained it', () => {
   const chains = new KnownChains();
   const answer = Buffer.from('"AAAABBBBCCCC"AAAABBBBCCCC"');
   const bytes = Buffer.from('bytes');
@@ -31,7 +31,7 @@ it("a cached chain does not change with the response that contained it'", () => 
   expect(chains.find(answer, { start: 1, end: 13 }, 0)).toBeNull();
 });
 
-it("evicts the oldest chains at the limit, and does not cache huge ones'", () => {
+it('evicts the oldest chains at the limit, and does not cache huge ones', () => {
   const chains = new KnownChains();
   const knows = (text: Buffer) => chains.find(text, whole(text), 0) !== null;
   const length = 32_768;
@@ -47,7 +47,7 @@ it("evicts the oldest chains at the limit, and does not cache huge ones'", () =>
   expect(knows(huge)).toBe(false);
 });
 
-it("counts the size of a chain once when it is cached repeatedly'", () => {
+it('counts the size of a chain once when it is cached repeatedly', () => {
   const chains = new KnownChains();
   const text = unlike(7, 32_768);
   for (const each of [1, 2]) chains.keep(unlike(each, 400), whole(unlike(each, 400)), 0, chain);

@@ -57,13 +57,13 @@ const vector = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, bytes.length
 const chainOf = (...certificates: number[]) =>
   vector(Buffer.concat(certificates.map((byte) => vector(Buffer.alloc(12, byte)))));
 
-it("reads entries of real logs like their JSON, whether or not their chains are known'", () => {
+it('reads entries of real logs like their JSON, whether or not their chains are known', () => {
   const chains = new KnownChains();
   for (const text of [...precertificates, ...certificates, ...precertificates])
     expect(expectAsJson(text, chains)).not.toBeNull();
 });
 
-it("shares equal chains at any base64 alignment, and separates others'", () => {
+it('shares equal chains at any base64 alignment, and separates others', () => {
   const chains = new KnownChains();
   const shared = new Set();
   for (let round = 0; round < 2; round++)
@@ -77,7 +77,7 @@ it("shares equal chains at any base64 alignment, and separates others'", () => {
   expect(shared.size).toBe(3 * 4);
 });
 
-it("distinguishes chains with equal text and different preceding bytes'", () => {
+it('distinguishes chains with equal text and different preceding bytes', () => {
   const chains = new KnownChains();
   const whole = extraOf(1, chainOf(1, 2));
   expect(expectAsJson({ ...precertificate, extra_data: whole.toString('base64') }, chains)).not.toBeNull();
@@ -92,7 +92,7 @@ it("distinguishes chains with equal text and different preceding bytes'", () => 
   expect(expectAsJson({ ...precertificate, extra_data }, chains)).toBeNull();
 });
 
-it("reads entries with any changed byte or truncation like JSON, with known chains'", () => {
+it('reads entries with any changed byte or truncation like JSON, with known chains', () => {
   const chains = new KnownChains();
   for (let length = 0; length <= 3; length++) {
     const extra_data = extraOf(length, chainOf(1, 2)).toString('base64');
@@ -107,7 +107,7 @@ it("reads entries with any changed byte or truncation like JSON, with known chai
   }
 });
 
-it("reads any bytes like JSON'", () => {
+it('reads any bytes like JSON', () => {
   const chains = new KnownChains();
   const leaves = [precertificate, ...certificates.slice(0, 1)].map(({ leaf_input }) => leaf_input);
   const some = fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'));
@@ -123,7 +123,7 @@ it("reads any bytes like JSON'", () => {
   );
 });
 
-it("rejects an invalid leaf'", () => {
+it('rejects an invalid leaf', () => {
   const chains = new KnownChains();
   const leaf = bytesOf(precertificate.leaf_input);
   for (const leaf_input of [leaf.subarray(1), leaf.subarray(0, -1), Buffer.concat([leaf, leaf])])

@@ -31,12 +31,12 @@ async function taken(issuerOf: (nth: number) => number): Promise<number> {
   return count;
 }
 
-it("counts the bytes of its certificates, and of each issuer once'", async () => {
+it('counts the bytes of its certificates, and of each issuer once', async () => {
   expect(await taken((nth) => nth)).toBe(4);
   expect(await taken(() => 1)).toBe(20);
 });
 
-it("yields to other work while it indexes a certificate with thousands of names'", async () => {
+it('yields to other work while it indexes a certificate with thousands of names', async () => {
   const names = Array.from({ length: 5_000 }, (_, nth) => `a.b.n${nth}.example.com`);
   const entry = fetchedEntry(served(forgePair(0, { names }).certificate, 0, false));
   const batch = emptyBatch();

@@ -50,13 +50,13 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     expect(await ingest.logs.lease(1_000)).toBeNull();
   };
 
-  it("when it signs a newer head with fewer entries'", async () => {
+  it('when it signs a newer head with fewer entries', async () => {
     log.head = log.headAt(200, log.head.timestamp + 1);
     await ingest.turn(ingest.follower());
     await stopped('rollback');
   });
 
-  it("when it keeps returning an older head for the whole time limit, and not earlier'", async () => {
+  it('when it keeps returning an older head for the whole time limit, and not earlier', async () => {
     log.head = log.headAt(200, log.head.timestamp - 1);
     const follower = ingest.follower({ stalePatienceMs: 1 });
     const waiting = { stoppedAt: null, failures: 0, headSize: '300' };
@@ -68,19 +68,19 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     expect(await ingest.turn(follower)).toMatchObject(waiting);
   });
 
-  it("when it signs two roots for one size'", async () => {
+  it('when it signs two roots for one size', async () => {
     log.head = { ...log.headAt(300, log.head.timestamp + 1), rootHash: Buffer.alloc(32, 1) };
     await ingest.turn(ingest.follower());
     await stopped('fork');
   });
 
-  it("when its earlier entries have changed, even if there are more of them'", async () => {
+  it('when its earlier entries have changed, even if there are more of them', async () => {
     log.replace(forgeMany(400, 1_000).map((each, at) => served(each, at, kind === 'static')));
     await ingest.turn(ingest.follower());
     await stopped('fork');
   });
 
-  it("when it signs two histories, and the smaller head proves it'", async () => {
+  it('when it signs two histories, and the smaller head proves it', async () => {
     const { headSigned: keptSigned } = await ingest.log();
     const other = { ...log.headAt(201, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
     log.head = other;
@@ -100,7 +100,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     ]);
   });
 
-  it("when it has no proof for a smaller head, as the proof of 256 entries assumes their root'", async () => {
+  it('when it has no proof for a smaller head, as the proof of 256 entries assumes their root', async () => {
     log.head = { ...log.headAt(256, log.head.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
     const follower = ingest.follower();
     for (const failures of [1, 2])
@@ -110,7 +110,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     expect((await evidenceOf(ingest.database)).map(({ kind }) => kind)).toEqual(['unproven', 'fork']);
   });
 
-  it("when its entries do not hash to the signed root'", async () => {
+  it('when its entries do not hash to the signed root', async () => {
     const more = forgeMany(350, 0).map((each, at) => served(each, at, kind === 'static'));
     const other = served(forgePair(9_999).certificate, 320, kind === 'static');
     const leaves = more.map(({ leaf }) => leafHash(leaf));
@@ -119,7 +119,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     await stopped('root');
   });
 
-  it("and continues from its position when an operator resumes it after it is fixed'", async () => {
+  it('and continues from its position when an operator resumes it after it is fixed', async () => {
     const { head } = log;
     log.head = { ...head, rootHash: Buffer.alloc(32, 1) };
     await ingest.turn(ingest.follower());
@@ -137,7 +137,7 @@ describe.each(kinds)('a log with the interface %s is stopped', (kind) => {
     [0, 'now', 250],
     [1_000, 'beginning', 150],
   ])(
-    "and restarts at %i when an operator requests it, with another history'",
+    'and restarts at %i when an operator requests it, with another history',
     async (from, start, issuances) => {
       log.replace(forgeMany(400, 50).map((each, at) => served(each, at, kind === 'static')));
       await ingest.turn(ingest.follower());
@@ -165,7 +165,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
   };
   const isHead = (path: string) => path.includes('get-sth') || path.includes('checkpoint');
 
-  it("when its head has an invalid signature'", async () => {
+  it('when its head has an invalid signature', async () => {
     const { signingKey } = log;
     log.forgetKey();
     const follower = ingest.follower();
@@ -203,7 +203,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await goesOn();
   });
 
-  it("when it returns an invalid proof, and the head is proved later'", async () => {
+  it('when it returns an invalid proof, and the head is proved later', async () => {
     const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
     log.intercept = async (path, response) => {
       if (!isProof(path)) return false;
@@ -232,7 +232,7 @@ describe.each(kinds)('a log with the interface %s is not stopped, but tried agai
     await goesOn();
   });
 
-  it("when it does not prove a head; it is stopped once the head turns out to be of another history'", async () => {
+  it('when it does not prove a head; it is stopped once the head turns out to be of another history', async () => {
     const kept = log.head;
     log.head = { ...log.headAt(201, kept.timestamp - 1), rootHash: Buffer.alloc(32, 1) };
     const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
@@ -263,7 +263,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     return log;
   }
 
-  it("unsigned entries are not found, and signed ones stay'", async () => {
+  it('unsigned entries are not found, and signed ones stay', async () => {
     await openedWithout(4_500);
     const { position, verifiedSize } = await ingest.turn(ingest.follower());
     expect({ position, verifiedSize }).toEqual({ position: '4096', verifiedSize: '4096' });
@@ -274,7 +274,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     ]);
   });
 
-  it("a slow commit of signed entries is waited for'", async () => {
+  it('a slow commit of signed entries is waited for', async () => {
     await openedWithout(4_500);
     const commit = ingest.logs.ingest.bind(ingest.logs);
     jest.spyOn(ingest.logs, 'ingest').mockImplementation(async (...batch) => {
@@ -285,7 +285,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     expect(faults()).toEqual(['root']);
   });
 
-  it("the first batch is not stored'", async () => {
+  it('the first batch is not stored', async () => {
     await openedWithout(1_000);
     const follower = ingest.follower();
     for (let turn = 0; turn < 3; turn += 1)
@@ -294,7 +294,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
     expect(await ingest.rows('ct_issuance')).toBe(0);
   });
 
-  it("entries read before a turn ended early are not stored'", async () => {
+  it('entries read before a turn ended early are not stored', async () => {
     await openedWithout(10);
     await ingest.turn(ingest.follower({ turnMs: 0, parallel: 1 }));
     expect(faults()).toEqual(kind === 'static' ? [] : ['root']);
@@ -302,7 +302,7 @@ describe.each(kinds)('of a log with the interface %s whose entries do not hash t
   });
 });
 
-it.each(kinds)("a log that refuses proofs is still read, and verified at its head: %s'", async (kind) => {
+it.each(kinds)('a log that refuses proofs is still read, and verified at its head: %s', async (kind) => {
   const log = await opened(kind, 5_000);
   const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
   log.intercept = (path, response) => {
@@ -314,7 +314,7 @@ it.each(kinds)("a log that refuses proofs is still read, and verified at its hea
   expect(log.asked.filter(isProof).length).toBeLessThanOrEqual(2);
 });
 
-it.each(kinds)("unproved entries that only a stopped log has are removed: %s'", async (kind) => {
+it.each(kinds)('unproved entries that only a stopped log has are removed: %s', async (kind) => {
   const follower = ingest.follower();
   const log = await opened(kind, 4_999);
   const isProof = (path: string) => path.includes('consistency') || /^\/tile\/[0-9]/.test(path);
@@ -363,7 +363,7 @@ it.each(kinds)("unproved entries that only a stopped log has are removed: %s'", 
   expect(marks).toEqual({ unverified: 0, vouched: 0 });
 });
 
-describe.each(kinds)("a log with the interface %s without a usable response'", (kind) => {
+describe.each(kinds)('a log with the interface %s without a usable response', (kind) => {
   it.each([
     ['is asked too often', 429],
     ['fails', 500],
@@ -389,7 +389,7 @@ describe.each(kinds)("a log with the interface %s without a usable response'", (
     expect(await ingest.rows('ct_issuance')).toBe(350);
   });
 
-  it("is retried when it cuts the connection'", async () => {
+  it('is retried when it cuts the connection', async () => {
     const log = await opened(kind, 300);
     let cuts = 2;
     log.intercept = (path, response) => {
@@ -404,7 +404,7 @@ describe.each(kinds)("a log with the interface %s without a usable response'", (
     expect(await ingest.turn(follower)).toMatchObject({ position: '300', verifiedSize: '300' });
   });
 
-  it("is not waited for after the timeout'", async () => {
+  it('is not waited for after the timeout', async () => {
     const log = await opened(kind, 10);
     log.intercept = () => true;
     expect(await ingest.turn(ingest.follower({ timeoutMs: 200 }))).toMatchObject({ failures: 1 });
@@ -423,7 +423,7 @@ describe.each(kinds)("a log with the interface %s without a usable response'", (
     expect(await ingest.turn(ingest.follower())).toMatchObject({ failures: 1, stoppedAt: null });
   });
 
-  it("does not block other logs with an endless response'", async () => {
+  it('does not block other logs with an endless response', async () => {
     const log = await opened(kind, 300);
     await opened(kind === 'static' ? 'rfc6962' : 'static', 300);
     log.intercept = (path, response) => {
@@ -449,7 +449,7 @@ function pour(response: ServerResponse): void {
   response.once('close', () => clearInterval(timer));
 }
 
-it("a data tile that unpacks to far more than its size is rejected'", async () => {
+it('a data tile that unpacks to far more than its size is rejected', async () => {
   const log = await opened('static', 256);
   const bomb = gzipSync(Buffer.alloc(128 * 1_048_576), { level: 1 });
   log.intercept = (path, response, request) => {
@@ -464,7 +464,7 @@ it("a data tile that unpacks to far more than its size is rejected'", async () =
   expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1_048_576);
 });
 
-it.each(kinds)("a huge entry is counted and partly stored; its neighbours are indexed: %s'", async (kind) => {
+it.each(kinds)('a huge entry is counted and partly stored; its neighbours are indexed: %s', async (kind) => {
   const log = await opened(kind, 10);
   log.add([forgePair(500, { padding: 3_000_000 }).certificate]);
   log.add(forgeMany(10, 5));
@@ -480,7 +480,7 @@ it.each(kinds)("a huge entry is counted and partly stored; its neighbours are in
   );
 });
 
-it("an entry that violates RFC 6962 is counted, stored and part of the tree'", async () => {
+it('an entry that violates RFC 6962 is counted, stored and part of the tree', async () => {
   const log = await opened('rfc6962', 10);
   const odd = [
     { leaf: Buffer.from('0001ff', 'hex'), extraData: Buffer.alloc(0) },
@@ -499,7 +499,7 @@ it("an entry that violates RFC 6962 is counted, stored and part of the tree'", a
   expect(rows.map(({ fault }) => fault)).toEqual(['leaf_version', 'entry_type', 'extra_data']);
 });
 
-it.each(kinds)("an invalid certificate is counted and stored: %s'", async (kind) => {
+it.each(kinds)('an invalid certificate is counted and stored: %s', async (kind) => {
   const log = await opened(kind, 4);
   log.add([{ leafDer: Buffer.from('this is no certificate'), precertificateDer: null, timestamp: 1 }]);
   expect(await ingest.turn(ingest.follower())).toMatchObject({
@@ -509,7 +509,7 @@ it.each(kinds)("an invalid certificate is counted and stored: %s'", async (kind)
   });
 });
 
-it("certificates whose issuer the log does not have are stored without one'", async () => {
+it('certificates whose issuer the log does not have are stored without one', async () => {
   const log = await opened('static', 4);
   log.intercept = (path, response) => {
     if (path.startsWith('/issuer/')) response.writeHead(404).end();
@@ -519,7 +519,7 @@ it("certificates whose issuer the log does not have are stored without one'", as
   expect(await ingest.rows('ct_issuance')).toBe(2);
 });
 
-it.each(kinds)("the tree before the start is not trusted without a proof: %s'", async (kind) => {
+it.each(kinds)('the tree before the start is not trusted without a proof: %s', async (kind) => {
   const log = await opened(kind, 700);
   log.intercept = (path, response) => {
     const lies = path.includes('get-proof-by-hash') || /^\/tile\/[0-9]/.test(path);
@@ -539,7 +539,7 @@ it.each(kinds)("the tree before the start is not trusted without a proof: %s'", 
   expect(await ingest.turn(ingest.follower({ start: '300' }))).toMatchObject({ verifiedSize: '700' });
 });
 
-it("only partial tiles of a checkpoint are requested, and the full tile once the partial one is deleted'", async () => {
+it('only partial tiles of a checkpoint are requested, and the full tile once the partial one is deleted', async () => {
   const log = await opened('static', 300);
   log.head = log.headAt(280);
   log.intercept = (path, response) => {
@@ -558,7 +558,7 @@ it("only partial tiles of a checkpoint are requested, and the full tile once the
   expect(await ingest.turn(follower)).toMatchObject({ position: '600', verifiedSize: '600' });
 });
 
-it.each([1, 7, 32, 1_000])("reads pages of %i entries'", async (page) => {
+it.each([1, 7, 32, 1_000])('reads pages of %i entries', async (page) => {
   const log = await opened('rfc6962', 150);
   log.page = page;
   expect(await ingest.turn(ingest.follower({ pageSize: 40 }))).toMatchObject({
@@ -568,7 +568,7 @@ it.each([1, 7, 32, 1_000])("reads pages of %i entries'", async (page) => {
   expect(await ingest.rows('ct_issuance')).toBe(75);
 });
 
-it("truncates a page with more entries than requested'", async () => {
+it('truncates a page with more entries than requested', async () => {
   const log = await opened('rfc6962', 150);
   log.intercept = (path, response) => {
     if (!path.includes('get-entries')) return false;

@@ -30,7 +30,7 @@ const faults: Record<string, (response: ServerResponse) => void> = {
   },
 };
 
-it("slow or hanging logs do not block others, even if they outnumber the places'", async () => {
+it('slow or hanging logs do not block others, even if they outnumber the places', async () => {
   const open = new Set<ServerResponse>();
   for (let nth = 0; nth < 8; nth += 1) {
     const log = await FakeLog.open('rfc6962', forgeMany(20));
@@ -81,7 +81,7 @@ function isWhole(row: Awaited<ReturnType<IngestFixture['log']>>, log: FakeLog): 
   return row.logId.equals(log.logId) && row.verifiedSize === '20';
 }
 
-it("a response below the minimum rate is aborted, and its log rests'", async () => {
+it('a response below the minimum rate is aborted, and its log rests', async () => {
   const log = await FakeLog.open('rfc6962', forgeMany(20));
   logs.push(log);
   log.intercept = (path, response) => {

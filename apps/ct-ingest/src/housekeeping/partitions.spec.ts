@@ -19,7 +19,7 @@ const grantsOf = async (table: string): Promise<string[]> => {
   return rows.map(({ grant }) => grant);
 };
 
-it("drops and creates partitions without owning a table, with the grants of the parent tables'", async () => {
+it('drops and creates partitions without owning a table, with the grants of the parent tables', async () => {
   await ingest.database.query(`UPDATE ct_sequence SET next = 100000`);
   const dropped = await dropExpired(ingest.asIngest, farAway);
   expect(dropped).toEqual(expect.arrayContaining(['ct_issuance_p100000', 'ct_block_p100000']));

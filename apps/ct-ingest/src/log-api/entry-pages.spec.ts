@@ -61,21 +61,21 @@ async function read(source: Source, parallel: number): Promise<string[]> {
 
 const all = Array.from({ length: 94 }, (_, at) => String(3 + at));
 
-it.each([1, 4, 20])("returns all entries in order, from %i parallel requests'", async (parallel) => {
+it.each([1, 4, 20])('returns all entries in order, from %i parallel requests', async (parallel) => {
   const source = new Source();
   expect(await read(source, parallel)).toEqual(all);
   expect(source.mostUnderWay).toBeLessThanOrEqual(parallel);
 });
 
-it("leaves no gap after short pages'", async () => {
+it('leaves no gap after short pages', async () => {
   for (const short of [1, 3, 9]) expect(await read(new Source({ short }), 4)).toEqual(all);
 });
 
-it("releases the memory of prefetched pages for a response that needs all of it'", async () => {
+it('releases the memory of prefetched pages for a response that needs all of it', async () => {
   expect(await read(new Source({ long: [15, 16, 60, 96] }), 5)).toEqual(all);
 });
 
-it("holds no memory when the caller stops early'", async () => {
+it('holds no memory when the caller stops early', async () => {
   const source = new Source();
   for await (const { release } of entryPages(source, { from: 0, to: 90 }, 90, 5, never)) {
     release();

@@ -48,7 +48,7 @@ async function frozen(statement: string, applicationName: string) {
 }
 
 it.each([copy, longAnswer])(
-  "a frozen process is disconnected, and blocks no others: %s'",
+  'a frozen process is disconnected, and blocks no others: %s',
   async (statement) => {
     const { ended, wakesUp } = await frozen(statement, 'spec');
     const stored = ct.database.transaction(
@@ -62,7 +62,7 @@ it.each([copy, longAnswer])(
   },
 );
 
-it("sessions with another name, and active ones, are not ended'", async () => {
+it('sessions with another name, and active ones, are not ended', async () => {
   const { end } = await frozen(longAnswer, 'pg_dump');
   const working = ct.database.query('SELECT pg_sleep(0.2)');
   expect(await endSilentClients(ct.database, 0)).toBe(0);

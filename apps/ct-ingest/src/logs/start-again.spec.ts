@@ -63,7 +63,7 @@ const oddIndices = async () =>
     ({ entry_index }) => entry_index,
   );
 
-it("a stopped log is resumed from its position, with its stored state'", async () => {
+it('a stopped log is resumed from its position, with its stored state', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   const before = await row();
   await resumeLog(ct.database, leased.log.id);
@@ -78,14 +78,14 @@ it("a stopped log is resumed from its position, with its stored state'", async (
   await expect(logs.lengthen(leased.lease, 1_000)).rejects.toThrow(LeaseLost);
 });
 
-it("a log that is not stopped is not resumed, and one that is being followed is not restarted'", async () => {
+it('a log that is not stopped is not resumed, and one that is being followed is not restarted', async () => {
   await expect(resumeLog(ct.database, leased.log.id)).rejects.toThrow(new LogLeftAlone('not_stopped'));
   await expect(restart(0n)).rejects.toThrow(new LogLeftAlone('followed'));
   expect(await row()).toMatchObject({ position: '7', leaseToken: leased.lease.token });
   await logs.lengthen(leased.lease, 60_000);
 });
 
-it("a log with an expired lease can be restarted, and the previous leaseholder writes nothing more'", async () => {
+it('a log with an expired lease can be restarted, and the previous leaseholder writes nothing more', async () => {
   await ct.database.query(`UPDATE ct_log SET leased_until = now() - interval '1 second'`);
   await restart(1n);
   const again = await lease();
@@ -93,7 +93,7 @@ it("a log with an expired lease can be restarted, and the previous leaseholder w
   await expect(logs.beginAt(leased.lease, 5n, Buffer.alloc(8))).rejects.toThrow(LeaseLost);
 });
 
-it("a restarted log loses its tree, its head, and the odd entries that are read again'", async () => {
+it('a restarted log loses its tree, its head, and the odd entries that are read again', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   const forgotten = { startIndex: '2', position: '7', headSize: '9', headRoot: head.root };
   expect(await restart(4n)).toEqual(forgotten);
@@ -104,7 +104,7 @@ it("a restarted log loses its tree, its head, and the odd entries that are read 
   expect(await oddIndices()).toEqual(['3']);
 });
 
-it("a log that is restarted at 0 has started there, whatever START says'", async () => {
+it('a log that is restarted at 0 has started there, whatever START says', async () => {
   await logs.stop(leased.lease, 'fork', 'two roots', evidence);
   await restart(0n);
   expect(await row()).toMatchObject({ startIndex: '0', position: '0', treeState: Buffer.alloc(8) });

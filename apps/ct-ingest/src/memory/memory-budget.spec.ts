@@ -2,7 +2,7 @@ import { MemoryBudget, type Reservation } from './memory-budget';
 
 const never = new AbortController().signal;
 
-it("grants free memory immediately, and the rest in the order of the requests'", async () => {
+it('grants free memory immediately, and the rest in the order of the requests', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve(60, never);
   const granted: string[] = [];
@@ -23,7 +23,7 @@ it("grants free memory immediately, and the rest in the order of the requests'",
   expect(granted).toEqual(['large', 'small']);
 });
 
-it("releases each reservation once'", async () => {
+it('releases each reservation once', async () => {
   const budget = new MemoryBudget(100);
   const first = await budget.reserve(100, never);
   first.release();
@@ -37,7 +37,7 @@ it("releases each reservation once'", async () => {
   await expect(waiting).rejects.toThrow('late');
 });
 
-it("removes a cancelled request, so that it blocks no others'", async () => {
+it('removes a cancelled request, so that it blocks no others', async () => {
   const budget = new MemoryBudget(100);
   await budget.reserve(50, never);
   const impatient = new AbortController();
@@ -48,6 +48,6 @@ it("removes a cancelled request, so that it blocks no others'", async () => {
   expect((await small).octets).toBe(50);
 });
 
-it("limits a request to the whole budget'", async () => {
+it('limits a request to the whole budget', async () => {
   expect((await new MemoryBudget(100).reserve(1_000, never)).octets).toBe(100);
 });

@@ -19,6 +19,6 @@ it.each([
   expect(maxPage).toBeGreaterThan(mebibyte);
 });
 
-it("has room for the default number of logs, and the additional ones, at the min limit'", () => {
+it('has room for the default number of logs, and the additional ones, at the min limit', () => {
   expect(memoryShares(384, 16).logs).toBe(16);
 });

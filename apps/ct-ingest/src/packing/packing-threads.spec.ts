@@ -29,7 +29,7 @@ const some = (count: number, padding = 0): Buffer[] =>
 const short = Buffer.from('f3a9c1d2e5b7', 'hex');
 const ders = [...some(200), short, issuerDer, Buffer.alloc(0), ...some(3, 100_000)];
 
-it.each([0, 1, 2])("packs with %i threads as without, in order'", async (count) => {
+it.each([0, 1, 2])('packs with %i threads as without, in order', async (count) => {
   const packer = packing(count);
   const [first, second] = await Promise.all([
     packer.pack(ders.map(withBody)),
@@ -42,14 +42,14 @@ it.each([0, 1, 2])("packs with %i threads as without, in order'", async (count) 
   expect(await packer.pack([])).toEqual([]);
 });
 
-it("changes only the body of an issuance'", async () => {
+it('changes only the body of an issuance', async () => {
   const issuance = { ...withBody(issuerDer), dnsNames: ['example.com'] };
   const [packed] = await packing(1).pack([issuance]);
   expect(packed).toEqual({ dnsNames: ['example.com'], body: packBody(issuerDer, 'deflate') });
   expect(unpackBody(issuance.body)).toEqual(issuerDer);
 });
 
-it("packs the rest in other threads, and finally in the process itself, when threads end unexpectedly'", async () => {
+it('packs the rest in other threads, and finally in the process itself, when threads end unexpectedly', async () => {
   const packer = packing(2);
   for (const nth of [0, 1]) {
     const packed = packer.pack(ders.map(withBody));
@@ -63,7 +63,7 @@ it("packs the rest in other threads, and finally in the process itself, when thr
   expect(threads()).toEqual([]);
 });
 
-it("finishes running jobs when it is closed, and leaves no thread'", async () => {
+it('finishes running jobs when it is closed, and leaves no thread', async () => {
   const packer = packing(2);
   const packed = packer.pack(ders.map(withBody));
   await packer.close();

@@ -53,7 +53,7 @@ it.each([
   expect(await crlSignature(crl, spkiDer.subarray(0, 20))).toBe('key');
 });
 
-it("rejects SHA-1 and keys of another type'", async () => {
+it('rejects SHA-1 and keys of another type', async () => {
   const { crl, spkiDer } = listOf(rsa, ['-md', 'sha1']);
   expect(await crlSignature(crl, spkiDer)).toBe('algorithm');
   const ec = listOf(['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'], []);

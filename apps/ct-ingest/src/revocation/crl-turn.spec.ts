@@ -126,7 +126,7 @@ async function dueIn(): Promise<number> {
 }
 
 describe('a list', () => {
-  it("is fetched, verified and applied, and then requested conditionally'", async () => {
+  it('is fetched, verified and applied, and then requested conditionally', async () => {
     const crl = await named('/1.crl');
     const list = maker.make({ revoked: { '0102': 1 }, number: 5 });
     answer = ({ headers }, response) => {
@@ -151,7 +151,7 @@ describe('a list', () => {
     expect(await round()).toEqual(['same']);
   });
 
-  it("is replaced by a newer one'", async () => {
+  it('is replaced by a newer one', async () => {
     const crl = await named('/1.crl');
     send(maker.make({ revoked: { '01': 6, '02': 1 }, number: 5 }));
     await round();
@@ -160,7 +160,7 @@ describe('a list', () => {
     expect(await statuses(crl, '01', '02', '03')).toEqual(['good', 'revoked', 'revoked']);
   });
 
-  it("is rejected when it is forged, of another issuer, older, out of date, of the future, a delta or for another URL'", async () => {
+  it('is rejected when it is forged, of another issuer, older, out of date, of the future, a delta or for another URL', async () => {
     const crl = await named('/1.crl');
     send(maker.make({ revoked: { '01': 1 }, number: 5 }));
     await round();
@@ -194,7 +194,7 @@ describe('a list', () => {
     expect(await dueIn()).toBeGreaterThan(3_500);
   });
 
-  it("of one shard is not accepted for another one'", async () => {
+  it('of one shard is not accepted for another one', async () => {
     const [one, two] = [await named('/1.crl'), await named('/2.crl')];
     const shards: Readonly<Record<string, Buffer>> = {
       '/1.crl': maker.make({ revoked: { '01': 1 }, places: [`${origin}/1.crl`], userCertificatesOnly: true }),
@@ -211,14 +211,14 @@ describe('a list', () => {
     expect(await statuses(two, '02')).toEqual(['revoked']);
   });
 
-  it("for CA certificates only makes no subscriber certificate good'", async () => {
+  it('for CA certificates only makes no subscriber certificate good', async () => {
     const crl = await named('/1.crl');
     send(maker.make({ revoked: { '01': 1 }, authoritiesOnly: true }));
     expect(await round()).toEqual(['applied']);
     expect(await statuses(crl, '01', '02')).toEqual(['revoked', 'unknown']);
   });
 
-  it("that is packed is unpacked, up to its max size'", async () => {
+  it('that is packed is unpacked, up to its max size', async () => {
     await named('/1.crl');
     send(gzipSync(maker.make()), { 'content-encoding': 'gzip' });
     expect(await round()).toEqual(['applied']);
@@ -230,7 +230,7 @@ describe('a list', () => {
     expect(await round()).toEqual(['unavailable: The list is encoded in a way that was not asked for.']);
   });
 
-  it("that is longer than most is fetched with more memory, and an endless one is not'", async () => {
+  it('that is longer than most is fetched with more memory, and an endless one is not', async () => {
     const crl = await named('/1.crl');
     const revoked = Object.fromEntries(
       Array.from({ length: 40_000 }, (_, nth) => [(0x100000 + nth).toString(16), 1]),
@@ -251,7 +251,7 @@ describe('a list', () => {
 });
 
 describe('a server', () => {
-  it("that redirects is followed, but not to a forbidden address, nor without limit'", async () => {
+  it('that redirects is followed, but not to a forbidden address, nor without limit', async () => {
     const crl = await named('/1.crl');
     const list = maker.make({ revoked: { '01': 1 } });
     answer = ({ url }, response) =>
@@ -271,13 +271,13 @@ describe('a server', () => {
     expect(await round()).toEqual(['unavailable: The server redirects more than 3 times.']);
   });
 
-  it("at a forbidden address receives no request'", async () => {
+  it('at a forbidden address receives no request', async () => {
     await named('http://10.1.2.3/1.crl');
     expect(await round()).toEqual([expect.stringMatching(/^unavailable: .*10\.0\.0\.0\/8/) as string]);
     expect(asked).toEqual([]);
   });
 
-  it("that takes too long is skipped, with the rest of its lists'", async () => {
+  it('that takes too long is skipped, with the rest of its lists', async () => {
     await named('/1.crl');
     await named('/2.crl');
     answer = (_, response) => void response.write('a');
@@ -291,7 +291,7 @@ describe('a server', () => {
     expect(host).toEqual({ failures: 1, rests: true });
   });
 
-  it("that sends Retry-After receives no request until then'", async () => {
+  it('that sends Retry-After receives no request until then', async () => {
     await named('/1.crl');
     await named('/2.crl');
     answer = (_, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
@@ -307,7 +307,7 @@ describe('a server', () => {
     ]);
   });
 
-  it("receives one request at a time, from any number of processes'", async () => {
+  it('receives one request at a time, from any number of processes', async () => {
     for (let nth = 0; nth < 6; nth += 1) await named(`/${nth}.crl`);
     let atATime = 0;
     const seen: number[] = [];
@@ -329,7 +329,7 @@ describe('a server', () => {
     expect(told).toHaveLength(6);
   });
 
-  it("whose lease is lost, or whose process stops, is abandoned at once'", async () => {
+  it('whose lease is lost, or whose process stops, is abandoned at once', async () => {
     await named('/1.crl');
     answer = () => undefined;
     await hosts.discover();
@@ -343,7 +343,7 @@ describe('a server', () => {
     expect(await hosts.lease(1)).not.toBeNull();
   });
 
-  it("that returned a list before it failed has failed once, not once more'", async () => {
+  it('that returned a list before it failed has failed once, not once more', async () => {
     await named('/1.crl');
     const list = maker.make();
     answer = ({ url }, response) => (url === '/1.crl' ? response.end(list) : response.writeHead(503).end());
@@ -354,7 +354,7 @@ describe('a server', () => {
     expect(await ingest.database.query(`SELECT failures FROM ct_crl_host`)).toEqual([{ failures: 1 }]);
   });
 
-  it("that was leased to another process meanwhile is left to it'", async () => {
+  it('that was leased to another process meanwhile is left to it', async () => {
     await named('/1.crl');
     const list = maker.make();
     answer = (_, response) =>
@@ -367,7 +367,7 @@ describe('a server', () => {
     ]);
   });
 
-  it("that sends a list with an endless name is rejected before the name is processed'", async () => {
+  it('that sends a list with an endless name is rejected before the name is processed', async () => {
     const giant = new CrlMaker('x'.repeat(3_000_000));
     await named('/1.crl');
     send(giant.make());
@@ -375,7 +375,7 @@ describe('a server', () => {
   });
 });
 
-it("deletes a list that is no longer needed, with its revocations'", async () => {
+it('deletes a list that is no longer needed, with its revocations', async () => {
   const crl = await named('/1.crl');
   await ingest.database.query(
     `INSERT INTO ct_revocation (issuer, serial, crl, revoked_at, reason) VALUES ($1, '\\x01', $2, now(), 0)`,

@@ -35,18 +35,18 @@ async function watched(rowAt: (minutes: number, nowMs: number) => CtLogEntity, m
   return { alarms, lateMinutes: Math.round(late / minute) };
 }
 
-it("has no alarm for a log that responds, even without new entries'", async () => {
+it('has no alarm for a log that responds, even without new entries', async () => {
   const { alarms, lateMinutes } = await watched((_, nowMs) => healthy({ dueAt: new Date(nowMs + 5_000) }));
   expect(alarms).toEqual([]);
   expect(lateMinutes).toBe(0);
 });
 
-it("has no alarm for a log in a normal rest of hours'", async () => {
+it('has no alarm for a log in a normal rest of hours', async () => {
   const dueAt = new Date(startMs + 6 * 60 * minute);
   expect((await watched(() => healthy({ listState: 'readonly', dueAt }), 300)).alarms).toEqual([]);
 });
 
-it("raises an alarm within 15 minutes while entries of a log are not ingested'", async () => {
+it('raises an alarm within 15 minutes while entries of a log are not ingested', async () => {
   const rowAt = (minutes: number) =>
     healthy({ headSize: minutes >= 5 ? '200' : '100', position: minutes >= 30 ? '200' : '100' });
   const { alarms, lateMinutes } = await watched((minutes, nowMs) =>
@@ -56,7 +56,7 @@ it("raises an alarm within 15 minutes while entries of a log are not ingested'",
   expect(lateMinutes).toBe(25);
 });
 
-it("raises an alarm for a log that is ingested occasionally, and lags increasingly'", async () => {
+it('raises an alarm for a log that is ingested occasionally, and lags increasingly', async () => {
   const rowAt = (minutes: number) =>
     healthy({
       headSize: String(100 + Math.floor(minutes) * 10),
@@ -76,7 +76,7 @@ it.each([
   expect(alarms).toEqual(['lags at 10']);
 });
 
-it("has no alarm of this kind for a log that is stopped, or no longer followed'", async () => {
+it('has no alarm of this kind for a log that is stopped, or no longer followed', async () => {
   for (const change of [{ enabled: false }, { stoppedAt: new Date(startMs) }])
     expect((await watched(() => healthy({ headSize: '200', ...change }))).alarms).toEqual([]);
 });
@@ -119,7 +119,7 @@ describe('an alarm of a log that fails', () => {
     return reported;
   }
 
-  it("reports once that a log has failed for minutes, and once that it has recovered'", async () => {
+  it('reports once that a log has failed for minutes, and once that it has recovered', async () => {
     expect(await seen({ failures: 7 })).toEqual([]);
     expect(await seen({ failures: 8 })).toEqual(['fails']);
     expect(await seen({ failures: 9 })).toEqual([]);
@@ -127,7 +127,7 @@ describe('an alarm of a log that fails', () => {
     expect(await seen({})).toEqual([]);
   });
 
-  it("does not report a stopped log, which has a separate alarm'", async () => {
+  it('does not report a stopped log, which has a separate alarm', async () => {
     expect(await seen({ failures: 20, headAt: new Date(0) })).toEqual(['lags', 'fails']);
     expect(await seen({ stoppedAt: new Date(nowMs) })).toEqual(['caughtUp', 'recovered']);
   });

@@ -81,7 +81,7 @@ async function codeOf(admission: Promise<unknown>): Promise<string> {
   }
 }
 
-it("works while Redis is unavailable'", async () => {
+it('works while Redis is unavailable', async () => {
   const { access } = open({ REDIS_URL: `redis://127.0.0.1:${await freePort()}`, ANONYMOUS_PER_MIN: '2' });
   expect(await codeOf(admit(access, (await tenant()).key))).toBe('admitted');
   const anonymous = async () => await codeOf(access.admit({ addressKey: '192.0.2.1' }));
@@ -92,7 +92,7 @@ it("works while Redis is unavailable'", async () => {
   ]);
 });
 
-it("rejects only the API key that was disabled in the core database, as soon as it is'", async () => {
+it('rejects only the API key that was disabled in the core database, as soon as it is', async () => {
   const { access } = open();
   const [lost, kept] = [await tenant('standard'), await tenant('standard')];
   expect(await codeOf(admit(access, lost.key))).toBe('admitted');
@@ -112,7 +112,7 @@ it("rejects only the API key that was disabled in the core database, as soon as 
   expect(await codeOf(admit(access, kept.key))).toBe('admitted');
 });
 
-it("applies the default plan to every account, and the subscribed plan to subscribers'", async () => {
+it('applies the default plan to every account, and the subscribed plan to subscribers', async () => {
   const { access } = open();
   expect(await admit(access, (await tenant()).key)).toMatchObject({ timeLimitMs: 5_000, firehose: false });
   const streaming = await tenant('firehose');
@@ -135,7 +135,7 @@ it('shares the limits of an address between processes', async () => {
   });
 });
 
-it("returns service_outage while the core database is unavailable, but admits anonymous requests'", async () => {
+it('returns service_outage while the core database is unavailable, but admits anonymous requests', async () => {
   const away = new URL(database.url);
   away.port = String(await freePort());
   const { access, readiness } = open({ DATABASE_URL: away.href });

@@ -42,7 +42,7 @@ async function tenant(): Promise<{ readonly accountId: string; readonly secretSh
 }
 
 describe('a key', () => {
-  it("has the default plan when its account has no subscription'", async () => {
+  it('has the default plan when its account has no subscription', async () => {
     const { accountId, secretSha256 } = await tenant();
     expect(await accounts().findSearchKey(secretSha256)).toEqual({
       keyId: expect.stringMatching(/^\d+$/),
@@ -54,7 +54,7 @@ describe('a key', () => {
     });
   });
 
-  it("has the plan of its account until the subscription is suspended'", async () => {
+  it('has the plan of its account until the subscription is suspended', async () => {
     const { accountId, secretSha256 } = await tenant();
     const subject = accounts();
     await database.query(`INSERT INTO search_subscription (account_id, plan) VALUES ($1, 'firehose')`, [
@@ -86,8 +86,8 @@ describe('a key', () => {
   });
 });
 
-describe("an unavailable database'", () => {
-  it("rejects, and recovers when it is back'", async () => {
+describe('an unavailable database', () => {
+  it('rejects, and recovers when it is back', async () => {
     const { hostname, port } = new URL(database.url);
     const link = await severableLink({ host: hostname, port: Number(port) });
     opened.push(link);
@@ -101,7 +101,7 @@ describe("an unavailable database'", () => {
     expect(await subject.findSearchKey(secretSha256)).toMatchObject({ disabled: false });
   });
 
-  it("may close idle connections, as a restart does'", async () => {
+  it('may close idle connections, as a restart does', async () => {
     const { secretSha256 } = await tenant();
     const subject = accounts();
     await subject.check();
@@ -111,7 +111,7 @@ describe("an unavailable database'", () => {
     await eventually(async () => expect(await subject.findSearchKey(secretSha256)).not.toBeNull());
   });
 
-  it("rejects after a statement timeout, and the connection remains usable'", async () => {
+  it('rejects after a statement timeout, and the connection remains usable', async () => {
     const { secretSha256 } = await tenant();
     const subject = accounts(database.url, 500);
     await database.transaction(async (tx) => {
@@ -123,7 +123,7 @@ describe("an unavailable database'", () => {
     );
   });
 
-  it("rejects when the server hangs, and queries over another connection'", async () => {
+  it('rejects when the server hangs, and queries over another connection', async () => {
     const link = await silencedLink(Number(new URL(database.url).port));
     opened.push(link);
     const { secretSha256 } = await tenant();
@@ -136,7 +136,7 @@ describe("an unavailable database'", () => {
     );
   });
 
-  it("rejects as soon when a server accepts connections and sends nothing'", async () => {
+  it('rejects as soon when a server accepts connections and sends nothing', async () => {
     const server = createServer((socket) => void socket.on('error', () => undefined).resume());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     opened.push({ close: async () => await new Promise<void>((resolve) => server.close(() => resolve())) });
@@ -145,7 +145,7 @@ describe("an unavailable database'", () => {
     await expect(subject.check()).rejects.toThrow(CoreAway);
   });
 
-  it("is not reported for an invalid statement'", async () => {
+  it('is not reported for an invalid statement', async () => {
     const subject = accounts();
     await database.query(`ALTER TABLE search_plan RENAME TO elsewhere`);
     await expect(subject.findSearchKey(randomBytes(32))).rejects.not.toThrow(CoreAway);

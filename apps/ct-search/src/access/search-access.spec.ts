@@ -121,7 +121,7 @@ describe('a request with an API key', () => {
     expect(await outcomes(3, () => admit(bearer()))).toEqual({ admitted: 2, 'rate_limited 1': 1 });
   });
 
-  it("does not count as an anonymous one'", async () => {
+  it('does not count as an anonymous one', async () => {
     const { access, admit, query } = opened();
     const key = await admit(bearer());
     for (let i = 0; i < 20; i += 1) await access.countAnonymous(key, here, 'subdomains');
@@ -129,7 +129,7 @@ describe('a request with an API key', () => {
   });
 });
 
-describe("an invalid API key'", () => {
+describe('an invalid API key', () => {
   it.each([
     ['a key that does not exist', bearer(mintApiKey('42', randomBytes))],
     ['a part of one', bearer(secret.slice(0, -1))],
@@ -149,7 +149,7 @@ describe("an invalid API key'", () => {
     expect(await outcome(opened().admit(authorization))).toBe('bad_credentials');
   });
 
-  it("returns 429 over the limit of its address, while a valid key and anonymous requests still work'", async () => {
+  it('returns 429 over the limit of its address, while a valid key and anonymous requests still work', async () => {
     const { admit } = opened();
     const wrong = () => admit(bearer(mintApiKey('42', randomBytes)));
     expect(await outcomes(12, wrong)).toEqual({ bad_credentials: 10, 'rate_limited 6': 2 });
@@ -160,11 +160,11 @@ describe("an invalid API key'", () => {
 });
 
 describe('a request without a key', () => {
-  it("is admitted as anonymous, for 5 s'", async () => {
+  it('is admitted as anonymous, for 5 s', async () => {
     expect(await opened().admit()).toEqual({ kind: 'anonymous', timeLimitMs: 5_000 });
   });
 
-  it("is counted per second and per minute, separately for each address'", async () => {
+  it('is counted per second and per minute, separately for each address', async () => {
     const { admit, clock } = opened();
     expect(await outcomes(6, () => admit())).toEqual({ admitted: 5, 'rate_limited 1': 1 });
     expect(await outcomes(5, () => admit(undefined, elsewhere))).toEqual({ admitted: 5 });

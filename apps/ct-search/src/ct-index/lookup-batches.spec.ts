@@ -30,7 +30,7 @@ const opened = (mostUnderWay = 1, patienceMs = 0) =>
 /** Waits until no task can continue. */
 const settle = async () => await new Promise((resolve) => setImmediate(resolve));
 
-it("runs lookups immediately under low load, and batches waiting ones, each with its own result'", async () => {
+it('runs lookups immediately under low load, and batches waiting ones, each with its own result', async () => {
   const batches = opened();
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   expect(asked.map(({ questions }) => questions)).toEqual([[1]]);
@@ -41,7 +41,7 @@ it("runs lookups immediately under low load, and batches waiting ones, each with
   expect(await Promise.all(answers)).toEqual([['first'], ['second'], ['third']]);
 });
 
-it("keeps lookups of one request together, in order'", async () => {
+it('keeps lookups of one request together, in order', async () => {
   const batches = opened();
   const answers = [[0], [1, 2, 3], [], [4]].map(async (questions) => await batches.look(questions, soon));
   asked[0]?.answer([0]);
@@ -51,7 +51,7 @@ it("keeps lookups of one request together, in order'", async () => {
   expect(await Promise.all(answers)).toEqual([[0], ['a', 'b', 'c'], [], ['d']]);
 });
 
-it("limits the number and size of concurrent statements'", async () => {
+it('limits the number and size of concurrent statements', async () => {
   const batches = opened(2);
   const answers = Array.from({ length: 30 }, async (_, nth) => await batches.look([nth], soon));
   expect(asked).toHaveLength(2);
@@ -64,7 +64,7 @@ it("limits the number and size of concurrent statements'", async () => {
   expect(asked.map(({ questions }) => questions.length)).toEqual([1, 1, 16, 12]);
 });
 
-it("uses another connection when a statement is slow'", async () => {
+it('uses another connection when a statement is slow', async () => {
   const batches = opened(2, 50);
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   await settle();
@@ -82,7 +82,7 @@ it("uses another connection when a statement is slow'", async () => {
   expect(await Promise.all([...answers, later])).toEqual([['first'], ['second'], ['third'], ['fourth']]);
 });
 
-it("waits as long as the longest time limit allows, and drops expired lookups'", async () => {
+it('waits as long as the longest time limit allows, and drops expired lookups', async () => {
   const batches = opened();
   const answers = Promise.allSettled(
     [5, 300, -1, 20].map(async (leftMs) => await batches.look([leftMs], () => leftMs)),
@@ -99,7 +99,7 @@ it("waits as long as the longest time limit allows, and drops expired lookups'",
   ]);
 });
 
-it("rejects a batch with results that cannot be assigned'", async () => {
+it('runs each lookup alone when a batch returns the wrong number of results', async () => {
   const batches = opened();
   const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
   asked[0]?.answer(['first']);
@@ -113,7 +113,7 @@ it("rejects a batch with results that cannot be assigned'", async () => {
   expect(results).toMatchObject([{ value: ['first'] }, { value: ['second'] }, { status: 'rejected' }]);
 });
 
-it("runs each lookup alone when the batch is too slow'", async () => {
+it('runs each lookup alone when the batch is too slow', async () => {
   const batches = opened();
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], soon));
   asked[0]?.answer(['first']);
@@ -132,7 +132,7 @@ it("runs each lookup alone when the batch is too slow'", async () => {
   expect(asked).toHaveLength(4);
 });
 
-it("also runs each alone when one may use up the time of the others'", async () => {
+it('also runs each alone when one may use up the time of the others', async () => {
   const batches = opened();
   const shortly = () => 100;
   const answers = [1, 2, 3].map(async (question) => await batches.look([question], shortly));
@@ -150,7 +150,7 @@ it("also runs each alone when one may use up the time of the others'", async () 
   expect(await answers[2]).toEqual(['third']);
 });
 
-it("does not run a settled lookup again while it waits for a connection'", async () => {
+it('does not run a settled lookup again while it waits for a connection', async () => {
   const connections: (() => void)[] = [];
   const sent: unknown[][] = [];
   const batches = new LookupBatches(
@@ -176,7 +176,7 @@ it("does not run a settled lookup again while it waits for a connection'", async
   expect(sent).toEqual([[1], [2, 3]]);
 });
 
-it("uses all allowed connections for lookups behind a slow one'", async () => {
+it('uses all allowed connections for lookups behind a slow one', async () => {
   const batches = opened(3, 20);
   for (let nth = 0; nth < 40; nth += 1) void batches.look([nth], soon);
   jest.advanceTimersByTime(200);
@@ -184,7 +184,7 @@ it("uses all allowed connections for lookups behind a slow one'", async () => {
   expect(asked.map(({ questions }) => questions.length)).toEqual([1, 16, 16]);
 });
 
-it("reports an outage to all, and continues'", async () => {
+it('reports an outage to all, and continues', async () => {
   const batches = opened();
   const answers = Promise.allSettled([1, 2, 3].map(async (question) => await batches.look([question], soon)));
   const away = Object.assign(new Error('away'), { code: 'ECONNRESET' });

@@ -20,7 +20,7 @@ const idsOf = ({ json }: Answered): string[] => (json as { id: string }[]).map((
 const some = async (count: number, wish = {}) =>
   await search.store(...Array.from({ length: count }, (_, at) => anIssuance(`n${at}.example.com`, wish)));
 
-it("starts with the first issuance of the last hour, across gaps and partitions, with 1,000 per page'", async () => {
+it('starts with the first issuance of the last hour, across gaps and partitions, with 1,000 per page', async () => {
   const old = await some(700);
   await search.age(old.at(-1), 3);
   const hourAgo = await some(400);
@@ -47,7 +47,7 @@ it("starts with the first issuance of the last hour, across gaps and partitions,
   expect([end.text, end.headers['retry-after']]).toEqual(['[]', '300']);
 });
 
-it("starts at the end of a stream without discoveries in the last hour'", async () => {
+it('starts at the end of a stream without discoveries in the last hour', async () => {
   expect((await stream()).text).toBe('[]');
   await some(3);
   await search.age(newest, 2);
@@ -57,7 +57,7 @@ it("starts at the end of a stream without discoveries in the last hour'", async 
 });
 
 describe('a client that lags', () => {
-  it("gets an error once the next issuance is older than 24 hours, and not before'", async () => {
+  it('gets an error once the next issuance is older than 24 hours, and not before', async () => {
     const [first, second, third] = await some(3);
     await search.age(third, 23.9);
     expect(idsOf(await stream(`?after=${first}`))).toEqual([second, third]);
@@ -69,7 +69,7 @@ describe('a client that lags', () => {
     expect((await stream('?after=0')).status).toBe(410);
   });
 
-  it("is not one that is up to date with a quiet stream'", async () => {
+  it('is not one that is up to date with a quiet stream', async () => {
     const ids = await some(3);
     await search.age(newest, 100);
     for (const after of [ids.at(-1), newest]) expect((await stream(`?after=${after}`)).text).toBe('[]');
@@ -83,7 +83,7 @@ describe('is for subscriptions that include it', () => {
     const answer = await search.get('/v1/issuances/firehose?after=x', headers);
     return [answer.status, answer.json.code];
   };
-  it("and reports what is missing before the query is parsed'", async () => {
+  it('and reports what is missing before the query is parsed', async () => {
     expect(await codeWith({})).toEqual([401, 'bad_credentials']);
     expect(await codeWith({ authorization: 'Bearer 1_nonsense' })).toEqual([401, 'bad_credentials']);
     expect(await codeWith(await search.key())).toEqual([403, 'not_allowed_by_plan']);
@@ -92,7 +92,7 @@ describe('is for subscriptions that include it', () => {
   });
 });
 
-it("costs one statement per page, and another one to find its start'", async () => {
+it('costs one statement per page, and another one to find its start', async () => {
   const [id] = await some(3);
   const count = async (query: string) => {
     const statements = await search.statementsOf(() => stream(query));

@@ -122,7 +122,7 @@ const runs = async (): Promise<{ level: number; home: string; partition: string 
   await ct.database.query('SELECT level, home, partition FROM ct_run ORDER BY to_position');
 
 describe('blocks of postings', () => {
-  it("return the same as plain rows, merged or not, at every cursor'", async () => {
+  it('return the same as plain rows, merged or not, at every cursor', async () => {
     const random = numbers(42);
     const oracle = new PlainRows();
     await randomCommits(random, 30, 12, oracle);
@@ -135,7 +135,7 @@ describe('blocks of postings', () => {
     await expectSamePages(random, oracle, 20);
   });
 
-  it("are one run in a separate table once their partition is full, and few before'", async () => {
+  it('are one run in a separate table once their partition is full, and few before', async () => {
     for (let commit = 0; commit < 80; commit += 1)
       await store(Array.from({ length: 25 }, () => anIssuance('example.com')));
     await mergeAll();
@@ -152,10 +152,10 @@ describe('blocks of postings', () => {
   });
 });
 
-describe("a key with many blocks'", () => {
+describe('a key with many blocks', () => {
   beforeAll(async () => await ensurePartitions(ct.database, new Date(), 20_000, 20_000));
 
-  it("has the same pages at every cursor, also after thousands of expired postings'", async () => {
+  it('has the same pages at every cursor, also after thousands of expired postings', async () => {
     const random = numbers(3);
     const oracle = new PlainRows();
     const [{ last }] = await ct.database.query('SELECT max(end_position) - 20000 AS last FROM ct_partition');
@@ -186,13 +186,13 @@ describe("a key with many blocks'", () => {
 describe('commits without a merger', () => {
   const commit = async () => await store([anIssuance('example.com')]);
 
-  it("merge excess runs themselves'", async () => {
+  it('merge excess runs themselves', async () => {
     for (let nth = 0; nth < 140; nth += 1) await commit();
     expect((await runs()).map(({ level }) => level).filter((level) => level > 0)).toEqual([2, 2]);
     expect((await runs()).length).toBeLessThan(20);
   });
 
-  it("have pages over more runs than one statement reads, while another merger hangs'", async () => {
+  it('have pages over more runs than one statement reads, while another merger hangs', async () => {
     const other = ct.database.createQueryRunner();
     await other.startTransaction();
     await other.query('SELECT pg_advisory_xact_lock(7308604102)');
@@ -205,7 +205,7 @@ describe('commits without a merger', () => {
     await other.release();
   });
 
-  it("are stored even if that fails'", async () => {
+  it('are stored even if that fails', async () => {
     for (let nth = 0; nth < 60; nth += 1) await commit();
     await ct.database.query(
       `UPDATE ct_block SET postings = '\\xff' WHERE run = (SELECT min(run) FROM ct_block)`,
@@ -217,7 +217,7 @@ describe('commits without a merger', () => {
 });
 
 describe('a merger that ends at any statement', () => {
-  it("has changed nothing, or everything'", async () => {
+  it('has changed nothing, or everything', async () => {
     const random = numbers(7);
     const oracle = new PlainRows();
     await randomCommits(random, 20, 40, oracle);

@@ -16,7 +16,7 @@ function crlUrl(...extensions: readonly Uint8Array[]): string | null {
 }
 const ofPoints = (...points: readonly Uint8Array[]) => crlUrl(extension(id, seq(...points)));
 
-it("is the first one with http or https of all distribution points'", () => {
+it('is the first one with http or https of all distribution points', () => {
   const here = 'http://crl.example/1.crl';
   expect(ofPoints(point(fullName(uri(here))))).toBe(here);
   expect(ofPoints(point(fullName(uri('ldap://d/cn=x'), uri(here))), point(fullName(uri('http://b'))))).toBe(
@@ -28,7 +28,7 @@ it("is the first one with http or https of all distribution points'", () => {
   expect(ofPoints(point(fullName(uri(` ${here}\n`))))).toBe(here);
 });
 
-it("is null for a point with only some reasons, or with lists of another signer'", () => {
+it('is null for a point with only some reasons, or with lists of another signer', () => {
   const name = fullName(uri('http://a/'));
   expect(ofPoints(point(name, someReasons))).toBeNull();
   expect(ofPoints(point(name, otherSigner))).toBeNull();
@@ -60,7 +60,7 @@ it('is read from BER, too, and from the first of two extensions', () => {
   expect(crlUrl(name('http://a/'), name('http://b/'))).toBe('http://a/');
 });
 
-it("agrees with pkijs about real certificates'", () => {
+it('agrees with pkijs about real certificates', () => {
   const tile = readFileSync(join(__dirname, '../testing/data/navigli2025h2-000.tile'));
   const reading = readDataTile(tile, { index: 0, width: 256 });
   if (!reading.ok) throw new Error(reading.fault);

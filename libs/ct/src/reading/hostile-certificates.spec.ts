@@ -109,7 +109,7 @@ function changed(der: Buffer, { kind, at, to, byte }: Change): Buffer {
   return copy;
 }
 
-it("never throws for changed certificates, and agrees with Node and pkijs where those agree'", () => {
+it('never throws for changed certificates, and agrees with Node and pkijs where those agree', () => {
   const agreements = { serial: 0, notBefore: 0, notAfter: 0, spki: 0, dnsNames: 0 };
   const property = fc.property(fc.nat(255), changes, (index, list) => {
     const der = list.reduce(changed, precertificates[index]!);
@@ -135,7 +135,7 @@ it("never throws for changed certificates, and agrees with Node and pkijs where 
   for (const count of Object.values(agreements)) expect(count).toBeGreaterThan(25);
 });
 
-it("accepts any value of every byte, and truncation anywhere'", () => {
+it('accepts any value of every byte, and truncation anywhere', () => {
   const der = precertificates[0]!;
   for (let at = 0; at < der.length; at++) {
     for (const byte of [0x00, 0x80, 0x84, 0xff]) {
@@ -148,7 +148,7 @@ it("accepts any value of every byte, and truncation anywhere'", () => {
   }
 });
 
-it("accepts any bytes'", () => {
+it('accepts any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => void readAll(seq(bytes))),
     { numRuns: 3000, seed: 1 },

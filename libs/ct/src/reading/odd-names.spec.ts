@@ -103,7 +103,7 @@ describe('a name with', () => {
     expect(ofSan(given)).toEqual([name]);
   });
 
-  it("an asterisk without a dot is found under the rest of its label'", () => {
+  it('an asterisk without a dot is found under the rest of its label', () => {
     for (const name of ['*example.com', 'www.*example.com', '*.*example.com', 'a b.*example.com']) {
       expect(isFound(ofSan(name), below('example.com'))).toBe(true);
       expect(isFound(ofSan(name), exactly('example.com'))).toBe(false);
@@ -144,7 +144,7 @@ describe('a name with', () => {
     }
   });
 
-  it("UTF-16 or UTF-32 and 100,000 bytes is found, too'", () => {
+  it('UTF-16 or UTF-32 and 100,000 bytes is found, too', () => {
     const given = `${'a b.'.repeat(25_000)}b\u00fccher.example.com`;
     const units = Buffer.from(given, 'utf16le').swap16();
     const points = Buffer.concat(Array.from(given, (c) => Buffer.from([0, 0, 0, c.charCodeAt(0)])));

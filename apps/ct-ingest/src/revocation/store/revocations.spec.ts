@@ -111,7 +111,7 @@ const statuses = async (...checked: readonly Partial<CheckedIssuance>[]) =>
 const unknown = { status: 'unknown', revokedAt: null, reason: null, checkedAt: null };
 
 describe('the facts about certificates', () => {
-  it("are returned for a whole page, in its order'", async () => {
+  it('are returned for a whole page, in its order', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01', 1), revoked('ff02', 0)]);
     const [first, ...rest] = await facts(
@@ -132,7 +132,7 @@ describe('the facts about certificates', () => {
     expect(await facts()).toEqual([]);
   });
 
-  it("are unknown for an expired certificate, and for one without serial number or list'", async () => {
+  it('are unknown for an expired certificate, and for one without serial number or list', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const never = await named('http://a/2.crl');
@@ -146,7 +146,7 @@ describe('the facts about certificates', () => {
     ).toEqual([unknown, unknown, unknown, unknown]);
   });
 
-  it("are unknown when the list was read before the certificate was discovered, unless it is on the list'", async () => {
+  it('are unknown when the list was read before the certificate was discovered, unless it is on the list', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const later = { crl, discoveredAt: new Date(Date.now() + 60_000) };
@@ -154,7 +154,7 @@ describe('the facts about certificates', () => {
     expect(await facts({ ...later, serial: serial('02') })).toEqual([unknown]);
   });
 
-  it("use the time when the list was requested, not when it was applied'", async () => {
+  it('use the time when the list was requested, not when it was applied', async () => {
     const crl = await named('http://a/1.crl');
     const requestedAt = new Date(Date.now() - 60_000);
     await crls.apply({ id: crl, lease: await holderOf(crl), askedAt: requestedAt }, list([]), 1_000, never);
@@ -168,26 +168,26 @@ describe('the facts about certificates', () => {
     expect(await statuses(discovered(1))).toEqual(['good']);
   });
 
-  it("are unknown once the list is out of date, revoked or not'", async () => {
+  it('are unknown once the list is out of date, revoked or not', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')], { freshUntil: soon(-1) });
     expect(await facts({ crl }, { crl, serial: serial('02') })).toEqual([unknown, unknown]);
   });
 
-  it("do not come from the list of another issuer, even if a certificate names it'", async () => {
+  it('do not come from the list of another issuer, even if a certificate names it', async () => {
     const other = await anIssuer();
     const crl = await named('http://a/1.crl', other);
     await apply(crl, [revoked('01')]);
     expect(await statuses({ crl }, { issuer: other, crl })).toEqual(['unknown', 'revoked']);
   });
 
-  it("are unknown outside the scope of a list, unless the certificate is on it'", async () => {
+  it('are unknown outside the scope of a list, unless the certificate is on it', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')], { covers: () => false });
     expect(await statuses({ crl }, { crl, serial: serial('02') })).toEqual(['revoked', 'unknown']);
   });
 
-  it("come from the lists that the issuer has disclosed, when all of them are fresh'", async () => {
+  it('come from the lists that the issuer has disclosed, when all of them are fresh', async () => {
     const spki = randomBytes(32);
     issuer = await anIssuer(spki);
     await ct.database.query(
@@ -216,7 +216,7 @@ describe('the facts about certificates', () => {
   });
 });
 
-it("come from disclosed lists when the list of the certificate is unavailable'", async () => {
+it('come from disclosed lists when the list of the certificate is unavailable', async () => {
   const dead = await named('http://a/dead.crl');
   const [{ id: full }] = await ct.database.query<[{ id: number }]>(
     `INSERT INTO ct_crl (issuer, url, host, role) VALUES ($1, 'http://a/full.crl', 'a', 'full') RETURNING id`,
@@ -231,7 +231,7 @@ it("come from disclosed lists when the list of the certificate is unavailable'",
 });
 
 describe('a newer list', () => {
-  it("adds, removes and changes only what differs'", async () => {
+  it('adds, removes and changes only what differs', async () => {
     const crl = await named('http://a/1.crl');
     const other = await named('http://a/2.crl');
     await apply(other, [revoked('01'), revoked('09')]);
@@ -262,7 +262,7 @@ describe('a newer list', () => {
     expect(await statuses({ crl, serial: serial('02') })).toEqual(['good']);
   });
 
-  it("corrects the time and reason of a revocation'", async () => {
+  it('corrects the time and reason of a revocation', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01', 0, '2026-01-05T00:00:00Z')]);
     await apply(crl, [revoked('01', 0, '2026-01-03T00:00:00Z')]);
@@ -271,13 +271,13 @@ describe('a newer list', () => {
     expect(await facts({ crl })).toMatchObject([{ revokedAt: new Date('2026-01-03T00:00:00Z'), reason: 1 }]);
   });
 
-  it("counts the first of two revocations of one certificate'", async () => {
+  it('counts the first of two revocations of one certificate', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01', 4, '2026-01-05T00:00:00Z'), revoked('01', 1, '2026-01-03T00:00:00Z')]);
     expect(await facts({ crl })).toMatchObject([{ revokedAt: new Date('2026-01-03T00:00:00Z'), reason: 1 }]);
   });
 
-  it("is rejected when its time or number is older; an unchanged list is confirmed'", async () => {
+  it('is rejected when its time or number is older; an unchanged list is confirmed', async () => {
     const crl = await named('http://a/1.crl');
     const present = { contentSha256: randomBytes(32), number: '18446744073709551617' };
     await apply(crl, [revoked('01')], present);
@@ -292,13 +292,13 @@ describe('a newer list', () => {
     expect(after?.checkedAt?.getTime()).toBeGreaterThan(before?.checkedAt?.getTime() ?? Infinity);
   });
 
-  it("of a CA that restarts its numbers is accepted once the known list is out of date'", async () => {
+  it('of a CA that restarts its numbers is accepted once the known list is out of date', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [], { number: '100', freshUntil: soon(-1) });
     expect(await apply(crl, [revoked('01')], { number: '1' })).toMatchObject({ outcome: 'applied' });
   });
 
-  it("is applied completely or not at all'", async () => {
+  it('is applied completely or not at all', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')]);
     const failing = function* () {
@@ -309,7 +309,7 @@ describe('a newer list', () => {
     expect(await statuses({ crl }, { crl, serial: serial('100000') })).toEqual(['revoked', 'good']);
   });
 
-  it("of a process whose lease expired changes nothing'", async () => {
+  it('of a process whose lease expired changes nothing', async () => {
     const crl = await named('http://a/1.crl');
     await apply(crl, [revoked('01')], { number: '1' });
     const sleeper = await holderOf(crl);
@@ -329,7 +329,7 @@ describe('a newer list', () => {
     ]);
   });
 
-  it("that is interrupted is completed later, also by the previous list'", async () => {
+  it('that is interrupted is completed later, also by the previous list', async () => {
     const crl = await named('http://a/1.crl');
     const before = { contentSha256: randomBytes(32) };
     await apply(crl, [revoked('01')], before);
@@ -352,7 +352,7 @@ describe('a newer list', () => {
     expect(await statuses({ crl }, { crl, serial: serial('100000') })).toEqual(['revoked', 'good']);
   });
 
-  it("does not block certificates that name it meanwhile'", async () => {
+  it('does not block certificates that name it meanwhile', async () => {
     const crl = await named('http://a/1.crl');
     let found: number | null = null;
     const entries = function* () {
@@ -365,7 +365,7 @@ describe('a newer list', () => {
     expect(found).toBe(crl);
   });
 
-  it("changes nothing when its issuer would exceed the max number of revocations'", async () => {
+  it('changes nothing when its issuer would exceed the max number of revocations', async () => {
     await apply(await named('http://a/1.crl'), [revoked('01'), revoked('02')]);
     const crl = await named('http://a/2.crl');
     const applying = { crl, lease: await holderOf(crl), askedAt: new Date(), dueInMs: 1, signal: never };
@@ -375,7 +375,7 @@ describe('a newer list', () => {
     expect(mostRevocationsPerIssuer).toBeGreaterThan(10_000_000);
   });
 
-  it("counts, beside another list, when it is the first with a revocation of a certificate'", async () => {
+  it('counts, beside another list, when it is the first with a revocation of a certificate', async () => {
     const [one, two, three] = [
       await named('http://a/1.crl'),
       await named('http://a/2.crl'),
@@ -393,7 +393,7 @@ describe('a newer list', () => {
     ]);
   });
 
-  it("may have no end of validity, and revocations at the end of time'", async () => {
+  it('may have no end of validity, and revocations at the end of time', async () => {
     const crl = await named('http://a/1.crl');
     const end = new Date('9999-12-31T23:59:59Z');
     await apply(crl, [{ ...revoked('01'), revokedAt: end.getTime() + 86_400_000 }], {
@@ -407,7 +407,7 @@ describe('a newer list', () => {
 });
 
 describe('lists', () => {
-  it("are unique per issuer and URL, up to the limit per issuer'", async () => {
+  it('are unique per issuer and URL, up to the limit per issuer', async () => {
     const ids = new CrlIds();
     const ensure = async (url: string, of = issuer) =>
       (await ids.ensure(ct.database.manager, [{ issuer: of, url, notAfter: soon() }]))[0];
@@ -422,14 +422,14 @@ describe('lists', () => {
     expect(await ensure('http://a/1.crl')).toBe(first);
   });
 
-  it("use a limited number of hosts per issuer'", async () => {
+  it('use a limited number of hosts per issuer', async () => {
     for (let nth = 0; nth < maxHostsPerIssuer; nth += 1) await named(`http://a${nth}/1.crl`);
     await expect(named('http://b/1.crl')).rejects.toThrow('no list');
     await named('http://a3/2.crl');
     await named('http://b/1.crl', await anIssuer());
   });
 
-  it("are needed until the last certificate that names them expires, and then deleted'", async () => {
+  it('are needed until the last certificate that names them expires, and then deleted', async () => {
     const crl = await named('http://a/1.crl', issuer, soon(-40));
     await apply(crl, [revoked('01')]);
     await named('http://a/1.crl', issuer, soon(-100));
@@ -443,7 +443,7 @@ describe('lists', () => {
 });
 
 describe('a host', () => {
-  it("has one leaseholder at a time; the host with the list that has been due longest comes first'", async () => {
+  it('has one leaseholder at a time; the host with the list that has been due longest comes first', async () => {
     await named('http://a/1.crl');
     await named('http://a/2.crl');
     await ct.database.query(
@@ -466,7 +466,7 @@ describe('a host', () => {
     expect(await hosts.lease(1)).toMatchObject({ failures: 1 });
   });
 
-  it("with a successful fetch comes before failed ones'", async () => {
+  it('with a successful fetch comes before failed ones', async () => {
     for (const host of ['a', 'b', 'c']) await named(`http://${host}/1.crl`);
     const hosts = new CrlHosts(ct.database);
     await hosts.discover();
@@ -477,7 +477,7 @@ describe('a host', () => {
     expect(await hosts.lease(60_000)).toMatchObject({ failures: 3 });
   });
 
-  it("requests accepted lists first, despite any number of made-up ones'", async () => {
+  it('requests accepted lists first, despite any number of made-up ones', async () => {
     const known = await named('http://a/known.crl');
     await apply(known, []);
     for (let nth = 0; nth < 5; nth += 1) await named(`http://a/${nth}.crl`);
@@ -488,14 +488,14 @@ describe('a host', () => {
     expect(await crls.due(await holderOf(known))).toMatchObject({ id: known });
   });
 
-  it("is another one with https than with http'", async () => {
+  it('is another one with https than with http', async () => {
     for (const url of ['http://a/', 'https://a/', 'https://a:443/1', 'http://A:80/2', 'https://a:80/'])
       await named(url);
     const rows = await ct.database.query<{ host: string }[]>(`SELECT host FROM ct_crl ORDER BY id`);
     expect(rows.map(({ host }) => host)).toEqual(['a', 'a:443', 'a:443', 'a', 'a:80']);
   });
 
-  it("receives no request for lists that are not needed, or whose signer is unknown'", async () => {
+  it('receives no request for lists that are not needed, or whose signer is unknown', async () => {
     await named('http://a/1.crl', issuer, soon(-40));
     await named('http://b/1.crl');
     await ct.database.query(`UPDATE ct_issuer SET spki_der = NULL`);
